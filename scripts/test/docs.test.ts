@@ -1,0 +1,58 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { expect, test } from 'vitest'
+
+import type { HookName } from '../../packages/core/src/index.ts'
+import { eventTypes } from '../../packages/core/src/index.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const guides = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+const pages = [...guides, ...globSync(['.changeset/*.md', '{packages,apps}/*/README.md'], { cwd: root })]
+
+/** The names that stand alone in the first column of a page's tables. */
+function firstColumn(file: string): string[] {
+  return [...read(file).matchAll(/^\| `([\w.]+)` +\|/gm)].map(([, name = '']) => name)
+}
+
+test('the page on events has a row for each type of event, once', () => {
+  const fields = ['type', 'seq', 'id', 'runId', 'agent', 'step', 'at']
+  const rows = firstColumn('docs/guide/events.md').filter((name) => !fields.includes(name))
+  expect(rows.toSorted()).toEqual(eventTypes.toSorted())
+})
+
+test('the page on hooks has a row for each hook, in the order of the table', () => {
+  // The compiler sees to it that this names them all.
+  const hooks: Record<HookName, true> = {
+    'session.start': true,
+    input: true,
+    context: true,
+    'model.request': true,
+    'model.error': true,
+    'model.response': true,
+    'tool.call': true,
+    'tool.result': true,
+    handoff: true,
+    merge: true,
+    'run.end': true,
+    'session.stop': true,
+    event: true,
+    around: true,
+  }
+  const [, table = ''] = read('docs/guide/hooks.md').split('## The table')
+  const [rows = ''] = table.split('\n\nA ')
+  expect([...rows.matchAll(/^\| `([\w.]+)`/gm)].map(([, name]) => name)).toEqual(Object.keys(hooks))
+})
+
+test.each(pages)('the links of %s lead to files that are there', (page) => {
+  const links = [...read(page).matchAll(/\]\((?!\w+:|#)([^)#]+)/g)].map(([, target = '']) => target)
+  expect(links.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([])
+})
+
+test.each(guides)('the code of %s stands in an example, which the tests run', (page) => {
+  const examples = globSync('examples/*.ts', { cwd: root }).map(read)
+  const blocks = [...read(page).matchAll(/^```ts\n(.*?)\n```$/gms)].map(([, block = '']) => block)
+  expect(blocks.filter((block) => !examples.some((example) => example.includes(block)))).toEqual([])
+})

@@ -1,0 +1,32 @@
+import { existsSync, globSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+import { defineConfig } from 'vitest/config'
+
+import { closingLine } from './scripts/closing-line.ts'
+
+/** Under this condition the packages of the workspace are their src, not their dist: no test needs a build. */
+const source = '@provost/source'
+const conditions = [source, 'module', 'node', 'development|production']
+const projects = globSync(['packages/*', 'apps/*', 'examples', 'scripts']).filter(
+  (root) => root === 'scripts' || existsSync(join(root, 'package.json')),
+)
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: [source] } },
+  test: {
+    // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
+    isolate: false,
+    // A busy machine is no failure; what hangs still ends.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
+    // Worker threads that a test starts inherit it.
+    execArgv: [`--conditions=${source}`],
+    projects: projects.map((root) => ({ extends: true as const, root, test: { name: basename(root) } })),
+    reporters: ['default', closingLine()],
+  },
+})
