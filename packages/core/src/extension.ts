@@ -1,0 +1,276 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+
+import type { NeedsContext, Stated } from './context.ts'
+import type { ErrorInfo } from './error.ts'
+import type { AgentEvent, EventPayloads, ViewTrigger } from './event.ts'
+import type { MaybePromise, Timestamp } from './json.ts'
+import type { Label, LabelInit } from './label.ts'
+import type { Fold } from './log.ts'
+import type { Message, MessageInit } from './message.ts'
+import type { ModelSettings, ModelSpec } from './model.ts'
+import type { ApprovalDecision } from './pending.ts'
+import type { Principal, RunResult, RunStatus } from './run.ts'
+import type { Effect, Tool, ToolCall, ToolInfo, ToolResult } from './tool.ts'
+import type { ErrorClass, Grant, Usage, UsageReport } from './usage.ts'
+
+/** Asks a human. Becomes an approval bound to the exact arguments. */
+export interface Ask {
+  readonly reason: string
+  readonly evidence?: unknown
+  /** Milliseconds after which it counts as denied. */
+  readonly expiresInMs?: number
+  readonly sticky?: 'session'
+}
+/** Ends the run as failed, with this code. */
+export interface Stop {
+  readonly stop: { readonly code: string; readonly message: string }
+}
+
+/** What the model is about to see. */
+export interface View {
+  readonly messages: readonly Message[]
+  /** The join over all of it. */
+  readonly label: Label
+  /** An estimate. */
+  readonly tokens: number
+  /** The model's window in tokens, where known. */
+  readonly window?: number
+  readonly trigger: ViewTrigger
+}
+/** Replaces a stretch of the view, both ends inclusive. What was said stays in the log. */
+export interface ViewEdit {
+  /** A message id. */
+  readonly from: string
+  /** A message id. */
+  readonly to: string
+  readonly with: readonly MessageInit[]
+}
+/** A model call before it is made. */
+export interface ModelRequest {
+  readonly model: string
+  readonly messages: readonly Message[]
+  readonly tail: readonly MessageInit[]
+  readonly tools: readonly ToolInfo[]
+  readonly params: ModelSettings
+}
+/** A failed attempt at a model call. */
+export interface ModelFailure {
+  readonly class: ErrorClass
+  readonly model: string
+  /** Counts from 1 in the step. */
+  readonly attempt: number
+  readonly error: ErrorInfo
+  /** What had been said. */
+  readonly partial?: Message
+  /** The provider executed a tool in it: repeating is not harmless. */
+  readonly effects: boolean
+  readonly retryAfterMs?: number
+}
+export type FlowKind = 'transfer' | 'return' | 'tool-in' | 'tool-out' | 'fanout-in' | 'fanout-out'
+/** Messages about to cross from one agent to another. */
+export interface Flow {
+  readonly kind: FlowKind
+  readonly from: string
+  readonly to: string
+  readonly payload: readonly Message[]
+  readonly label: Label
+  readonly callId: string
+}
+/** What one child of a fan-out came to. */
+export interface ChildResult<Out = unknown> {
+  readonly key: string
+  readonly agent: string
+  readonly status: RunStatus
+  readonly output?: Out
+  readonly text: string
+  readonly error?: ErrorInfo
+  readonly usage: UsageReport
+  readonly cost?: number
+  readonly label: Label
+}
+/** What an `around` hook is around. */
+export type Op = { readonly id: string; readonly parent?: string } & (
+  | { readonly kind: 'run' | 'child'; readonly runId: string; readonly agent: string }
+  | { readonly kind: 'step'; readonly step: number }
+  | { readonly kind: 'model'; readonly step: number; readonly model: string; readonly attempt: number }
+  | { readonly kind: 'tool'; readonly callId: string; readonly toolName: string; readonly effect: Effect }
+)
+
+/** What hooks of a session get. */
+export interface SessionContext<App = unknown> {
+  readonly session: { readonly id: string }
+  readonly agent: { readonly name: string; readonly description?: string }
+  readonly principal?: Principal
+  readonly signal: AbortSignal
+  /** The app value the run was given; never stored. */
+  readonly context: App
+  /** A fold over the session's log, brought up to date. */
+  fold<S>(fold: Fold<S>): S
+  /** Appends an `ext` entry of this extension; `key` makes it idempotent in its step. */
+  append(key: string, data: unknown): Promise<void>
+  now(): Timestamp
+  uuid(): string
+}
+/** Events that extensions may emit with their own payloads. */
+export type EmittedByExtensions =
+  | 'context.compacted'
+  | 'progress.written'
+  | 'evaluator.iteration'
+  | 'source.cited'
+  | 'file.generated'
+/** A model call made by a hook. */
+export interface GenerateRequest {
+  readonly prompt: string | readonly MessageInit[]
+  /** Default: the agent's. */
+  readonly model?: ModelSpec
+  readonly system?: string
+}
+export interface Generated<Out = string> {
+  readonly text: string
+  readonly output: Out
+  readonly usage: Usage
+  readonly label: Label
+}
+/** What hooks of a run get: the same for our extensions and for yours. */
+export interface HookContext<App = unknown> extends SessionContext<App> {
+  readonly run: {
+    readonly id: string
+    readonly sessionId: string
+    readonly rootId: string
+    readonly parents: readonly string[]
+    readonly step: number
+    readonly attempt: number
+    readonly principal?: Principal
+    readonly grant?: Grant
+  }
+  readonly tools: readonly ToolInfo[]
+  /** The human's own words, also in children. */
+  readonly intent: readonly Message[]
+  readonly view: View
+  /** Set when the hooks run again after a decision. */
+  readonly approval?: ApprovalDecision
+  /** Runs `fn` once for a key and logs its value; after a crash the logged value comes back. */
+  memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
+  /** Emits an `extension` event under this extension's name. */
+  emit(data: unknown): void
+  emit<K extends EmittedByExtensions>(type: K, payload: EventPayloads[K]): void
+  /** Appends an audit row and emits `governance.<decision>` from it. */
+  audit(
+    decision: 'flagged' | 'blocked' | 'declassified',
+    row: { rule: string; callId?: string; sources: readonly string[]; evidence: unknown },
+  ): Promise<void>
+  /** One model call outside the conversation; its usage counts for the run. */
+  generate(request: GenerateRequest): Promise<Generated>
+  generate<O extends StandardSchemaV1>(
+    request: GenerateRequest & { readonly output: O },
+  ): Promise<Generated<StandardSchemaV1.InferOutput<O>>>
+  /** The value that ends the run as failed. */
+  stop(code: string, message: string): Stop
+}
+
+/** `void` first: a hook that only looks may return nothing. */
+export type Answer<T> = MaybePromise<void | undefined | T>
+
+/** What `model.request` may change. */
+export interface RequestEdit {
+  /** Messages behind the history, for this run's requests only. */
+  readonly tail?: readonly MessageInit[]
+  /** Names of the tools to offer, out of those offered so far. */
+  readonly tools?: readonly string[]
+  readonly model?: ModelSpec
+  readonly params?: ModelSettings
+  /** Holds deltas back until `model.response` has judged the whole message. */
+  readonly hold?: 'text' | 'all'
+}
+export type CallAnswer =
+  | { readonly deny: string }
+  | { readonly ask: Ask }
+  | { readonly result: unknown; readonly label: LabelInit }
+  | { readonly args: unknown }
+export type ResponseAnswer =
+  | { readonly message: MessageInit }
+  | { readonly ask: Ask }
+  | { readonly repair: string }
+  | Stop
+export type FailureAnswer =
+  | { readonly retryAfterMs: number }
+  | { readonly useModel: ModelSpec }
+  | { readonly compact: true }
+export type FlowAnswer =
+  | { readonly payload: readonly MessageInit[] }
+  | { readonly deny: string }
+  | { readonly ask: Ask }
+
+/**
+ * The hook table: everything that governs or extends a run hangs here. Hooks run in the order of the agent's
+ * `extensions`. One that can answer fails closed when it throws; `run.end` and `event` fail open.
+ */
+export interface Hooks<App = unknown> {
+  /** Once for each session and agent: more system prompt, logged. */
+  'session.start'?(ctx: HookContext<App>): Answer<string | readonly MessageInit[]>
+  /** Every entering message: run, steer, queue, child. */
+  input?(
+    message: Message,
+    ctx: HookContext<App>,
+  ): Answer<{ message?: MessageInit; tail?: readonly MessageInit[] } | Stop>
+  /** Before each model call: may cut the view. */
+  context?(view: View, ctx: HookContext<App>): Answer<ViewEdit>
+  'model.request'?(request: ModelRequest, ctx: HookContext<App>): Answer<RequestEdit | Stop>
+  'model.error'?(failure: ModelFailure, ctx: HookContext<App>): Answer<FailureAnswer>
+  'model.response'?(message: Message, ctx: HookContext<App>): Answer<ResponseAnswer>
+  /** Deny beats ask beats result beats proceed; rewritten arguments are judged again by all. */
+  'tool.call'?(call: ToolCall, ctx: HookContext<App>): Answer<CallAnswer>
+  /** Every result, whoever gave it. */
+  'tool.result'?(result: ToolResult, ctx: HookContext<App>): Answer<ToolResult | Stop>
+  handoff?(flow: Flow, ctx: HookContext<App>): Answer<FlowAnswer>
+  merge?(children: readonly ChildResult[], ctx: HookContext<App>): Answer<readonly ChildResult[]>
+  /** Always, at least once. */
+  'run.end'?(result: RunResult<unknown>, ctx: HookContext<App>): unknown
+  /** When a session is closed. */
+  'session.stop'?(ctx: SessionContext<App>): unknown
+  event?(event: AgentEvent, ctx: HookContext<App>): unknown
+  /** Around a run, step, model call or tool: sees its time and its async context. */
+  around?<T>(op: Op, next: () => Promise<T>, ctx: HookContext<App>): Promise<T>
+}
+export type HookName = keyof Hooks
+
+/** Knowledge loaded on demand: the model sees `name` and `when`, and asks for the content. */
+export interface Skill {
+  readonly name: string
+  readonly when: string
+  readonly content: string | (() => MaybePromise<string>)
+}
+
+export interface ExtensionOptions<App = unknown> {
+  readonly name: string
+  /** `tree` covers children and handoff targets too. Default `agent`. */
+  readonly scope?: 'agent' | 'tree'
+  readonly tools?: readonly Tool<never, unknown, App>[]
+  readonly skills?: readonly Skill[]
+  /** Once for each agent, before its first run. */
+  readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
+  readonly hooks?: Hooks<App>
+}
+
+/** Governs or extends runs. Made by {@link defineExtension}. */
+export interface Extension<App = never> extends NeedsContext<App> {
+  readonly name: string
+  readonly scope: 'agent' | 'tree'
+  readonly tools: readonly Tool[]
+  readonly skills: readonly Skill[]
+  readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
+  readonly hooks: Hooks
+}
+
+/**
+ * Defines an extension. Annotate a hook's `ctx` as `HookContext<App>` to ask for an app value.
+ *
+ * @example
+ * const timing = defineExtension({ name: 'timing', hooks: {
+ *   async around(op, next) { const t = performance.now(); try { return await next() } finally { log(op.kind, performance.now() - t) } },
+ * } })
+ */
+export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
+  const { name, scope = 'agent', tools = [], skills = [], init, hooks = {} } = options
+  return { name, scope, tools, skills, ...(init && { init }), hooks }
+}

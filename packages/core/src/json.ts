@@ -1,0 +1,93 @@
+import { ProvostError } from './error.ts'
+
+/** A value or a promise of it. Callers await only what is a promise: the common path costs no microtask. */
+export type MaybePromise<T> = T | Promise<T>
+
+/** What JSON can say. Everything that enters a log, an event or a message is of this type. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
+
+/** RFC 6901, never the empty pointer: `/items/0/id`. */
+export type JsonPointer = `/${string}`
+
+/** Milliseconds since the epoch. */
+export type Timestamp = number
+
+/** Flattens an intersection into one object type, so that editors show fields instead of operators. */
+export type Flat<T> = { [K in keyof T]: T[K] } & {}
+
+/** Whether a value is a promise or another thenable. */
+export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+/** Whether a value is an object that is neither null nor an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * A JSON copy of any value, as `JSON.stringify` sees it: `toJSON` is honoured, `undefined` fields vanish.
+ *
+ * @throws ProvostError `not-json` for cycles, BigInt, functions and symbols at the top, naming what was met.
+ *
+ * @example
+ * toJson({ at: new Date(0), skip: undefined }) // { at: '1970-01-01T00:00:00.000Z' }
+ */
+export function toJson(value: unknown): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (value === undefined) return null
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (cause) {
+    throw new ProvostError('not-json', `A value cannot be written as JSON: ${reasonOf(cause)}.`, {
+      hint: 'Return plain data: no cycles, no BigInt.',
+      cause,
+    })
+  }
+  if (text === undefined)
+    throw new ProvostError('not-json', `A ${typeof value} cannot be written as JSON.`, {
+      hint: 'Return plain data instead.',
+    })
+  const copy: Json = JSON.parse(text)
+  return copy
+}
+
+function reasonOf(cause: unknown): string {
+  // The first line only: V8 draws the whole cycle on the lines after it.
+  return cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : String(cause)
+}
+
+/**
+ * JSON text with sorted keys: equal values give equal text, so that it can be hashed and compared.
+ *
+ * @example
+ * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
+ */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (isRecord(value)) {
+    const fields: string[] = []
+    for (const key of Object.keys(value).toSorted()) {
+      const field = value[key]
+      if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonicalJson(toJson(field))}`)
+    }
+    return `{${fields.join(',')}}`
+  }
+  return JSON.stringify(value)
+}
+
+/**
+ * Freezes plain data all the way down and gives it back. What is frozen already is not walked again, so shared parts
+ * cost nothing twice.
+ */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const key in value) {
+    const item = value[key]
+    if (typeof item === 'object' && item !== null) deepFreeze(item)
+  }
+  return value
+}

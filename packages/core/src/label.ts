@@ -1,0 +1,118 @@
+/** Whether content may steer what an agent does. */
+export type Integrity = 'trusted' | 'untrusted'
+/** Who may learn of content, from everybody to nobody outside. */
+export type Confidentiality = 'public' | 'internal' | 'secret'
+
+/** Where data comes from and who may see it. Travels with the data through everything a run does. */
+export interface Label {
+  readonly integrity: Integrity
+  readonly confidentiality: Confidentiality
+  /** Absent: everybody whom the confidentiality allows. */
+  readonly readers?: readonly string[]
+  /** What it was made from, sorted; over 32 sources become `['*']`. */
+  readonly sources: readonly string[]
+}
+
+/** A label as users write it; what they leave out is filled from the default of the place. */
+export type LabelInit = Partial<Label>
+
+/** How many sources a label names before it says `*`. */
+export const maxSources = 32
+
+const confidentialities: readonly Confidentiality[] = ['public', 'internal', 'secret']
+
+/** The label of what a human or our own source wrote. */
+export const trustedLabel: Label = Object.freeze({
+  integrity: 'trusted',
+  confidentiality: 'internal',
+  sources: Object.freeze([]),
+})
+
+/** The label of what came from outside and says nothing of itself: it fails closed. */
+export function untrustedLabel(source: string): Label {
+  return { integrity: 'untrusted', confidentiality: 'internal', sources: [source] }
+}
+
+/** The identity of {@link joinLabels}: trusted, public, from nowhere. */
+const bottom: Label = Object.freeze({ integrity: 'trusted', confidentiality: 'public', sources: Object.freeze([]) })
+
+/**
+ * The label of something made from all of these: untrusted wins, the more confidential wins, readers intersect,
+ * sources unite. A semilattice: order, grouping and repetition do not matter. No labels give trusted and public.
+ *
+ * @example
+ * joinLabels(untrustedLabel('mail'), trustedLabel).integrity // 'untrusted'
+ */
+export function joinLabels(...labels: readonly Label[]): Label {
+  return labels.reduce(joinTwo, bottom)
+}
+
+function joinTwo(a: Label, b: Label): Label {
+  // Most joins add nothing new: the same object comes back, and long histories share one label.
+  if (a === b || covers(a, b)) return a
+  if (covers(b, a)) return b
+  const readers = intersect(a.readers, b.readers)
+  return {
+    integrity: a.integrity === 'untrusted' ? a.integrity : b.integrity,
+    confidentiality: moreConfidential(a.confidentiality, b.confidentiality),
+    ...(readers && { readers }),
+    sources: unite(a.sources, b.sources),
+  }
+}
+
+/** Whether joining `b` to `a` gives `a`. */
+function covers(a: Label, b: Label): boolean {
+  return (
+    (a.integrity === 'untrusted' || b.integrity === 'trusted') &&
+    moreConfidential(a.confidentiality, b.confidentiality) === a.confidentiality &&
+    (b.readers === undefined || (a.readers !== undefined && isSubset(a.readers, b.readers))) &&
+    isCanonical(a) &&
+    (a.sources[0] === '*' || isSubset(b.sources, a.sources))
+  )
+}
+
+/** Labels that users wrote may be unsorted: joined once, they are sorted for good. */
+function isCanonical(label: Label): boolean {
+  return (
+    label.sources.length <= maxSources &&
+    isSorted(label.sources) &&
+    (label.sources.length < 2 || !label.sources.includes('*')) &&
+    (label.readers === undefined || isSorted(label.readers))
+  )
+}
+
+function isSorted(list: readonly string[]): boolean {
+  for (let i = 1; i < list.length; i++) if ((list[i - 1] ?? '') >= (list[i] ?? '')) return false
+  return true
+}
+
+function moreConfidential(a: Confidentiality, b: Confidentiality): Confidentiality {
+  return confidentialities.indexOf(a) >= confidentialities.indexOf(b) ? a : b
+}
+
+function isSubset(a: readonly string[], b: readonly string[]): boolean {
+  return a.every((item) => b.includes(item))
+}
+
+function intersect(a?: readonly string[], b?: readonly string[]): readonly string[] | undefined {
+  if (a === undefined || b === undefined) {
+    const one = a ?? b
+    return one && [...new Set(one)].toSorted()
+  }
+  return [...new Set(a.filter((reader) => b.includes(reader)))].toSorted()
+}
+
+function unite(a: readonly string[], b: readonly string[]): readonly string[] {
+  const all = new Set([...a, ...b])
+  if (all.has('*') || all.size > maxSources) return ['*']
+  return [...all].toSorted()
+}
+
+/**
+ * A whole label from what a user wrote of it.
+ *
+ * @param defaults gives what `init` leaves out.
+ */
+export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
+  return init ? { ...defaults, ...init } : defaults
+}

@@ -1,0 +1,145 @@
+import type { ErrorInfo } from './error.ts'
+import type { FilterDescriptor, HandoffMode } from './handoff.ts'
+import type { Json, JsonPointer, Timestamp } from './json.ts'
+import type { Label } from './label.ts'
+import type { Message, MessageInit, ToolOutput } from './message.ts'
+import type { Principal, RunStatus } from './run.ts'
+import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
+
+interface EntryBase {
+  /** Made from the position, so that the same step appended twice is one entry. */
+  readonly id: string
+  /** Counts from 1 in its log, without a gap. */
+  readonly offset: number
+  readonly at: Timestamp
+  readonly runId: string
+  readonly step: number
+  readonly agent: string
+  readonly v: 1
+}
+
+/** How a call ended. */
+export type CallOutcome = 'ok' | 'error' | 'denied' | 'skipped' | 'timeout' | 'aborted'
+/** Who gave a result. */
+export type ResultSource = 'executed' | 'remote' | 'provider' | 'hook' | 'human' | 'cache' | 'log'
+
+/** What a run was started with; whoever resumes it must have the same. */
+export interface Manifest {
+  readonly agent: string
+  readonly version?: string
+  /** Names of the tree-scoped extensions. */
+  readonly extensions: readonly string[]
+  readonly tools: readonly string[]
+}
+
+/** Why a policy said what it said. */
+export interface GovernanceRow {
+  readonly rule: string
+  readonly callId?: string
+  readonly sources: readonly string[]
+  readonly evidence: Json
+}
+
+/** What a log entry says, by `type` and `op`. */
+export type EntryBody =
+  | {
+      type: 'run'
+      op: 'started'
+      principal?: Principal
+      manifest: Manifest
+      trace?: string
+      grant?: Grant
+      parent?: { log: string; runId: string }
+    }
+  | { type: 'run'; op: 'suspended' }
+  | { type: 'run'; op: 'resumed' }
+  | { type: 'run'; op: 'ended'; status: Exclude<RunStatus, 'suspended'>; output?: Json; error?: ErrorInfo }
+  | {
+      type: 'message'
+      message: Message
+      via: 'input' | 'steer' | 'queue' | 'model' | 'tool' | 'system'
+      /** The token of a wait: an answer that counts only once a human has approved it. */
+      held?: string
+    }
+  | {
+      type: 'attempt'
+      attempt: number
+      model: string
+      usage: Usage
+      cost?: number
+      outcome: 'answered' | 'discarded'
+      finishReason?: FinishReason
+      class?: ErrorClass
+      /** `generated`: asked for by a hook, no part of the conversation. */
+      purpose?: 'generated'
+    }
+  | { type: 'call'; op: 'planned'; callId: string; toolName: string; args: Json }
+  | {
+      type: 'call'
+      op: 'decided'
+      callId: string
+      outcome: 'proceed' | 'deny' | 'ask' | 'result'
+      by: string
+      /** The effective arguments, before the schema's transforms. */
+      args: Json
+      /** Of the arguments that a human is asked about: the approval holds for no others. */
+      argsHash?: string
+      reason?: string
+    }
+  | { type: 'call'; op: 'started'; callId: string; argsHash?: string; fence: number }
+  | {
+      type: 'call'
+      op: 'settled'
+      callId: string
+      outcome: CallOutcome
+      via: ResultSource
+      output: ToolOutput
+      label: Label
+      fields?: Readonly<Record<JsonPointer, Label>>
+      details?: Json
+      error?: ErrorInfo
+      durationMs: number
+    }
+  | {
+      type: 'wait'
+      token: string
+      kind: 'approval' | 'remote' | 'uncertain' | 'input' | 'timer'
+      callId?: string
+      reason?: string
+      deadline?: Timestamp
+      evidence?: Json
+      sticky?: 'session'
+    }
+  | { type: 'resolved'; token: string; value: Json; by: string }
+  | { type: 'child'; op: 'spawned'; callId: string; log: string; agent: string; grant?: Grant; label: Label }
+  | { type: 'child'; op: 'joined'; callId: string; log: string; status: RunStatus; usage: UsageReport; label: Label }
+  | { type: 'handoff'; from: string; to: string; mode: HandoffMode; filter: FilterDescriptor; hash: string }
+  | { type: 'view'; from: string; to: string; with: readonly Message[]; reason: 'compaction' | 'edit' | 'reset' }
+  /** What stood behind the history in a request: its hash and label; `with` only where it must outlive a crash. */
+  | { type: 'tail'; hash: string; label: Label; with?: readonly MessageInit[] }
+  | { type: 'memo'; key: string; argsHash?: string; value: Json }
+  | { type: 'ext'; name: string; key: string; data: Json }
+  | ({ type: 'audit'; decision: 'flagged' | 'blocked' | 'declassified'; by: string } & GovernanceRow)
+
+type Frozen<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
+
+/** One line of a log: what happened, at which position. Frozen. */
+export type Entry = EntryBase & Frozen<EntryBody>
+/** An entry before the store gave it an offset. */
+export type NewEntry = Omit<EntryBase, 'offset'> & Frozen<EntryBody>
+/** The entries of one type, as in `EntryOf<'call', 'settled'>`. */
+export type EntryOf<T extends Entry['type'], Op extends string = string> =
+  Extract<Entry, { type: T }> extends infer E ? (E extends { op: string } ? Extract<E, { op: Op }> : E) : never
+
+/**
+ * A pure function of the log. The same entries give the same state, on any machine.
+ *
+ * @example
+ * const calls: Fold<number> = { key: 'calls', initial: 0, apply: (n, e) => (e.type === 'call' && e.op === 'settled' ? n + 1 : n) }
+ */
+export interface Fold<S> {
+  /** Names the cached value; unique among the folds of a run. */
+  readonly key: string
+  readonly initial: S
+  apply(state: S, entry: Entry): S
+}

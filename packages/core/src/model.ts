@@ -1,0 +1,29 @@
+import type { LanguageModelV3, LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
+
+export type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
+
+/** How much a step may cost: a hint by tools and strategies, resolved by the agent's `model`. */
+export type Tier = 'fast' | 'balanced' | 'smart'
+
+/** An AI SDK model, or `'provider/model'` naming an installed `@ai-sdk/<provider>`. */
+export type OneModel = LanguageModelV4 | LanguageModelV3 | (string & {}) | `${string}/${string}`
+
+/** One model, or one for each tier. */
+export type ModelSpec = OneModel | Partial<Record<Tier, OneModel>>
+
+/** How a model is asked. Everything has a default of the provider's unless said otherwise. */
+export interface ModelSettings {
+  readonly temperature?: number
+  readonly topP?: number
+  readonly maxOutputTokens?: number
+  readonly stopSequences?: readonly string[]
+  readonly seed?: number
+  readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string }
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** Attempts after the first, on failures that may pass. Default 2. */
+  readonly maxRetries?: number
+  /** Milliseconds without any part of the answer before an attempt fails. Default 120,000. */
+  readonly stallMs?: number
+  /** Milliseconds for one whole attempt. Default 600,000. */
+  readonly timeoutMs?: number
+}

@@ -1,0 +1,78 @@
+import type { Json, MaybePromise, Timestamp } from './json.ts'
+import type { JsonSchema } from './schema.ts'
+
+interface Pending {
+  /** The wait's token, the same everywhere the wait is named. */
+  readonly id: string
+  readonly callId: string
+  readonly toolName: string
+  readonly agent: string
+  /** Run ids from the outermost run down to the one that waits. */
+  readonly runPath: readonly string[]
+  readonly expiresAt?: Timestamp
+}
+export interface PendingApproval extends Pending {
+  readonly input: Json
+  readonly reason: string
+  readonly evidence?: Json
+}
+export interface PendingRemoteCall extends Pending {
+  readonly input: Json
+}
+/** A call that had started when its process died: nobody knows whether its effect took place. */
+export interface PendingUncertain extends Pending {
+  readonly input: Json
+  readonly startedAt: Timestamp
+}
+export interface PendingInput extends Pending {
+  readonly message: string
+  readonly schema?: JsonSchema
+}
+/** All that a suspended run waits for. */
+export interface PendingWork {
+  readonly approvals: readonly PendingApproval[]
+  readonly remoteCalls: readonly PendingRemoteCall[]
+  readonly uncertain: readonly PendingUncertain[]
+  readonly inputs: readonly PendingInput[]
+}
+
+/** Nothing is pending. */
+export const noPendingWork: PendingWork = Object.freeze({
+  approvals: Object.freeze([]),
+  remoteCalls: Object.freeze([]),
+  uncertain: Object.freeze([]),
+  inputs: Object.freeze([]),
+})
+
+export type ApprovalVerdict = 'approve' | 'deny'
+/** An answer to an approval: bound to the arguments that were shown; edited `args` are a new proposal. */
+export interface ApprovalDecision {
+  readonly id: string
+  readonly decision: ApprovalVerdict
+  readonly by?: string
+  readonly reason?: string
+  readonly args?: unknown
+  readonly sticky?: 'session'
+}
+/** How a call of unknown outcome is settled. */
+export interface UncertainDecision {
+  readonly callId: string
+  readonly decision: 'retry' | 'done' | 'fail'
+  readonly output?: unknown
+}
+/** The result of a call that was made elsewhere. */
+export interface RemoteResult {
+  readonly callId: string
+  readonly output: unknown
+}
+/** What a suspended run is resumed with: any number of answers, in any order. */
+export interface Decisions {
+  readonly approvals?: readonly ApprovalDecision[]
+  readonly toolResults?: readonly RemoteResult[]
+  readonly uncertain?: readonly UncertainDecision[]
+  readonly inputs?: readonly { readonly id: string; readonly value: unknown }[]
+}
+/** Asked in process for each approval; `undefined` leaves it pending. */
+export type OnApproval = (
+  approval: PendingApproval,
+) => MaybePromise<ApprovalVerdict | Omit<ApprovalDecision, 'id'> | undefined>

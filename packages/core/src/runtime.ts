@@ -1,0 +1,35 @@
+/** What a command gave. */
+export interface ExecResult {
+  readonly stdout: string
+  readonly stderr: string
+  /** 128 + the signal's number where a signal ended it, as shells say it. */
+  readonly exitCode: number
+  /** Output beyond the bound was dropped. */
+  readonly truncated: boolean
+}
+
+/** Where tools act: the only way from a built-in tool to files and processes. */
+export interface Runtime {
+  /** The root: relative paths start here, and no path leads out of it. */
+  readonly cwd: string
+  /** @param options `timeout` in milliseconds; `onOutput` gets output as it comes. */
+  exec(
+    command: string,
+    options?: {
+      cwd?: string | undefined
+      timeout?: number | undefined
+      signal?: AbortSignal | undefined
+      onOutput?: ((chunk: string, stream: 'stdout' | 'stderr') => void) | undefined
+    },
+  ): Promise<ExecResult>
+  readFile(path: string): Promise<Uint8Array>
+  writeFile(path: string, data: string | Uint8Array): Promise<void>
+  list(path: string): Promise<readonly RuntimeFile[]>
+}
+
+/** One row of a folder. */
+export interface RuntimeFile {
+  readonly name: string
+  readonly kind: 'file' | 'directory'
+  readonly bytes: number
+}

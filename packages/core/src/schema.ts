@@ -1,0 +1,96 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+
+import type { Flat, MaybePromise } from './json.ts'
+import { isPromise } from './json.ts'
+
+export type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+
+/** A plain JSON Schema object. */
+export type JsonSchema = JSONSchema7
+
+/** What `input` of a tool takes: any Standard Schema (zod, valibot, arktype, …) or a JSON Schema. */
+export type AnySchema = StandardSchemaV1 | JsonSchema
+
+type RequiredKeys<S> = S extends { required: readonly (infer K)[] } ? K : never
+type Properties<P, R> = Flat<
+  { -readonly [K in keyof P as K extends R ? K : never]: FromJsonSchema<P[K]> } & {
+    -readonly [K in keyof P as K extends R ? never : K]?: FromJsonSchema<P[K]>
+  }
+>
+
+/** The type that a literal JSON Schema describes; `unknown` where it is known at run time only. */
+export type FromJsonSchema<S> = S extends { const: infer C }
+  ? C
+  : S extends { enum: readonly (infer E)[] }
+    ? E
+    : S extends { type: 'string' }
+      ? string
+      : S extends { type: 'number' | 'integer' }
+        ? number
+        : S extends { type: 'boolean' }
+          ? boolean
+          : S extends { type: 'null' }
+            ? null
+            : S extends { anyOf: readonly (infer M)[] } | { oneOf: readonly (infer M)[] }
+              ? M extends unknown
+                ? FromJsonSchema<M>
+                : never
+              : S extends { type: 'array'; items: infer I }
+                ? FromJsonSchema<I>[]
+                : S extends { type: 'object'; properties: infer P }
+                  ? Properties<P, RequiredKeys<S>>
+                  : S extends { type: 'object' }
+                    ? Record<string, unknown>
+                    : unknown
+
+/** What validation yields, after defaults and transforms: what `execute` gets. */
+export type ParsedBy<S> = S extends StandardSchemaV1<infer _In, infer Out> ? Out : FromJsonSchema<S>
+
+/** What the model writes and the log keeps, before defaults and transforms. */
+export type WrittenFor<S> = S extends StandardSchemaV1<infer In, infer _Out> ? In : FromJsonSchema<S>
+
+/** The outcome of validating a value. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly SchemaIssue[] }
+
+/** One problem of a value: where and what. */
+export interface SchemaIssue {
+  /** Dotted, as in `items.0.id`; empty for the value itself. */
+  readonly path: string
+  readonly message: string
+}
+
+/** Whether a schema is a Standard Schema, and not a plain JSON Schema. */
+export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
+  // arktype's schemas are functions, so objects are not enough.
+  return ((typeof schema === 'object' && schema !== null) || typeof schema === 'function') && '~standard' in schema
+}
+
+/**
+ * Validates with a Standard Schema. Synchronous schemas answer without a promise.
+ *
+ * @example
+ * const parsed = await parseWith(z.object({ n: z.number() }), { n: 1 })
+ * if (parsed.ok) parsed.value.n
+ */
+export function parseWith<S extends StandardSchemaV1>(
+  schema: S,
+  value: unknown,
+): MaybePromise<Parsed<StandardSchemaV1.InferOutput<S>>> {
+  const result = schema['~standard'].validate(value)
+  return isPromise(result) ? Promise.resolve(result).then(toParsed<S>) : toParsed<S>(result)
+}
+
+function toParsed<S extends StandardSchemaV1>(
+  result: StandardSchemaV1.Result<unknown>,
+): Parsed<StandardSchemaV1.InferOutput<S>> {
+  if (result.issues) return { ok: false, issues: result.issues.map(toIssue) }
+  return { ok: true, value: result.value }
+}
+
+function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
+  const path = (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment))
+  return { path: path.join('.'), message: issue.message }
+}

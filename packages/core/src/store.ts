@@ -1,0 +1,69 @@
+import type { Json, Timestamp } from './json.ts'
+import type { Entry, NewEntry } from './log.ts'
+import type { SessionInfo, SessionStatus } from './run.ts'
+
+/** Something that reached a session from outside its writer: an approval, a remote result, a steer. */
+export interface Delivery {
+  readonly id: string
+  readonly token: string
+  readonly value: Json
+  readonly by: string
+  readonly at: Timestamp
+}
+
+/** The right to append to a log, until it expires; a later lease has a higher fence. */
+export interface Lease {
+  readonly fence: number
+}
+
+/** Where an append belongs: behind the entry with offset `after`, under the lease with this fence. */
+export interface AppendPosition {
+  readonly after: number
+  readonly fence: number
+}
+
+/** What an append did: the log's last offset, and the stored entries whose ids were known already. */
+export interface Appended {
+  readonly offset: number
+  readonly existing: readonly Entry[]
+}
+
+/**
+ * Keeps the logs of sessions. The log named like its session is the main log; children have logs of their own.
+ * Each log has one writer at a time; everybody else delivers to the inbox.
+ */
+export interface SessionStore {
+  /** Set when nothing outlives the process: run states then carry their entries. */
+  readonly ephemeral?: true
+  /**
+   * Takes or renews the lease of a log.
+   * @param owner the same owner renews and keeps its fence.
+   * @param ttlMs milliseconds until the lease may be taken by another owner.
+   */
+  lease(log: string, owner: string, ttlMs: number): Promise<Lease | 'busy'>
+  release(log: string, fence: number): Promise<void>
+  /**
+   * Appends entries in order, all or none. An id the log knows adds no row: the stored entry comes back in `existing`.
+   * @throws ProvostError `wrong-offset` when the log is not at `after`; `fenced` when a later lease exists.
+   */
+  append(log: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
+  /** The entries behind `after` (default 0), in order; ends at the present end. An unknown log is empty. */
+  read(log: string, after?: number): AsyncIterable<Entry>
+  /** Puts a value into a session's inbox; needs no lease and may come before the wait. The first for a token wins. */
+  deliver(sessionId: string, token: string, value: Json, by: string): Promise<'accepted' | 'duplicate'>
+  inbox(sessionId: string, after?: string): AsyncIterable<Delivery>
+  /** Yields when something may be new: a hint, so a store may poll. Ends with the signal. */
+  watch(sessionId: string, signal: AbortSignal): AsyncIterable<void>
+  blob(hash: string): Promise<Uint8Array | undefined>
+  /** Stores bytes under their SHA-256 and gives it, in hexadecimal. */
+  putBlob(bytes: Uint8Array): Promise<string>
+  list(filter?: {
+    principal?: string
+    status?: SessionStatus
+    after?: string
+    limit?: number
+  }): AsyncIterable<SessionInfo>
+  /** Removes a session with its child logs and its inbox. */
+  delete(sessionId: string): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,157 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+
+import type { NeedsContext } from './context.ts'
+import type { Ask, HookContext } from './extension.ts'
+import type { Json, JsonPointer, MaybePromise } from './json.ts'
+import { isRecord } from './json.ts'
+import type { Label, LabelInit } from './label.ts'
+import type { CallOutcome, ResultSource } from './log.ts'
+import type { ToolOutput } from './message.ts'
+import type { Runtime } from './runtime.ts'
+import type { AnySchema, JsonSchema } from './schema.ts'
+
+/** What a tool does to the world. `egress`: an outside party can learn something from the call. */
+export type Effect = 'none' | 'read' | 'write' | 'egress'
+
+/** What an argument means to a policy. */
+export type ArgRole = 'destination' | 'content' | 'selector' | 'attachment' | 'credential' | 'amount' | 'time' | 'flag'
+
+/** What everybody may know of a tool. */
+export interface ToolInfo {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly effect: Effect
+  readonly roles: Readonly<Record<JsonPointer, ArgRole>>
+  readonly inputSchema: JsonSchema
+  readonly outputSchema?: JsonSchema
+  /** Running it again with the same idempotency key changes nothing. */
+  readonly idempotent: boolean
+  /** It has no `execute`: the run waits for a result from elsewhere. */
+  readonly remote: boolean
+  /** It acts only through the calls it makes, and is entered again after a crash. */
+  readonly composite: boolean
+  /** Kept out of the catalogue until it is searched for. */
+  readonly deferred: boolean
+}
+
+/** What `execute` gets besides its input. */
+export interface ToolContext<App = unknown> {
+  readonly callId: string
+  /** The same for every attempt at this call: hand it to services that take one. */
+  readonly idempotencyKey: string
+  /** Aborted when the call times out or the run is aborted. */
+  readonly signal: AbortSignal
+  readonly runtime: Runtime
+  /** The app value the run was given. */
+  readonly context: App
+  /** Reports progress to listeners; it never reaches the model. */
+  progress(data: unknown): void
+}
+
+/** A worked example of a call, shown to the model. */
+export interface ToolExample<In = unknown> {
+  readonly input: In
+  readonly output?: unknown
+  readonly note?: string
+}
+
+/** What the executor needs of a tool, its types erased. Made by `tool()`. */
+export interface ToolDefinition {
+  readonly input: AnySchema
+  readonly output?: StandardSchemaV1
+  readonly timeoutMs: number
+  readonly executionMode: 'parallel' | 'sequential'
+  readonly trustedFields: readonly JsonPointer[]
+  readonly examples: readonly ToolExample[]
+  execute?(input: unknown, ctx: ToolContext): unknown
+  needsApproval?(input: unknown, ctx: HookContext): MaybePromise<boolean | Ask>
+  returns?(output: unknown, input: unknown): LabelInit
+}
+
+/** A tool, with the types of its input, its output and the app value it wants. */
+export interface Tool<In = never, Out = unknown, App = never> extends ToolInfo, NeedsContext<App> {
+  readonly '~tool': ToolDefinition
+  /** There at compile time only. */
+  readonly '~types'?: { readonly input: (input: In) => void; readonly output: Out }
+}
+
+/** A call as hooks see it: the JSON that the model wrote or a hook rewrote, before the schema's transforms. */
+export interface ToolCall<In = Json> {
+  readonly callId: string
+  readonly tool: ToolInfo
+  readonly input: In
+  /** The label of the words it was written in. */
+  readonly label: Label
+  readonly parentCallId?: string
+}
+
+/** A result as hooks see it. */
+export interface ToolResult<Out = Json> {
+  readonly callId: string
+  readonly tool: ToolInfo
+  readonly input: Json
+  readonly outcome: CallOutcome
+  readonly via: ResultSource
+  readonly value?: Out
+  readonly output: ToolOutput
+  readonly label: Label
+  readonly fields?: Readonly<Record<JsonPointer, Label>>
+  readonly details?: Json
+}
+
+/**
+ * Narrows a call to the types of a tool.
+ *
+ * @example
+ * if (isCallTo(call, refund)) call.input.amount
+ */
+export function isCallTo<In>(call: ToolCall<unknown>, tool: Tool<In>): call is ToolCall<In> {
+  return call.tool.name === tool.name
+}
+
+/** A value found under an argument of some role. */
+export interface RoleValue {
+  readonly path: JsonPointer
+  readonly role: ArgRole
+  readonly value: string
+}
+
+/**
+ * One row for each string or number under an argument of these roles, as text.
+ *
+ * @example
+ * argsByRole(call, 'destination') // [{ path: '/to', role: 'destination', value: 'ann@example.com' }]
+ */
+export function argsByRole(call: ToolCall, ...roles: readonly [ArgRole, ...ArgRole[]]): readonly RoleValue[] {
+  const rows: RoleValue[] = []
+  for (const [pointer, role] of Object.entries(call.tool.roles)) {
+    if (roles.includes(role)) collect(valueAt(call.input, pointer), pointer, role, rows)
+  }
+  return rows
+}
+
+function collect(value: unknown, path: string, role: ArgRole, rows: RoleValue[]): void {
+  if (typeof value === 'string' || typeof value === 'number') {
+    rows.push({ path: `/${path.slice(1)}`, role, value: String(value) })
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) collect(item, `${path}/${index}`, role, rows)
+  } else if (isRecord(value)) {
+    for (const [key, item] of Object.entries(value)) collect(item, `${path}/${escapePointer(key)}`, role, rows)
+  }
+}
+
+function valueAt(value: unknown, pointer: string): unknown {
+  let at = value
+  for (const segment of pointer.slice(1).split('/')) {
+    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
+    at = Reflect.get(at, key)
+  }
+  return at
+}
+
+/** A key as a segment of a JSON pointer (RFC 6901). */
+export function escapePointer(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,62 @@
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
+
+/** Tokens of one or more model calls. What a provider does not report is absent, never 0. */
+export interface Usage {
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  /** Part of `outputTokens`. */
+  readonly reasoningTokens?: number
+  /** Part of `inputTokens`. */
+  readonly cacheReadTokens?: number
+  /** Part of `inputTokens`. */
+  readonly cacheWriteTokens?: number
+}
+
+/** The usage of one model; `discarded` is the share of attempts that failed and were paid for all the same. */
+export type ModelUsage = Usage & {
+  /** US dollars; absent when the price is unknown. */
+  readonly cost?: number
+  readonly discarded?: Usage
+}
+
+/** Totals, and the same by model (`provider/model`). */
+export interface UsageReport extends Usage {
+  readonly byModel: Readonly<Record<string, ModelUsage>>
+}
+
+/** Why a model stopped, in the AI SDK's words. */
+export type FinishReason = LanguageModelV4FinishReason['unified']
+
+/** What kind of failure a model call met. */
+export type ErrorClass =
+  | 'rate-limit'
+  | 'capacity'
+  | 'context-length'
+  | 'network'
+  | 'timeout'
+  | 'auth'
+  | 'invalid-request'
+  | 'content-filter'
+  | 'unknown'
+
+/** What a run may spend: given at spawn, enforced while it runs. */
+export interface Grant {
+  readonly tokens?: number
+  readonly toolCalls?: number
+  /** US dollars. */
+  readonly cost?: number
+  readonly steps?: number
+  readonly durationMs?: number
+}
+
+const counters = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const
+
+/** The sum of two usages; a counter is absent only where both lack it. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
+  for (const counter of counters) {
+    const [left, right] = [a[counter], b[counter]]
+    if (left !== undefined || right !== undefined) sum[counter] = (left ?? 0) + (right ?? 0)
+  }
+  return sum
+}
