@@ -1,0 +1,143 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+
+import type { ChatCompletionRequest, Fixture } from '@copilotkit/aimock'
+
+import { fixtureOf } from './wire-step.ts'
+import type { WireStep } from './wire-step.ts'
+
+/** A request as rules see it: in the form of OpenAI's chat completions, whatever protocol it came in. */
+export interface WirePrompt {
+  readonly model: string
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+}
+
+/** A request as it came over the wire. */
+export interface WireRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The JSON body, parsed; its text where it is no JSON. */
+  readonly body: unknown
+}
+
+/** A running provider server. */
+export interface Aimock {
+  /** Where it listens, such as `http://127.0.0.1:40123`. */
+  readonly url: string
+  /** What `baseURL` of an AI SDK provider is set to. */
+  readonly baseURL: string
+  /** All requests so far, retries included. */
+  readonly requests: readonly WireRequest[]
+  /** Adds answers to the script: each request without a rule of its own takes the next one. */
+  play(...steps: readonly WireStep[]): void
+  /** Answers every request that `matches`, in any order and number. The first rule that matches wins. */
+  on(matches: (prompt: WirePrompt) => boolean, step: WireStep): void
+  /** Breaks open connections and stops listening. */
+  close(): Promise<void>
+}
+
+function parsed(body: Buffer): unknown {
+  const text = body.toString()
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Keeps the bodies of requests without touching the stream that the server reads them from. */
+function record(server: Server, requests: WireRequest[]): void {
+  server.prependListener('request', (request: IncomingMessage) => {
+    const pieces: Buffer[] = []
+    const push = request.push.bind(request)
+    request.push = (piece: unknown, encoding?: BufferEncoding): boolean => {
+      if (Buffer.isBuffer(piece)) pieces.push(piece)
+      else if (piece === null && request.method === 'POST') {
+        requests.push({ path: request.url ?? '', headers: request.headers, body: parsed(Buffer.concat(pieces)) })
+      }
+      return push(piece, encoding)
+    }
+  })
+}
+
+/** Long enough for a client to have read what came before the break. */
+const breakAfterMs = 20
+
+/**
+ * Two repairs. A response that is cut is destroyed with what was just written still in the socket's buffer, which looks
+ * like a refused connection: here it goes out first. And a slow one goes on after its client has left: here it ends.
+ */
+function repair(server: Server): void {
+  server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
+    response.destroy = () => {
+      setTimeout(() => response.socket?.destroySoon(), breakAfterMs)
+      return response
+    }
+    response.once('close', () => response.end())
+  })
+}
+
+/**
+ * Starts a local server that speaks the wire formats of real providers (OpenAI Responses and Chat, Anthropic Messages,
+ * Ollama), on a free port of the loopback interface, so that the real provider packages can run against a script.
+ *
+ * The server is aimock, loaded when this is called. A request with nothing left to answer it gets a 404. It cannot
+ * report cached tokens, nor stall for ever (a {@link scriptedModel} can).
+ *
+ * @param script answers in the order of the requests; more with `play`.
+ *
+ * @example
+ * const server = await startAimock([
+ *   { failure: { status: 429, retryAfterSeconds: 0 } },
+ *   { toolCalls: [{ name: 'lookup', input: { order: 17 } }, { name: 'lookup', input: { order: 18 } }] },
+ *   { text: 'Both are on their way.', usage: { inputTokens: 40, outputTokens: 6 } },
+ * ])
+ * const model = createOpenAI({ baseURL: server.baseURL, apiKey: 'test' })('gpt-5')
+ * // …
+ * await server.close()
+ */
+export async function startAimock(script: readonly WireStep[] = []): Promise<Aimock> {
+  const { createServer } = await import('@copilotkit/aimock')
+  const fixtures: Fixture[] = []
+  const rules: { readonly matches: (prompt: WirePrompt) => boolean; readonly fixture: Fixture }[] = []
+  const queue: Fixture[] = []
+  const requests: WireRequest[] = []
+  const routed = new WeakMap<ChatCompletionRequest, Fixture | undefined>()
+
+  /** The server asks every fixture about a request; the first question settles it. */
+  function route(request: ChatCompletionRequest): Fixture | undefined {
+    if (!routed.has(request)) {
+      routed.set(request, rules.find((rule) => rule.matches(request))?.fixture ?? queue.shift())
+    }
+    return routed.get(request)
+  }
+
+  function add(step: WireStep): Fixture {
+    const fixture: Fixture = { match: { predicate: (request) => route(request) === fixture }, ...fixtureOf(step) }
+    fixtures.push(fixture)
+    return fixture
+  }
+
+  const { server, url } = await createServer(fixtures, { host: '127.0.0.1', port: 0 })
+  record(server, requests)
+  repair(server)
+
+  const aimock: Aimock = {
+    url,
+    baseURL: `${url}/v1`,
+    requests,
+    play(...steps) {
+      for (const step of steps) queue.push(add(step))
+    },
+    on(matches, step) {
+      rules.push({ matches, fixture: add(step) })
+    },
+    close() {
+      return new Promise((resolve, reject) => {
+        server.close((error) => (error ? reject(error) : resolve()))
+        server.closeAllConnections()
+      })
+    },
+  }
+  aimock.play(...script)
+  return aimock
+}

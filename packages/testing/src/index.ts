@@ -1,0 +1,5 @@
+export * from './aimock.ts'
+export * from './scripted-model.ts'
+export type { ScriptedPrompt, ScriptedStep, ScriptedToolCall } from './scripted-step.ts'
+export * from './well-formed.ts'
+export type { WireFailure, WireStep } from './wire-step.ts'

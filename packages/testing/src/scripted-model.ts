@@ -1,0 +1,91 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider'
+import { ProvostError } from '@provost/core'
+
+import { contentOf, finishReasonOf, usageOf } from './scripted-step.ts'
+import type { ScriptedPrompt, ScriptedStep } from './scripted-step.ts'
+import { hangUp, streamOf, wait } from './scripted-stream.ts'
+
+/** An answer, or a function that makes it from the prompt and the number of the call, counted from 0. */
+export type ScriptedEntry = ScriptedStep | ((prompt: ScriptedPrompt, index: number) => ScriptedStep)
+
+export interface ScriptedModelOptions {
+  /** Default `scripted`. */
+  readonly provider?: string
+  /** Default `scripted-model`. */
+  readonly modelId?: string
+  /** What calls after the last step get. Default `error`: they throw `script-exhausted`. */
+  readonly after?: 'repeat-last' | 'error'
+}
+
+/** What happens before an answer begins. */
+async function connect(step: ScriptedStep, call: LanguageModelV4CallOptions): Promise<void> {
+  if (step.stall === 'connect') await new Promise(() => {})
+  call.abortSignal?.throwIfAborted()
+  if (step.error === undefined || step.failAfterChunks !== undefined) return
+  if (step.delayMs) await wait(step.delayMs, call.abortSignal)
+  throw step.error
+}
+
+/**
+ * A language model that answers from a script: the n-th call gets the n-th step.
+ *
+ * It keeps nothing but the number of calls, so it serves runs of any length and any number of runs at once; those share
+ * the count. Where the order of calls is not known, give one function that looks at the prompt, with `after: 'repeat-last'`.
+ *
+ * @param steps answers as data, or functions of the prompt.
+ * @throws ProvostError `script-exhausted` from a call after the last step, unless `after` is `repeat-last`.
+ *
+ * @example
+ * const model = scriptedModel([
+ *   { text: 'Let me look. ', toolCalls: [{ name: 'lookup', input: { order: 17 } }] },
+ *   ({ messages }) => ({ text: `Done after ${messages.length} messages.` }),
+ * ])
+ */
+export function scriptedModel(steps: readonly ScriptedEntry[], options: ScriptedModelOptions = {}): LanguageModelV4 {
+  const { provider = 'scripted', modelId = 'scripted-model', after = 'error' } = options
+  let calls = 0
+
+  function take(call: LanguageModelV4CallOptions): { step: ScriptedStep; index: number } {
+    const index = calls++
+    const entry = steps[index] ?? (after === 'repeat-last' ? steps.at(-1) : undefined)
+    if (entry === undefined) {
+      throw new ProvostError(
+        'script-exhausted',
+        `${provider}/${modelId} got call ${index + 1}, its script has ${steps.length}.`,
+        {
+          hint: "Add a step, or set after: 'repeat-last'.",
+        },
+      )
+    }
+    if (typeof entry !== 'function') return { step: entry, index }
+    return { step: entry({ messages: call.prompt, tools: call.tools ?? [], options: call }, index), index }
+  }
+
+  return {
+    specificationVersion: 'v4',
+    provider,
+    modelId,
+    supportedUrls: {},
+
+    async doStream(call): Promise<LanguageModelV4StreamResult> {
+      const { step, index } = take(call)
+      await connect(step, call)
+      return { stream: streamOf(step, index, call.abortSignal) }
+    },
+
+    async doGenerate(call): Promise<LanguageModelV4GenerateResult> {
+      const { step, index } = take(call)
+      await connect(step, call)
+      if (step.delayMs) await wait(step.delayMs, call.abortSignal)
+      if (step.stall) await new Promise(() => {})
+      if (step.failAfterChunks !== undefined) throw step.error ?? hangUp()
+      const content = contentOf(step, index)
+      return { content, finishReason: finishReasonOf(step), usage: usageOf(step), warnings: [] }
+    },
+  }
+}
