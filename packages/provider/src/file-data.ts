@@ -1,0 +1,107 @@
+import type { SharedV4FileData, SharedV4FileDataData, SharedV4FileDataUrl } from '@ai-sdk/provider'
+import type { FileSource } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+/** A file as the AI SDK writes it, with the media type a `data:` URL brings along. */
+export interface FileContent<Data = SharedV4FileData> {
+  readonly data: Data
+  readonly mediaType: string | undefined
+}
+
+/**
+ * Our file source as the AI SDK's file data.
+ *
+ * @throws ProvostError `blob-not-loaded` for a blob, `invalid-file-url` for what is no URL.
+ */
+export function toFileContent(source: FileSource): FileContent {
+  switch (source.type) {
+    case 'data':
+      return { data: { type: 'data', data: source.data }, mediaType: undefined }
+    case 'text':
+      return { data: { type: 'text', text: source.text }, mediaType: undefined }
+    case 'reference': {
+      const { type: _reserved, ...reference } = source.reference
+      return { data: { type: 'reference', reference }, mediaType: undefined }
+    }
+    case 'url':
+      return urlContent(source.url)
+    case 'blob':
+      throw new ProvostError('blob-not-loaded', `File ${source.hash} is a blob of the store, not its bytes.`, {
+        hint: "Read the blob and send the file as { type: 'data', data: <base64> }.",
+      })
+  }
+}
+
+/** Whether reasoning may carry such a file: providers take bytes and URLs there. */
+export function isPlain(data: SharedV4FileData): data is SharedV4FileDataData | SharedV4FileDataUrl {
+  return data.type === 'data' || data.type === 'url'
+}
+
+function urlContent(text: string): FileContent {
+  const url = parseUrl(text)
+  if (url.protocol !== 'data:') {
+    const changed = url.toString() !== text
+    return { data: { type: 'url', url, ...(changed && { originalUrl: text }) }, mediaType: undefined }
+  }
+  const comma = text.indexOf(',')
+  const header = text.slice('data:'.length, comma)
+  const body = text.slice(comma + 1)
+  return {
+    data: { type: 'data', data: header.endsWith(';base64') ? body : base64(decodeURIComponent(body)) },
+    mediaType: header.split(';', 1)[0] || undefined,
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (url && (url.protocol !== 'data:' || text.includes(','))) return url
+  throw new ProvostError('invalid-file-url', `${text.slice(0, 80)} is no URL of a file.`, {
+    hint: 'Give an absolute URL, such as https://… or data:image/png;base64,….',
+  })
+}
+
+function base64(data: string | Uint8Array | ArrayBuffer): string {
+  return typeof data === 'string'
+    ? Buffer.from(data, 'utf8').toString('base64')
+    : data instanceof Uint8Array
+      ? Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+      : Buffer.from(data).toString('base64')
+}
+
+/** Everything the AI SDK takes as the data of a file: tagged, or the older bare forms. */
+export type AnyFileData =
+  | SharedV4FileData
+  | { readonly type: 'data'; readonly data: string | Uint8Array | ArrayBuffer }
+  | string
+  | Uint8Array
+  | ArrayBuffer
+  | URL
+  | Readonly<Record<string, string>>
+
+/** File data of the AI SDK as ours: bytes as base64, URLs as text. A bare string is a URL if it reads as one. */
+export function fromFileData(data: AnyFileData): FileSource {
+  if (typeof data === 'string') return URL.canParse(data) ? { type: 'url', url: data } : { type: 'data', data }
+  if (data instanceof URL) return { type: 'url', url: data.toString() }
+  if (data instanceof Uint8Array || data instanceof ArrayBuffer) return { type: 'data', data: base64(data) }
+  if (isTagged(data)) {
+    switch (data.type) {
+      case 'data':
+        return { type: 'data', data: typeof data.data === 'string' ? data.data : base64(data.data) }
+      case 'url':
+        return { type: 'url', url: ('originalUrl' in data && data.originalUrl) || data.url.toString() }
+      case 'reference':
+        return { type: 'reference', reference: { ...data.reference } }
+      case 'text':
+        return { type: 'text', text: data.text }
+    }
+  }
+  return { type: 'reference', reference: { ...data } }
+}
+
+type Tagged = Exclude<Extract<AnyFileData, { readonly type?: unknown }>, Readonly<Record<string, string>>>
+
+function isTagged(data: object): data is Tagged {
+  return (
+    'type' in data && (data.type === 'data' || data.type === 'url' || data.type === 'reference' || data.type === 'text')
+  )
+}

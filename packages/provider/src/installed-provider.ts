@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises'
+import { findPackageJSON } from 'node:module'
+import { dirname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { isRecord } from '@provost/core'
+
+/** What a provider package exports to make models: `openai('gpt-5')` or `openai.languageModel('gpt-5')`. */
+export interface ModelMaker {
+  languageModel(modelId: string): unknown
+}
+
+/** Names by which a provider goes elsewhere than in its package. */
+const packages: Readonly<Record<string, string>> = { bedrock: 'amazon-bedrock', vertex: 'google-vertex' }
+
+/** The npm package of a provider, such as `@ai-sdk/openai`. */
+export function packageOf(provider: string): string {
+  return `@ai-sdk/${Object.hasOwn(packages, provider) ? packages[provider] : provider}`
+}
+
+/**
+ * Loads a package the app installed. It is looked for from the working directory, from the script that runs and from
+ * here, in this order: a strict package manager shows us only what we depend on ourselves.
+ *
+ * @returns its exports, or `undefined` when it is not installed.
+ */
+export async function loadInstalled(name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const from = [pathToFileURL(resolve('_')).href, import.meta.url]
+  const script = process.argv[1]
+  if (script) from.splice(1, 0, pathToFileURL(resolve(script)).href)
+  for (const base of from) {
+    const manifest = manifestOf(name, base)
+    if (!manifest) continue
+    const entry = entryOf(await readFile(manifest, 'utf8'))
+    const exports: unknown = await import(pathToFileURL(resolve(dirname(manifest), entry)).href)
+    return isRecord(exports) ? exports : {}
+  }
+  return undefined
+}
+
+function manifestOf(name: string, base: string): string | undefined {
+  try {
+    return findPackageJSON(name, base)
+  } catch {
+    return undefined
+  }
+}
+
+/** The file `import` would load: `import.meta.resolve` knows no other place to look from than its own module. */
+function entryOf(manifest: string): string {
+  const parsed: unknown = JSON.parse(manifest)
+  if (!isRecord(parsed)) return 'index.js'
+  const { exports, module, main } = parsed
+  const root = isRecord(exports) && '.' in exports ? exports['.'] : exports
+  for (const entry of [conditional(root), module, main]) if (typeof entry === 'string') return entry
+  return 'index.js'
+}
+
+const conditions: ReadonlySet<string> = new Set(['node', 'import', 'module-sync', 'default'])
+
+function conditional(target: unknown): string | undefined {
+  if (typeof target === 'string') return target
+  if (!isRecord(target)) return undefined
+  for (const [condition, inner] of Object.entries(target)) {
+    const entry = conditions.has(condition) ? conditional(inner) : undefined
+    if (entry !== undefined) return entry
+  }
+  return undefined
+}
+
+/** The ready-made provider among a package's exports: the one named after it, else any that makes language models. */
+export function makerIn(exports: Readonly<Record<string, unknown>>, provider: string): ModelMaker | undefined {
+  const named = provider.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  for (const value of [exports[named], ...Object.values(exports)]) if (isMaker(value)) return value
+  return undefined
+}
+
+function isMaker(value: unknown): value is ModelMaker {
+  return (
+    (typeof value === 'function' || (typeof value === 'object' && value !== null)) &&
+    'languageModel' in value &&
+    typeof value.languageModel === 'function'
+  )
+}

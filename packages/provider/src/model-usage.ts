@@ -1,0 +1,52 @@
+import type { LanguageModelV3Usage, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { Usage } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import type { StreamPart } from './piece.ts'
+
+/** Usage in our words; what the provider did not count stays absent, what it only itemised is added up. */
+export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage | LanguageModelV3Usage): Usage {
+  return usageOf(
+    inputTokens.total ?? sum(inputTokens.noCache, inputTokens.cacheRead, inputTokens.cacheWrite),
+    outputTokens.total ?? sum(outputTokens.text, outputTokens.reasoning),
+    outputTokens.reasoning,
+    inputTokens.cacheRead,
+    inputTokens.cacheWrite,
+  )
+}
+
+type CustomPart = Extract<StreamPart, { type: 'custom' }>
+
+/** Whether a part is no content but what Anthropic reports when it begins. */
+export function isEarlyUsage(part: StreamPart): part is CustomPart {
+  return part.type === 'custom' && part.kind === 'anthropic.message_start'
+}
+
+/** What is known of the usage at the beginning: all there will be, should the answer break off. */
+export function earlyUsage(part: CustomPart): Usage {
+  const usage = part.providerMetadata?.['anthropic']?.['usage']
+  if (!isRecord(usage)) return {}
+  const read = usage['cache_read_input_tokens']
+  const write = usage['cache_creation_input_tokens']
+  return usageOf(sum(usage['input_tokens'], read, write), usage['output_tokens'], undefined, read, write)
+}
+
+function usageOf(input: unknown, output: unknown, reasoning: unknown, read: unknown, write: unknown): Usage {
+  const usage: { -readonly [K in keyof Usage]: Usage[K] } = {}
+  if (isCount(input)) usage.inputTokens = input
+  if (isCount(output)) usage.outputTokens = output
+  if (isCount(reasoning)) usage.reasoningTokens = reasoning
+  if (isCount(read)) usage.cacheReadTokens = read
+  if (isCount(write)) usage.cacheWriteTokens = write
+  return usage
+}
+
+function sum(...counts: readonly unknown[]): number | undefined {
+  let total: number | undefined
+  for (const count of counts) if (isCount(count)) total = (total ?? 0) + count
+  return total
+}
+
+function isCount(count: unknown): count is number {
+  return typeof count === 'number' && Number.isFinite(count) && count >= 0
+}

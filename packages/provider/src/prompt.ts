@@ -1,0 +1,138 @@
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { Json, Message, ModelMessage, Part } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import type { ImportedMessage } from './model-message.ts'
+import { fromModelMessages } from './model-message.ts'
+import type { WireIds } from './wire-id.ts'
+import { createWireIds } from './wire-id.ts'
+import type { WireRole, WireRules } from './wire-message.ts'
+import { toWireMessage } from './wire-message.ts'
+
+/** How a prompt is made from messages. */
+export interface PromptOptions {
+  /**
+   * What a message becomes for the model: one or more messages of the AI SDK, an empty list for nothing, `undefined`
+   * for the default of its role. Called once per message. Without it `error`, `aborted` and custom roles are left out.
+   */
+  readonly convert?: ((message: Message) => ModelMessage | readonly ModelMessage[] | undefined) | undefined
+  /** Whether reasoning of earlier answers goes back to the model. Default `keep`. */
+  readonly reasoning?: 'keep' | 'strip' | undefined
+}
+
+/** A prompt that grows with the history: what was converted once is sent as the same objects from then on. */
+export interface Prompt {
+  /**
+   * Adds a message behind the others.
+   *
+   * @throws ProvostError `blob-not-loaded`, `invalid-file-url` or `unsupported-file`; the prompt is unchanged then.
+   */
+  append(message: Message): void
+  /** Starts over with other messages, as after a compaction. */
+  reset(messages: readonly Message[]): void
+  /** The prompt for one call: all messages so far, then `tail`, which is not kept. */
+  build(tail?: readonly Message[]): LanguageModelV4Prompt
+}
+
+/**
+ * A prompt for an AI SDK model, converted message by message.
+ *
+ * Two builds share their common prefix as identical objects, which keeps a provider's prompt cache warm and makes the
+ * cost of a step independent of the history. Tool-call ids are made unique and fit for every provider; results follow
+ * their call through our `callId`.
+ *
+ * @example
+ * const prompt = createPrompt()
+ * prompt.append(question)
+ * await callModel({ model, prompt: prompt.build(), callId: (index) => `step-1/${index}` }, () => {})
+ */
+export function createPrompt(options: PromptOptions = {}): Prompt {
+  const { convert, reasoning = 'keep' } = options
+  const converted = new WeakMap<Message, readonly ImportedMessage[]>()
+  let wire: LanguageModelV4Message[] = []
+  let ids = createWireIds()
+  // Messages below this index were handed out and may not change any more.
+  let sent = 0
+
+  function toWire(message: Message, wireIds: WireIds): LanguageModelV4Message[] {
+    const rules: WireRules = { ids: wireIds, reasoning, input: asObject }
+    const written: LanguageModelV4Message[] = []
+    for (const { role, content } of versions(message)) {
+      const one = toWireMessage(role, content, rules)
+      if (one) written.push(one)
+    }
+    return written
+  }
+
+  function versions(message: Message): readonly ImportedMessage[] {
+    const known = converted.get(message)
+    if (known) return known
+    const own = convert?.(message)
+    const messages = own === undefined ? asItIs(message) : byHand(message, 'role' in own ? [own] : own)
+    if (convert) converted.set(message, messages)
+    return messages
+  }
+
+  return {
+    append: (message) => place(toWire(message, ids), wire, sent),
+    reset: (messages) => {
+      const fresh: LanguageModelV4Message[] = []
+      const freshIds = createWireIds()
+      for (const message of messages) place(toWire(message, freshIds), fresh, 0)
+      wire = fresh
+      ids = freshIds
+      sent = 0
+    },
+    build: (tail) => {
+      sent = wire.length
+      const prompt = wire.slice()
+      if (tail && tail.length > 0) {
+        const tailIds = ids.fork()
+        for (const message of tail) place(toWire(message, tailIds), prompt, sent)
+      }
+      return prompt
+    },
+  }
+}
+
+/** Adds messages to a prompt; nothing below `fixed` is touched. */
+function place(messages: readonly LanguageModelV4Message[], into: LanguageModelV4Prompt, fixed: number): void {
+  for (const message of messages) {
+    const last = into.length > fixed ? into.at(-1) : undefined
+    // The results of one step belong in one message: some providers count them against the calls.
+    if (message.role === 'tool' && last?.role === 'tool') last.content.push(...message.content)
+    else into.push(message)
+  }
+}
+
+function isWireRole(role: Message['role']): role is WireRole {
+  return role === 'system' || role === 'user' || role === 'assistant' || role === 'tool'
+}
+
+/** A call whose input was no JSON object: providers refuse to read it back, and its result says what was wrong. */
+function asObject(input: Json): unknown {
+  return isRecord(input) ? input : {}
+}
+
+function asItIs({ role, content }: Message): readonly ImportedMessage[] {
+  return isWireRole(role) ? [{ role, content }] : []
+}
+
+/** What `convert` made of a message; its calls and results get back the `callId` they have in ours. */
+function byHand(message: Message, own: readonly ModelMessage[]): readonly ImportedMessage[] {
+  const imported = fromModelMessages(own)
+  const callIds = new Map<string, string>()
+  const ids = createWireIds()
+  for (const part of message.content) {
+    if (part.type !== 'tool-call' && part.type !== 'tool-result') continue
+    // The ids `toModelMessages` writes for this message come first: they are unique.
+    callIds.set(ids.ofCall(part.callId, part.toolCallId), part.callId)
+    for (const id of [part.toolCallId, part.callId]) if (!callIds.has(id)) callIds.set(id, part.callId)
+  }
+  if (callIds.size === 0) return imported
+  const claimed = (part: Part): Part =>
+    part.type === 'tool-call' || part.type === 'tool-result'
+      ? { ...part, callId: callIds.get(part.toolCallId) ?? part.callId }
+      : part
+  return imported.map(({ role, content }) => ({ role, content: content.map(claimed) }))
+}

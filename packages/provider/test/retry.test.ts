@@ -1,0 +1,33 @@
+import type { ModelFault } from '@provost/provider'
+import { retryDelayMs } from '@provost/provider'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+
+const busy: ModelFault = { class: 'capacity', message: 'busy', retryable: true }
+
+describe('the wait before another attempt', () => {
+  it('starts at half a second and doubles', () => {
+    expect([1, 2, 3, 4].map((attempt) => retryDelayMs(busy, attempt, () => 0))).toEqual([500, 1000, 2000, 4000])
+  })
+
+  it('has up to a fifth of jitter, and an end', () => {
+    expect(retryDelayMs(busy, 1, () => 1)).toBe(600)
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2000 }), (attempt) => {
+        const delay = retryDelayMs(busy, attempt) ?? Number.NaN
+        expect(delay).toBeGreaterThanOrEqual(500)
+        expect(delay).toBeLessThanOrEqual(60_000)
+      }),
+    )
+  })
+
+  it('is what the provider asks for, up to a minute', () => {
+    expect(retryDelayMs({ ...busy, retryAfterMs: 0 }, 3)).toBe(0)
+    expect(retryDelayMs({ ...busy, retryAfterMs: 60_000 }, 1)).toBe(60_000)
+  })
+
+  it('is not worth it when the provider asks for more, or when nothing would change', () => {
+    expect(retryDelayMs({ ...busy, retryAfterMs: 60_001 }, 1)).toBeUndefined()
+    expect(retryDelayMs({ ...busy, retryable: false }, 1)).toBeUndefined()
+  })
+})

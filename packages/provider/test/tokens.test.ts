@@ -1,0 +1,105 @@
+import type { Message, Part } from '@provost/core'
+import { estimateTokens, messageTokens } from '@provost/provider'
+import { describe, expect, it } from 'vitest'
+
+const message = (...content: Part[]): Message => ({ id: 'm', role: 'assistant', createdAt: 0, content })
+
+describe('the estimate of tokens', () => {
+  it('is near what models count, in prose, code, numbers and other scripts', () => {
+    // What the o200k_base tokenizer counts.
+    const counted: [string, number][] = [
+      ['The quick brown fox jumps over the lazy dog and runs away from the bear.', 16],
+      ['const total = items.reduce((sum, item) => sum + item.price * item.count, 0)', 22],
+      ['今日は天気がいいので、公園を散歩しました。', 13],
+      ['Die Bestellung wurde gestern verschickt und kommt voraussichtlich am Freitag an.', 15],
+      ['{"orderId":"A-1047","items":[{"sku":"X1","count":2}],"total":80.5}', 28],
+    ]
+    for (const [text, tokens] of counted) {
+      expect(estimateTokens(text)).toBeGreaterThan(tokens * 0.7)
+      expect(estimateTokens(text)).toBeLessThan(tokens * 1.4)
+    }
+    expect(estimateTokens('')).toBe(0)
+  })
+
+  it('grows in proportion, also beyond one window', () => {
+    const sentence = 'The order was shipped on Monday. '
+    const one = estimateTokens(sentence.repeat(1000))
+    expect(estimateTokens(sentence.repeat(10_000)) / one).toBeCloseTo(10, 1)
+  })
+
+  it('takes hostile text without trouble', () => {
+    for (const text of [
+      ' '.repeat(1e6),
+      '"'.repeat(1e6),
+      'a'.repeat(1e6),
+      '👩‍👩‍👧‍👦'.repeat(1e5),
+      '\n \n'.repeat(3e5),
+      'é'.repeat(1e6),
+    ])
+      expect(estimateTokens(text)).toBeLessThanOrEqual(text.length * 2)
+  })
+
+  it('of a message covers all its parts', () => {
+    const parts: Part[] = [
+      { type: 'text', text: 'Hello there' },
+      { type: 'reasoning', text: 'Hmm, let me see' },
+      { type: 'tool-call', callId: 'c', toolCallId: 'x', toolName: 'look', input: { order: 17 } },
+      {
+        type: 'tool-result',
+        callId: 'c',
+        toolCallId: 'x',
+        toolName: 'look',
+        output: { type: 'json', value: { status: 'shipped' } },
+      },
+      {
+        type: 'tool-result',
+        callId: 'c',
+        toolCallId: 'x',
+        toolName: 'look',
+        output: { type: 'error-text', value: 'no such order' },
+      },
+      {
+        type: 'tool-result',
+        callId: 'c',
+        toolCallId: 'x',
+        toolName: 'look',
+        output: { type: 'execution-denied', reason: 'not today' },
+      },
+    ]
+    let before = messageTokens(message())
+    for (let count = 1; count <= parts.length; count += 1) {
+      const now = messageTokens(message(...parts.slice(0, count)))
+      expect(now).toBeGreaterThan(before)
+      before = now
+    }
+  })
+
+  it('of a file does not depend on its bytes, unless it is text', () => {
+    const file = (data: string): Part => ({ type: 'file', mediaType: 'image/png', data: { type: 'data', data } })
+    expect(messageTokens(message(file('A'.repeat(1e6))))).toBe(messageTokens(message(file('A'))))
+    const text = (one: string): Part => ({ type: 'file', mediaType: 'text/plain', data: { type: 'text', text: one } })
+    expect(messageTokens(message(text('word '.repeat(5000))))).toBeGreaterThan(4000)
+    const rich: Part = {
+      type: 'tool-result',
+      callId: 'c',
+      toolCallId: 'x',
+      toolName: 'look',
+      output: { type: 'content', value: [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'A' } }] },
+    }
+    expect(messageTokens(message(rich))).toBeGreaterThan(1000)
+  })
+
+  it('of a message is counted once', () => {
+    let reads = 0
+    const one = {
+      ...message(),
+      get content(): readonly Part[] {
+        reads += 1
+        return []
+      },
+    }
+    messageTokens(one)
+    messageTokens(one)
+    expect(reads).toBe(1)
+  })
+})
