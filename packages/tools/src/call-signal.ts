@@ -1,0 +1,34 @@
+/** The abort signal of one call, made only when somebody asks for it. */
+export interface CallSignal {
+  get(): AbortSignal
+  /** Aborts it, if anybody has it. */
+  abort(reason: unknown): void
+  /** No longer follows the run's signal: a long run must not keep the calls that have ended. */
+  release(): void
+}
+
+/** @param parent what it follows. */
+export function createCallSignal(parent: AbortSignal): CallSignal {
+  let controller: AbortController | undefined
+  let ended: { readonly reason: unknown } | undefined
+  let released = false
+  const follow = (): void => controller?.abort(parent.reason)
+  return {
+    get() {
+      if (controller) return controller.signal
+      controller = new AbortController()
+      if (ended) controller.abort(ended.reason)
+      else if (parent.aborted) follow()
+      else if (!released) parent.addEventListener('abort', follow, { once: true })
+      return controller.signal
+    },
+    abort(reason) {
+      ended = { reason }
+      controller?.abort(reason)
+    },
+    release() {
+      released = true
+      parent.removeEventListener('abort', follow)
+    },
+  }
+}

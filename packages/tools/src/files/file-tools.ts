@@ -1,0 +1,12 @@
+import { globTool } from './glob.ts'
+import { grepTool } from './grep.ts'
+import { readTool } from './read.ts'
+import { writeTool } from './write.ts'
+
+/** The built-in tools for files: read, write, glob and grep. Commands are apart, in `bashTool`. */
+export const fileTools: readonly [typeof readTool, typeof writeTool, typeof globTool, typeof grepTool] = [
+  readTool,
+  writeTool,
+  globTool,
+  grepTool,
+]

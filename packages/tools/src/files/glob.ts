@@ -1,0 +1,54 @@
+import type { Tool } from '@provost/core'
+import { z } from 'zod'
+
+import { rich } from '../rich.ts'
+import { tool } from '../tool.ts'
+import { withDeadline } from './deadline.ts'
+import { compileGlob } from './pattern.ts'
+import { shownPath, tidyPath } from './text.ts'
+import { inBunches, maxWalkEntries, walk } from './walk.ts'
+
+const maxPaths = 1_000
+const matchMs = 1_000
+
+/** Paths that match a glob. */
+export interface GlobResult {
+  /** Relative to the working directory, in the order of their names. */
+  readonly paths: readonly string[]
+  /** There may be more. */
+  readonly truncated: boolean
+}
+
+/** Finds files by a glob: at most 1,000, none in `.git` and `node_modules`. */
+export const globTool: Tool<{ pattern: string; path?: string | undefined }, GlobResult, unknown> = tool({
+  name: 'glob',
+  description: `Finds files by name. Finds at most ${maxPaths}; skips .git and node_modules.`,
+  effect: 'read',
+  idempotent: true,
+  input: z.object({
+    pattern: z.string().min(1).describe('A glob such as **/*.ts or src/{a,b}*.json.'),
+    path: z.string().default('.').describe('The folder to look in, to which the pattern is relative.'),
+  }),
+  args: { pattern: 'selector', path: 'selector' },
+  async execute({ pattern, path }, ctx) {
+    const matches = compileGlob(pattern)
+    const start = tidyPath(path, ctx.runtime.cwd)
+    const cut = start === '.' ? 0 : start.length + 1
+    const budget = { entries: maxWalkEntries }
+    const paths: string[] = []
+    for await (const bunch of inBunches(walk(ctx.runtime, start, budget), { files: 256, bytes: Infinity })) {
+      ctx.signal.throwIfAborted()
+      const fitting = withDeadline(matchMs, () => bunch.filter((file) => matches(file.path.slice(cut))))
+      for (const file of fitting) paths.push(file.path)
+      if (paths.length > maxPaths) break
+    }
+    return listed({ paths: paths.slice(0, maxPaths), truncated: paths.length > maxPaths || budget.entries < 0 })
+  },
+})
+
+function listed(result: GlobResult): ReturnType<typeof rich<GlobResult>> {
+  const lines = result.paths.map(shownPath)
+  if (lines.length === 0) lines.push('[No file matches.]')
+  if (result.truncated) lines.push('[There may be more: narrow the pattern.]')
+  return rich(result, { content: [{ type: 'text', text: lines.join('\n') }] })
+}

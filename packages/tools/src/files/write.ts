@@ -1,0 +1,24 @@
+import type { Tool } from '@provost/core'
+import { z } from 'zod'
+
+import { tool } from '../tool.ts'
+
+/** Writes a text file as a whole; missing folders are made, and a reader never sees a half of it. */
+export const writeTool: Tool<{ path: string; content: string }, { bytes: number }, unknown> = tool({
+  name: 'write',
+  description: 'Writes a text file, replacing what was there. Missing folders are made.',
+  effect: 'write',
+  idempotent: true,
+  executionMode: 'sequential',
+  input: z.object({
+    path: z.string().min(1).describe('Relative to the working directory.'),
+    content: z.string().describe('All of the new text.'),
+  }),
+  args: { path: 'destination', content: 'content' },
+  // A number of our own counting: nothing of what was written comes back.
+  returns: { integrity: 'trusted' },
+  async execute({ path, content }, ctx) {
+    await ctx.runtime.writeFile(path, content)
+    return { bytes: Buffer.byteLength(content) }
+  },
+})

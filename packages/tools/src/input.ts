@@ -1,0 +1,87 @@
+import { isPromise, isRecord, isStandardSchema, parseWith } from '@provost/core'
+import type { ErrorInfo, Json, JsonSchema, MaybePromise, Parsed, SchemaIssue, Tool } from '@provost/core'
+
+import { cut, sayIssues } from './issues.ts'
+import { jsonCheckOf } from './json-schema.ts'
+
+/** The input of a call as `execute` takes it, or what the model did wrong. */
+export type ParsedInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: ErrorInfo }
+
+const maxFields = 30
+
+/**
+ * Validates what the model wrote for a call and applies the schema's defaults and transforms. Never throws.
+ *
+ * An error has the code `invalid-tool-input`, a message of at most about 1 KB that names each path and problem, and a
+ * hint that tells the model how to repair the call. Input that is a string where an object is wanted means that the
+ * model wrote invalid JSON, and the message says so.
+ */
+export function parseInput(tool: Tool, input: Json): MaybePromise<ParsedInput> {
+  let parsed: MaybePromise<Parsed<unknown>>
+  try {
+    const schema = tool['~tool'].input
+    parsed = isStandardSchema(schema) ? parseWith(schema, input) : jsonCheckOf(schema)(input)
+  } catch (thrown) {
+    return judged(tool, input, failed(thrown))
+  }
+  if (!isPromise(parsed)) return judged(tool, input, parsed)
+  return parsed.then(
+    (done) => judged(tool, input, done),
+    (thrown: unknown) => judged(tool, input, failed(thrown)),
+  )
+}
+
+/** A validator that throws has not found the input good. */
+function failed(thrown: unknown): Parsed<unknown> {
+  return { ok: false, issues: [{ path: '', message: thrown instanceof Error ? thrown.message : String(thrown) }] }
+}
+
+function judged(tool: Tool, input: Json, parsed: Parsed<unknown>): ParsedInput {
+  if (parsed.ok) return parsed
+  return {
+    ok: false,
+    error: { code: 'invalid-tool-input', message: problem(tool, input, parsed.issues), hint: repair(tool) },
+  }
+}
+
+function problem({ name }: Tool, input: Json, issues: readonly SchemaIssue[]): string {
+  if (typeof input !== 'string') return `The input of ${name} does not fit its schema: ${sayIssues(issues)}.`
+  const why = whyNotJson(input)
+  return why === undefined
+    ? `The input of ${name} is JSON inside a string: the object itself is wanted.`
+    : `The input of ${name} is not valid JSON: ${cut(why, 300)}.`
+}
+
+function whyNotJson(text: string): string | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function repair({ name, inputSchema }: Tool): string {
+  const fields = fieldsOf(inputSchema)
+  return `Call ${name} again with the corrected input as one JSON object.${fields && ` Its fields: ${fields}.`}`
+}
+
+/** `id: string, note?: string`: enough to repair most calls without another look at the schema. */
+function fieldsOf({ properties, required }: JsonSchema): string {
+  if (!isRecord(properties)) return ''
+  const fields: string[] = []
+  for (const [name, schema] of Object.entries(properties).slice(0, maxFields)) {
+    fields.push(`${cut(name, 60)}${required?.includes(name) ? '' : '?'}: ${typeName(schema)}`)
+  }
+  return cut(fields.join(', '), 500)
+}
+
+function typeName(schema: unknown): string {
+  if (!isRecord(schema)) return 'any'
+  const { type } = schema
+  if (Array.isArray(schema['enum'])) return schema['enum'].map((value) => JSON.stringify(value)).join(' | ')
+  if (Array.isArray(type)) return type.join(' | ')
+  return typeof type === 'string' ? type : 'any'
+}

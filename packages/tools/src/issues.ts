@@ -1,0 +1,29 @@
+import type { SchemaIssue } from '@provost/core'
+
+const maxIssues = 20
+const maxPathLength = 100
+const maxMessageLength = 200
+const maxLength = 900
+
+/** Problems of a value as one text of bounded length: each path and what is wrong there. */
+export function sayIssues(issues: readonly SchemaIssue[]): string {
+  let text = ''
+  let said = 0
+  for (const issue of issues.slice(0, maxIssues)) {
+    const row = `${said > 0 ? '; ' : ''}${sayIssue(issue)}`
+    if (text.length + row.length > maxLength) break
+    text += row
+    said++
+  }
+  return said < issues.length ? `${text}; and ${issues.length - said} more` : text
+}
+
+function sayIssue({ path, message }: SchemaIssue): string {
+  const what = cut(message.replace(/\.$/, ''), maxMessageLength)
+  return path === '' ? what : `${cut(path, maxPathLength)}: ${what}`
+}
+
+/** At most `length` characters. */
+export function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text
+}

@@ -1,0 +1,137 @@
+import { Validator } from '@cfworker/json-schema'
+import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
+import { isRecord, isStandardSchema, ProvostError } from '@provost/core'
+import type { AnySchema, JsonSchema, Parsed, SchemaIssue, StandardSchemaV1 } from '@provost/core'
+import { toJsonSchema } from '@valibot/to-json-schema'
+
+/** Which side of a schema: what is written, or what validation gives. */
+export type SchemaSide = 'input' | 'output'
+
+const converted: Record<SchemaSide, WeakMap<StandardSchemaV1, JsonSchema>> = {
+  input: new WeakMap(),
+  output: new WeakMap(),
+}
+
+/**
+ * The JSON Schema (draft 7) of any schema a tool takes. A JSON Schema comes back as it is; a Standard Schema is
+ * converted once.
+ *
+ * @param side default `input`.
+ * @throws ProvostError `schema-not-json` when the library cannot say it in JSON Schema, such as zod of a `Date`.
+ *
+ * @example
+ * jsonSchemaOf(z.object({ id: z.string() })) // { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }
+ */
+export function jsonSchemaOf(schema: AnySchema, side: SchemaSide = 'input'): JsonSchema {
+  if (!isStandardSchema(schema)) return schema
+  const known = converted[side].get(schema)
+  if (known) return known
+  const made = convert(schema, side)
+  converted[side].set(schema, made)
+  return made
+}
+
+function convert(schema: StandardSchemaV1, side: SchemaSide): JsonSchema {
+  try {
+    const { $schema: _, ...rest } = converterOf(schema, side)()
+    return rest
+  } catch (cause) {
+    if (cause instanceof ProvostError) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new ProvostError('schema-not-json', `The schema cannot be turned into JSON Schema: ${why}.`, {
+      hint: 'Use types that JSON has; for what a model writes, turn a string into the richer type with a transform.',
+      cause,
+    })
+  }
+}
+
+function converterOf(schema: StandardSchemaV1, side: SchemaSide): () => Record<string, unknown> {
+  const standard = schema['~standard']
+  // Standard JSON Schema, which zod and arktype speak.
+  if ('jsonSchema' in standard && isRecord(standard.jsonSchema)) {
+    const own = standard.jsonSchema[side]
+    if (typeof own === 'function') return () => own({ target: 'draft-07' })
+  }
+  if (isValibot(schema)) return () => ({ ...toJsonSchema(schema, { typeMode: side, target: 'draft-07' }) })
+  throw new ProvostError('schema-not-json', `A schema of ${standard.vendor} cannot be turned into JSON Schema.`, {
+    hint: 'Use a library that implements Standard JSON Schema (zod 4, arktype, valibot), or pass a JSON Schema.',
+  })
+}
+
+type ValibotSchema = Parameters<typeof toJsonSchema>[0]
+
+function isValibot(schema: StandardSchemaV1): schema is StandardSchemaV1 & ValibotSchema {
+  return schema['~standard'].vendor === 'valibot'
+}
+
+/** Validates values with one plain JSON Schema; they are not changed, and defaults not filled in. Never throws. */
+export type JsonCheck = (value: unknown) => Parsed<unknown>
+
+const checks = new WeakMap<JsonSchema, JsonCheck>()
+
+/**
+ * The check of a plain JSON Schema, made once.
+ *
+ * @throws ProvostError `invalid-schema` when it is none.
+ */
+export function jsonCheckOf(schema: JsonSchema): JsonCheck {
+  const known = checks.get(schema)
+  if (known) return known
+  const validator = validatorOf(schema)
+  const check: JsonCheck = (value) => {
+    try {
+      const { valid, errors } = validator.validate(value)
+      return valid ? { ok: true, value } : { ok: false, issues: issuesOf(errors) }
+    } catch (error) {
+      // A `$ref` to nowhere, or data nested too deeply or with keys that are no text.
+      return { ok: false, issues: [{ path: '', message: error instanceof Error ? error.message : String(error) }] }
+    }
+  }
+  checks.set(schema, check)
+  return check
+}
+
+function validatorOf(schema: JsonSchema): Validator {
+  try {
+    // A copy, because the validator writes into its schema.
+    const copy: Schema = JSON.parse(JSON.stringify(schema))
+    return new Validator(copy, draftOf(schema), false)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new ProvostError('invalid-schema', `A JSON Schema cannot be used: ${why}`, {
+      hint: 'Correct the schema.',
+      cause,
+    })
+  }
+}
+
+function draftOf({ $schema }: JsonSchema): SchemaDraft {
+  if ($schema?.includes('2020-12')) return '2020-12'
+  if ($schema?.includes('2019-09')) return '2019-09'
+  return $schema?.includes('draft-04') ? '4' : '7'
+}
+
+/** Keywords that only say that something below them is wrong, or (`false`) repeat what stands above. */
+const wrappers = new Set([
+  '$ref',
+  'additionalItems',
+  'allOf',
+  'false',
+  'if',
+  'items',
+  'patternProperties',
+  'prefixItems',
+  'properties',
+])
+
+function issuesOf(errors: readonly OutputUnit[]): SchemaIssue[] {
+  const leaves = errors.filter(({ keyword }) => !wrappers.has(keyword))
+  return (leaves.length > 0 ? leaves : errors).map(({ instanceLocation, error }) => ({
+    path: instanceLocation.split('/').slice(1).map(segmentOf).join('.'),
+    message: error,
+  }))
+}
+
+function segmentOf(encoded: string): string {
+  return decodeURIComponent(encoded).replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,44 @@
+import { fillLabel, untrustedLabel } from '@provost/core'
+import type { JsonPointer, Label, LabelInit, Tool, ToolDefinition } from '@provost/core'
+
+import type { RichMore } from './rich.ts'
+
+/** Labels that hold for whatever a tool says, its errors included. */
+const fixed = new WeakMap<ToolDefinition, LabelInit>()
+
+/** Notes that `returns` of a tool was a label, not a function of the result. */
+export function fixLabel(definition: ToolDefinition, label: LabelInit): void {
+  fixed.set(definition, label)
+}
+
+/** The label of what a tool says about a call that gave no result: it may quote anything, so it is never trusted. */
+export function errorLabel(tool: Tool): Label {
+  return { ...fillLabel(fixed.get(tool['~tool']), untrustedLabel(tool.name)), integrity: 'untrusted' }
+}
+
+/** Labels of a result and of its fields. */
+export interface ResultLabels {
+  readonly label: Label
+  readonly fields?: Readonly<Record<JsonPointer, Label>>
+}
+
+/**
+ * @param output the validated result.
+ * @param input what `execute` was given.
+ */
+export function labelsOf(tool: Tool, output: unknown, input: unknown, more: RichMore | undefined): ResultLabels {
+  const definition = tool['~tool']
+  const declared = fillLabel(definition.returns?.(output, input), untrustedLabel(tool.name))
+  const label = fillLabel(more?.label, declared)
+  if (definition.trustedFields.length === 0 && more?.fields === undefined) return { label }
+  const fields: Record<JsonPointer, Label> = {}
+  for (const pointer of definition.trustedFields) fields[pointer] = { ...label, integrity: 'trusted' }
+  for (const [pointer, init] of Object.entries(more?.fields ?? {}))
+    if (isPointer(pointer)) fields[pointer] = fillLabel(init, label)
+  return { label, fields }
+}
+
+/** Whether a text can be a JSON pointer into a value. */
+export function isPointer(text: string): text is JsonPointer {
+  return text.startsWith('/')
+}

@@ -1,0 +1,47 @@
+import type { FilePart, JsonPointer, LabelInit, TextPart } from '@provost/core'
+
+/** What a result has beyond its value. */
+export interface RichMore {
+  /** What the model sees instead of the value. */
+  readonly content?: readonly (TextPart | FilePart)[]
+  /** For events and user interfaces; never goes to a model. Anything that can be written as JSON. */
+  readonly details?: unknown
+  /** Goes before what `returns` of the tool says. */
+  readonly label?: LabelInit
+  /** Labels of single fields of the value. */
+  readonly fields?: Readonly<Record<JsonPointer, LabelInit>>
+}
+
+// A symbol, because data that a tool merely passes on must not be able to label itself.
+const brand: unique symbol = Symbol('rich')
+
+/** A result with more than its value, made by {@link rich}. */
+export interface Rich<T> {
+  readonly '~rich': T
+  readonly [brand]: RichMore
+}
+
+/**
+ * A result with more than its value: what the model sees instead, what only a user interface sees, labels.
+ *
+ * @example
+ * execute: () => rich({ points: 3 }, { content: [{ type: 'text', text: 'a chart' }], details: { svg } })
+ */
+export function rich<T>(value: T, more: RichMore): Rich<T> {
+  return { '~rich': value, [brand]: more }
+}
+
+/** A value and what {@link rich} added to it. */
+export interface Unwrapped {
+  readonly value: unknown
+  readonly more?: RichMore
+}
+
+/** Takes apart what {@link rich} made; any other value is just itself. */
+export function unwrap(value: unknown): Unwrapped {
+  return isRich(value) ? { value: value['~rich'], more: value[brand] } : { value }
+}
+
+function isRich(value: unknown): value is Rich<unknown> {
+  return typeof value === 'object' && value !== null && brand in value
+}

@@ -1,0 +1,178 @@
+import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
+import type { ErrorInfo, Json, MaybePromise, Runtime, Tool, ToolContext } from '@provost/core'
+
+import { createCallSignal } from './call-signal.ts'
+import type { CallSignal } from './call-signal.ts'
+import { elapsed, failedOutcome } from './outcome.ts'
+import type { ToolOutcome } from './outcome.ts'
+import { conclude, jsonOf } from './output.ts'
+
+/** One call of a tool and what surrounds it. */
+export interface ToolRun {
+  readonly callId: string
+  readonly idempotencyKey: string
+  /** As it is logged. */
+  readonly input: Json
+  /** The input as {@link parseInput} gave it. */
+  readonly value: unknown
+  /** Aborted with the run. */
+  readonly signal: AbortSignal
+  /** Milliseconds a tool gets to end by itself after an abort. */
+  readonly graceMs: number
+  readonly runtime: Runtime
+  /** The app value of the run. */
+  readonly context: unknown
+  progress(data: Json): void
+  partial(piece: { readonly delta: string } | { readonly value: Json }): void
+}
+
+/**
+ * Executes a tool and says how that ended; never rejects.
+ *
+ * The call ends when the tool does, at the tool's `timeoutMs`, or `graceMs` after an abort, whichever is first: a tool
+ * that ignores its signal is left behind, and what it says or throws later is dropped. Only a tool that blocks the
+ * thread cannot be ended.
+ */
+export function runTool(tool: Tool, run: ToolRun): Promise<ToolOutcome> {
+  const started = performance.now()
+  if (run.signal.aborted) return Promise.resolve(abortedOutcome(tool, 'before it started', 0))
+  const call: Call = { tool, run, started, signal: createCallSignal(run.signal), over: false }
+  let work: MaybePromise<ToolOutcome>
+  try {
+    work = perform(call)
+  } catch (error) {
+    return Promise.resolve(end(call, failure(call, error)))
+  }
+  return isPromise(work) ? bounded(call, work) : Promise.resolve(end(call, work))
+}
+
+interface Call {
+  readonly tool: Tool
+  readonly run: ToolRun
+  /** `performance.now()` */
+  readonly started: number
+  readonly signal: CallSignal
+  /** From then on nothing that the tool says counts. */
+  over: boolean
+}
+
+function perform(call: Call): MaybePromise<ToolOutcome> {
+  const { tool, run } = call
+  const definition = tool['~tool']
+  if (!definition.execute)
+    throw new ProvostError('tool-remote', `${tool.name} has no execute: it cannot be run here.`, {
+      hint: 'Wait for its result from the remote side.',
+    })
+  return settle(call, definition.execute(run.value, contextOf(call)))
+}
+
+function settle(call: Call, given: unknown): MaybePromise<ToolOutcome> {
+  if (isAsyncIterable(given)) return drain(call, given).then((result) => conclude(call.tool, result, call.run.value))
+  if (isPromise(given)) return Promise.resolve(given).then((result) => settle(call, result))
+  return conclude(call.tool, given, call.run.value)
+}
+
+function contextOf(call: Call): ToolContext {
+  const { run, signal } = call
+  return {
+    callId: run.callId,
+    get idempotencyKey() {
+      return run.idempotencyKey
+    },
+    // Most tools never look at it, and a signal is dear.
+    get signal() {
+      return signal.get()
+    },
+    runtime: run.runtime,
+    context: run.context,
+    progress(data) {
+      if (!call.over) run.progress(jsonOf(call.tool, data))
+    },
+  }
+}
+
+/** Hands on what is yielded and gives what it comes to. */
+async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unknown> {
+  const iterator = iterable[Symbol.asyncIterator]()
+  let text: string | undefined = ''
+  let last: unknown
+  for (;;) {
+    const step = await iterator.next()
+    if (step.done) return step.value === undefined ? (text === undefined ? last : text) : step.value
+    try {
+      // Left behind: whoever made it may still want to clean up.
+      if (call.over) throw new ProvostError('tool-left-behind', `${call.tool.name} has ended for its run.`)
+      last = step.value
+      if (typeof last === 'string') {
+        if (text !== undefined) text += last
+        call.run.partial({ delta: last })
+      } else {
+        text = undefined
+        call.run.partial({ value: jsonOf(call.tool, last) })
+      }
+    } catch (error) {
+      void Promise.resolve(iterator.return?.()).catch(() => undefined)
+      throw error
+    }
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+/** The outcome of work that is under way, or of giving it up. */
+function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcome> {
+  const { tool, run } = call
+  const { timeoutMs } = tool['~tool']
+  return new Promise((resolve) => {
+    let grace: NodeJS.Timeout | undefined
+    const finish = (outcome: ToolOutcome): void => {
+      if (call.over) return
+      clearTimeout(timer)
+      clearTimeout(grace)
+      run.signal.removeEventListener('abort', onAbort)
+      resolve(end(call, outcome))
+    }
+    const timer = setTimeout(() => {
+      const error = timeoutError(tool, timeoutMs)
+      finish(failedOutcome(tool, 'timeout', error.toJSON(), elapsed(call.started)))
+      call.signal.abort(error)
+    }, timeoutMs)
+    const onAbort = (): void => {
+      grace = setTimeout(() => finish(abortedOutcome(tool, 'before it ended', elapsed(call.started))), run.graceMs)
+    }
+    if (run.signal.aborted) onAbort()
+    else run.signal.addEventListener('abort', onAbort, { once: true })
+    work.then(finish, (error: unknown) => finish(failure(call, error)))
+  })
+}
+
+function end(call: Call, outcome: ToolOutcome): ToolOutcome {
+  call.over = true
+  call.signal.release()
+  return outcome.durationMs > 0 ? outcome : { ...outcome, durationMs: elapsed(call.started) }
+}
+
+/** What a tool throws while its run is being aborted is the abort. */
+function failure({ tool, run, started }: Call, error: unknown): ToolOutcome {
+  const durationMs = elapsed(started)
+  if (run.signal.aborted) return abortedOutcome(tool, 'before it ended', durationMs)
+  return failedOutcome(tool, 'error', toErrorInfo(error, 'tool-failed'), durationMs)
+}
+
+function abortedOutcome(tool: Tool, when: string, durationMs: number): ToolOutcome {
+  const error: ErrorInfo = { code: 'tool-aborted', message: `${tool.name} was aborted ${when}.` }
+  return failedOutcome(tool, 'aborted', when === 'before it started' ? error : { ...error, ...doubt(tool) }, durationMs)
+}
+
+function timeoutError(tool: Tool, timeoutMs: number): ProvostError {
+  const { hint = 'Try a smaller request.' } = doubt(tool)
+  return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was given up.`, { hint })
+}
+
+/** Nobody knows whether a tool that was given up has had its effect. */
+function doubt({ effect, idempotent }: Tool): { hint?: string } {
+  if (idempotent || effect === 'none' || effect === 'read') return {}
+  return { hint: 'It may have taken effect: check before you repeat it.' }
+}

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { ProvostError } from '@provost/core'
+import type { ExecResult } from '@provost/core'
+
+import { createCapture } from './capture.ts'
+import type { Capture } from './capture.ts'
+
+/** What is kept of stdout and of stderr each, in bytes. */
+export const maxOutputBytes: number = 1024 * 1024
+/** Milliseconds a command may take unless it is given more. */
+export const defaultExecTimeoutMs: number = 120_000
+/** The exit code of a command that ran out of time, as of `timeout(1)`. */
+export const timedOutExitCode: number = 124
+
+/** Milliseconds between asking a group to end and ending it. */
+const killAfterMs = 1_000
+/** Milliseconds a pipe may stay open when all of the group is gone: something left the group and holds it. */
+const pipeGraceMs = 100
+const pollMs = 10
+const longestTimerMs = 2 ** 31 - 1
+
+/** One command to run. */
+export interface Command {
+  readonly command: string
+  /** Absolute. */
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+  readonly onOutput: ((chunk: string, stream: 'stdout' | 'stderr') => void) | undefined
+}
+
+/**
+ * Runs a shell command in a process group of its own. The call ends when the shell ends, is timed out or aborted; by
+ * then nothing of its group is left, unless it cannot be killed.
+ *
+ * @throws ProvostError `exec-failed` when it cannot be started; the signal's reason when it was aborted;
+ * what `onOutput` throws, which ends the command.
+ */
+export async function runCommand(options: Command): Promise<ExecResult> {
+  const { signal, timeoutMs } = options
+  signal?.throwIfAborted()
+  let broken: { readonly error: unknown } | undefined
+  const hand = (text: string, stream: 'stdout' | 'stderr'): void => {
+    try {
+      options.onOutput?.(text, stream)
+    } catch (error) {
+      broken ??= { error }
+      end()
+    }
+  }
+  const stdout = createCapture(maxOutputBytes, (text) => hand(text, 'stdout'))
+  const stderr = createCapture(maxOutputBytes, (text) => hand(text, 'stderr'))
+  const { exited, closed, group, release } = await start(options, stdout, stderr)
+
+  let timedOut = false
+  let killer: NodeJS.Timeout | undefined
+  const end = (): void => {
+    signalGroup(group, 'SIGTERM')
+    // A shell that ignores the request would otherwise never exit.
+    killer ??= setTimeout(signalGroup, killAfterMs, group, 'SIGKILL')
+  }
+  const onTimeout = (): void => {
+    timedOut = true
+    end()
+  }
+  const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimerMs))
+  if (signal?.aborted) end()
+  signal?.addEventListener('abort', end, { once: true })
+  try {
+    const exitCode = await exited
+    await sweep(group, closed)
+    await Promise.race([closed, sleep(pipeGraceMs, undefined, { ref: false })])
+    if (signal?.aborted) throw signal.reason
+    if (broken) throw broken.error
+    return {
+      stdout: stdout.text(),
+      stderr: timedOut ? withNote(stderr.text(), `Killed after ${timeoutMs} ms.`) : stderr.text(),
+      exitCode: timedOut ? timedOutExitCode : exitCode,
+      truncated: stdout.truncated || stderr.truncated,
+    }
+  } finally {
+    clearTimeout(timer)
+    clearTimeout(killer)
+    signal?.removeEventListener('abort', end)
+    release()
+  }
+}
+
+interface Started {
+  /** The id of the process group, the shell's own. */
+  readonly group: number
+  /** The shell's exit code. */
+  readonly exited: Promise<number>
+  /** When nobody holds a pipe any more. */
+  readonly closed: Promise<void>
+  /** Lets go of the pipes, whoever still holds them. */
+  release(): void
+}
+
+async function start({ command, cwd, env }: Command, stdout: Capture, stderr: Capture): Promise<Started> {
+  try {
+    // The last pipe carries nothing: all that the shell starts inherits it, so it closes when all of them have ended.
+    const child = spawn(shell(), ['-c', command], {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    })
+    await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+    const group = child.pid
+    if (group === undefined) throw new Error('it has no process id')
+    remember(group)
+    const pipes = child.stdio.filter((stream) => stream instanceof Readable)
+    child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk))
+    child.stderr?.on('data', (chunk: Buffer) => stderr.write(chunk))
+    pipes.at(-1)?.resume()
+    // A pipe that breaks has ended, which is all there is to know.
+    for (const pipe of pipes) pipe.on('error', () => undefined)
+    return {
+      group,
+      exited: new Promise((resolve) =>
+        child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL'])),
+      ),
+      closed: new Promise((resolve) => child.once('close', () => resolve())),
+      release() {
+        for (const pipe of pipes) pipe.destroy()
+        groups.delete(group)
+      },
+    }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new ProvostError('exec-failed', `The command could not be started: ${why}.`, {
+      hint: 'Check that the working directory exists and that there is a shell.',
+      cause,
+    })
+  }
+}
+
+/** Ends what the shell left behind: asked first, then killed. */
+async function sweep(group: number, closed: Promise<void>): Promise<void> {
+  // The dead that nobody has buried yet still count as a group, hence the look at the pipes.
+  const ended = closed.then(() => true)
+  const last = performance.now() + killAfterMs
+  let left = signalGroup(group, 'SIGTERM')
+  while (left && performance.now() < last)
+    left = !(await Promise.race([ended, sleep(pollMs, false)])) && signalGroup(group, 0)
+  signalGroup(group, 'SIGKILL')
+}
+
+/** @returns whether there was anybody left to hear it. */
+function signalGroup(group: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Groups that run now: they do not get a terminal's Ctrl-C, so they end with this process. */
+const groups = new Set<number>()
+let watching = false
+
+function remember(group: number): void {
+  groups.add(group)
+  if (!watching) process.once('exit', killAll)
+  watching = true
+}
+
+function killAll(): void {
+  for (const group of groups) signalGroup(group, 'SIGKILL')
+}
+
+let knownShell: string | undefined
+
+function shell(): string {
+  return (knownShell ??= existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh')
+}
+
+function withNote(text: string, note: string): string {
+  return text === '' || text.endsWith('\n') ? `${text}${note}\n` : `${text}\n${note}\n`
+}

@@ -1,0 +1,55 @@
+import path from 'node:path'
+
+import type { Runtime } from '@provost/core'
+
+import { createDisk } from './disk.ts'
+import { defaultExecTimeoutMs, runCommand } from './process.ts'
+
+/** What {@link nodeRuntime} takes. */
+export interface NodeRuntimeOptions {
+  /** The root of all paths. Default: the working directory of this process. */
+  readonly cwd?: string
+  /** Variables that commands get besides PATH, HOME, LANG, TERM and TMPDIR, which alone are handed down. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const inherited = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR']
+
+/**
+ * Files and processes of this machine.
+ *
+ * Files are confined to `cwd`: `..`, NUL and links that lead out are refused, files are replaced as a whole, and one of
+ * more than 64 MB is not read. Commands are *not* confined: they run with the rights of this process, in a process group
+ * that ends with the call (SIGTERM, after a second SIGKILL), for at most 120 s unless `timeout` says otherwise, and
+ * see only a few environment variables. Of stdout and stderr the first 1 MB each is kept. A command that runs out of
+ * time has the exit code 124 and says so in stderr. Needs a POSIX system.
+ *
+ * @example
+ * const runtime = nodeRuntime({ cwd: '/srv/project' })
+ * const { stdout } = await runtime.exec('git status --short', { timeout: 10_000 })
+ */
+export function nodeRuntime(options: NodeRuntimeOptions = {}): Runtime {
+  const cwd = path.resolve(options.cwd ?? process.cwd())
+  return {
+    cwd,
+    ...createDisk(cwd),
+    exec: (command, { cwd: below = '.', timeout = defaultExecTimeoutMs, signal, onOutput } = {}) =>
+      runCommand({
+        command,
+        cwd: path.resolve(cwd, below),
+        env: { ...handedDown(), ...options.env },
+        timeoutMs: timeout,
+        signal,
+        onOutput,
+      }),
+  }
+}
+
+function handedDown(): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const name of inherited) {
+    const value = process.env[name]
+    if (value !== undefined) env[name] = value
+  }
+  return env
+}

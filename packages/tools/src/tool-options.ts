@@ -1,0 +1,87 @@
+import type {
+  AnySchema,
+  ArgRole,
+  Ask,
+  Effect,
+  HookContext,
+  JsonPointer,
+  LabelInit,
+  MaybePromise,
+  ParsedBy,
+  StandardSchemaV1,
+  ToolContext,
+  ToolExample,
+  WrittenFor,
+} from '@provost/core'
+
+import type { Rich } from './rich.ts'
+
+/**
+ * What the value, promise, generator or stream that `execute` returns comes to: the returned value of a generator,
+ * else the joined text if every yield is a string, else the last yield.
+ */
+export type Executed<R> =
+  R extends AsyncGenerator<infer Y, infer Returned, infer _Next>
+    ? [Returned] extends [void]
+      ? Yielded<Y>
+      : Plain<Returned>
+    : R extends AsyncIterable<infer Y>
+      ? Yielded<Y>
+      : R extends PromiseLike<infer V>
+        ? Executed<V>
+        : Plain<R>
+type Yielded<Y> = [Y] extends [string] ? string : Plain<Y>
+type Plain<T> = T extends Rich<infer V> ? V : T
+
+/** The type of a tool's result: what its `output` schema gives, else what `execute` comes to. */
+export type ResultOf<R, O extends StandardSchemaV1> = StandardSchemaV1 extends O
+  ? Executed<R>
+  : StandardSchemaV1.InferOutput<O>
+
+/** Argument names that roles may be given to: the keys of the input, or pointers into it. */
+type Pointed<T> = unknown extends T ? string : (keyof T & string) | JsonPointer
+
+/** Makes `output` the place of the complaint when `execute` gives something else. */
+type Agrees<O extends StandardSchemaV1, R> = unknown extends R
+  ? unknown
+  : Executed<R> extends StandardSchemaV1.InferInput<O>
+    ? unknown
+    : { readonly '~error': 'execute returns what `output` does not take' }
+
+/** What {@link tool} takes. */
+export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSchemaV1> {
+  /** Letters, digits, `_` and `-`; at most 64. */
+  readonly name: string
+  /** For the model: what the tool does and when to use it. */
+  readonly description?: string
+  /** For people. */
+  readonly title?: string
+  /** Any Standard Schema (zod, valibot, arktype, …) or a JSON Schema, of an object. */
+  readonly input: S
+  /** Validates what `execute` comes to, and what a remote side sends. */
+  readonly output?: O & Agrees<O, NoInfer<R>>
+  /**
+   * Returns a value, a promise or an async iterable. Yields are shown while it runs; the result is the returned value,
+   * else the joined text if every yield was a string, else the last yield. Absent: a remote tool, the run waits for its
+   * result.
+   */
+  readonly execute?: (input: ParsedBy<S>, ctx: ToolContext<App>) => R
+  /** Worked calls, shown to the model. */
+  readonly examples?: readonly ToolExample<NoInfer<WrittenFor<S>>>[]
+  /** Default `write`. `egress`: an outside party can learn something from the call. */
+  readonly effect?: Effect
+  /** The label of the result. What is left out is untrusted, internal and from the tool itself. */
+  readonly returns?: LabelInit | ((output: NoInfer<ResultOf<R, O>>, input: ParsedBy<S>) => LabelInit)
+  /** Fields of the result that no outsider can write, such as row ids and times: they are labelled trusted. */
+  readonly trustedFields?: readonly JsonPointer[]
+  /** What arguments mean to a policy, by key or JSON pointer. */
+  readonly args?: { readonly [K in Pointed<WrittenFor<S>>]?: ArgRole }
+  /** Whether a human has to agree first. */
+  readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<App>) => MaybePromise<boolean | Ask>)
+  /** Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. */
+  readonly timeoutMs?: number
+  /** Running it again with the same `ctx.idempotencyKey` changes nothing. Default false. */
+  readonly idempotent?: boolean
+  /** `sequential`: never at the same time as another call of its step. Default `parallel`. */
+  readonly executionMode?: 'parallel' | 'sequential'
+}
