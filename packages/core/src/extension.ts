@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 import type { NeedsContext, Stated } from './context.ts'
 import type { ErrorInfo } from './error.ts'
+import { ProvostError } from './error.ts'
 import type { AgentEvent, EventPayloads, ViewTrigger } from './event.ts'
 import type { MaybePromise, Timestamp } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
@@ -234,6 +235,23 @@ export interface Hooks<App = unknown> {
 }
 export type HookName = keyof Hooks
 
+const hookNames: Readonly<Record<HookName, true>> = {
+  'session.start': true,
+  input: true,
+  context: true,
+  'model.request': true,
+  'model.error': true,
+  'model.response': true,
+  'tool.call': true,
+  'tool.result': true,
+  handoff: true,
+  merge: true,
+  'run.end': true,
+  'session.stop': true,
+  event: true,
+  around: true,
+}
+
 /** Knowledge loaded on demand: the model sees `name` and `when`, and asks for the content. */
 export interface Skill {
   readonly name: string
@@ -263,7 +281,10 @@ export interface Extension<App = never> extends NeedsContext<App> {
 }
 
 /**
- * Defines an extension. Annotate a hook's `ctx` as `HookContext<App>` to ask for an app value.
+ * Defines an extension. To ask for an app value, write `defineExtension<App>({ … })`, or annotate the `ctx` of the first
+ * hook that takes one as `HookContext<App>`.
+ *
+ * @throws ProvostError `invalid-extension` for a hook that is not in the table.
  *
  * @example
  * const timing = defineExtension({ name: 'timing', hooks: {
@@ -272,5 +293,16 @@ export interface Extension<App = never> extends NeedsContext<App> {
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
   const { name, scope = 'agent', tools = [], skills = [], init, hooks = {} } = options
+  for (const hook of Object.keys(hooks)) {
+    // A policy on a misspelt hook would govern nothing, and nobody would know.
+    if (Object.hasOwn(hookNames, hook)) continue
+    throw new ProvostError(
+      'invalid-extension',
+      `Extension ${name} has a hook ${JSON.stringify(hook)}, which nothing calls.`,
+      {
+        hint: `The hooks are ${Object.keys(hookNames).join(', ')}.`,
+      },
+    )
+  }
   return { name, scope, tools, skills, ...(init && { init }), hooks }
 }

@@ -26,7 +26,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A JSON copy of any value, as `JSON.stringify` sees it: `toJSON` is honoured, `undefined` fields vanish.
+ * A JSON copy of any value, as `JSON.stringify` sees it: `toJSON` is honoured, `undefined` fields vanish, and so do keys
+ * named `__proto__`.
  *
  * @throws ProvostError `not-json` for cycles, BigInt, functions and symbols at the top, naming what was met.
  *
@@ -50,8 +51,13 @@ export function toJson(value: unknown): Json {
     throw new ProvostError('not-json', `A ${typeof value} cannot be written as JSON.`, {
       hint: 'Return plain data instead.',
     })
-  const copy: Json = JSON.parse(text)
+  // Own keys of that name are harmless here, but not to whoever merges the value later.
+  const copy: Json = text.includes('"__proto__"') ? JSON.parse(text, withoutPrototype) : JSON.parse(text)
   return copy
+}
+
+function withoutPrototype(this: unknown, key: string, value: unknown): unknown {
+  return key === '__proto__' ? undefined : value
 }
 
 function reasonOf(cause: unknown): string {
@@ -66,16 +72,18 @@ function reasonOf(cause: unknown): string {
  * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (isRecord(value)) {
-    const fields: string[] = []
-    for (const key of Object.keys(value).toSorted()) {
-      const field = value[key]
-      if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonicalJson(toJson(field))}`)
-    }
-    return `{${fields.join(',')}}`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isJsonList(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const fields: string[] = []
+  for (const key of Object.keys(value).toSorted()) {
+    const field = value[key]
+    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonicalJson(field)}`)
   }
-  return JSON.stringify(value)
+  return `{${fields.join(',')}}`
+}
+
+function isJsonList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
 }
 
 /**

@@ -109,10 +109,23 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
 }
 
 /**
- * A whole label from what a user wrote of it.
+ * A whole label from what a user wrote of it. It fails closed: what is not a label's word is taken for the strictest.
  *
- * @param defaults gives what `init` leaves out.
+ * @param defaults gives what `init` leaves out, or leaves undefined.
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
-  return init ? { ...defaults, ...init } : defaults
+  if (!init) return defaults
+  const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
+  const readers = init.readers ?? defaults.readers
+  const sources = init.sources ?? defaults.sources
+  return {
+    integrity: integrity === 'trusted' ? integrity : 'untrusted',
+    confidentiality: confidentialities.includes(confidentiality) ? confidentiality : 'secret',
+    ...(readers !== undefined && { readers: isNames(readers) ? readers : [] }),
+    sources: isNames(sources) ? sources : ['*'],
+  }
+}
+
+function isNames(list: unknown): list is readonly string[] {
+  return Array.isArray(list) && list.every((item) => typeof item === 'string')
 }

@@ -91,6 +91,7 @@ function toParsed<S extends StandardSchemaV1>(
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
-  const path = (issue.path ?? []).map((segment) => String(typeof segment === 'object' ? segment.key : segment))
+  // arktype's paths are arrays of a class of their own, whose `map` would make an empty one `0`.
+  const path = Array.from(issue.path ?? [], (segment) => String(typeof segment === 'object' ? segment.key : segment))
   return { path: path.join('.'), message: issue.message }
 }
