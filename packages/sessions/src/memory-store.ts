@@ -32,6 +32,9 @@ export function memoryStore(): SessionStore {
   const inboxes = new Map<string, Map<string, Delivery>>()
   const blobs = new Map<string, Uint8Array>()
   const watchers = new Map<string, Set<() => void>>()
+  /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
+  let fences = 0
+  let closed = false
 
   function logOf(name: string): Log {
     let log = logs.get(name)
@@ -51,7 +54,7 @@ export function memoryStore(): SessionStore {
       const now = Date.now()
       const held = log.lease
       if (held && held.owner !== owner && held.until > now) return 'busy'
-      if (held?.owner !== owner) log.fence++
+      if (held?.owner !== owner) log.fence = ++fences
       log.lease = { owner, until: now + ttlMs }
       return { fence: log.fence }
     },
@@ -123,10 +126,10 @@ export function memoryStore(): SessionStore {
       watchers.set(sessionId, set.add(notify))
       signal.addEventListener('abort', notify, { once: true })
       try {
-        while (!signal.aborted) {
+        while (!signal.aborted && !closed) {
           await news.promise
           news = Promise.withResolvers<void>()
-          if (!signal.aborted) yield
+          if (!signal.aborted && !closed) yield
         }
       } finally {
         signal.removeEventListener('abort', notify)
@@ -167,6 +170,7 @@ export function memoryStore(): SessionStore {
     },
 
     async close() {
+      closed = true
       for (const sessionId of [...watchers.keys()]) wake(sessionId)
     },
   }

@@ -1,5 +1,8 @@
-import type { Message, Part, ToolCallPart, ToolResultPart } from '@provost/core'
+import type { ErrorInfo, Message, Part, ToolCallPart, ToolResultPart } from '@provost/core'
 import { untrustedLabel } from '@provost/core'
+
+import type { OpenCall } from './open-calls.ts'
+import { createOpenCalls } from './open-calls.ts'
 
 /** A history that is well formed, and what was done to make it so. */
 export interface Repaired {
@@ -9,8 +12,10 @@ export interface Repaired {
 }
 
 /**
- * Repairs a history from outside: system messages move to the front, the first turn becomes the user's, a call
- * without a result gets an error result, a result without a call goes. Nothing else is touched.
+ * Repairs a history from outside, so that any provider takes it. System messages move to the front; the first turn
+ * becomes the user's; a call without a result gets an error result; results without a call, calls that are not the
+ * assistant's, reasoning that led to nothing and answers that say nothing go; a call id that was there before is made
+ * unique, with its result; answers without a label are untrusted. What is well formed stays as it is.
  *
  * @param agent for messages that have to be added.
  *
@@ -21,67 +26,150 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
   const repairs: string[] = []
   const systems: Message[] = []
   const rest: Message[] = []
-  /** Calls of the last assistant message that have no result yet. */
-  const open = new Map<string, { readonly call: ToolCallPart; readonly index: number }>()
+  /** Calls of the present step, and those that the provider runs, which may take more steps. */
+  const own = createOpenCalls()
+  const deferred = createOpenCalls()
+  const named = new Map<string, number>()
+  /** Where in `rest` the step's results stand, or its calls while there are none. */
+  let stepAt = -1
+  let userSpoke = false
 
-  function close(): void {
-    if (open.size === 0) return
-    const missing = [...open.values()]
-    for (const { call, index } of missing)
-      repairs.push(`message ${index}: call ${call.callId} of ${call.toolName} had no result`)
-    const content = missing.map(({ call }) => missingResult(call))
-    const last = rest.at(-1)
-    if (last?.role === 'tool') rest[rest.length - 1] = { ...last, content: [...last.content, ...content] }
-    else rest.push(added(`${last?.id ?? 'import'}/repair`, 'tool', content, agent, last?.createdAt ?? 0))
-    open.clear()
+  function closeStep(): void {
+    const missing = own.takeAll()
+    const last = rest[stepAt]
+    if (missing.length === 0 || !last) return
+    const content = missing.map(noResult)
+    if (last.role === 'tool') rest[stepAt] = { ...last, content: [...last.content, ...content] }
+    else rest.splice(stepAt + 1, 0, added(`${last.id}/repair`, 'tool', content, agent, last.createdAt))
+  }
+
+  /** What a provider ran has its result in the assistant's own message. */
+  function closeDeferred(): void {
+    for (const open of deferred.takeAll()) {
+      const message = rest[open.place]
+      if (message) rest[open.place] = { ...message, content: [...message.content, noResult(open)] }
+    }
+  }
+
+  function noResult({ call, index }: OpenCall): ToolResultPart {
+    repairs.push(`message ${index}: call ${call.callId} of ${call.toolName} had no result`)
+    const { callId, toolCallId, toolName } = call
+    const output = { type: 'error-text', value: 'This call was never finished.' } as const
+    return { type: 'tool-result', callId, toolCallId, toolName, output }
+  }
+
+  function callIn(part: ToolCallPart, message: Message, index: number): Part | undefined {
+    if (message.role !== 'assistant') {
+      repairs.push(`message ${index}: a call of ${part.toolName} stood in a message of the role ${message.role}`)
+      return undefined
+    }
+    const callId = uniqueId(part.callId, named)
+    if (callId !== part.callId) repairs.push(`message ${index}: the id of call ${part.callId} was there before`)
+    const call = callId === part.callId ? part : { ...part, callId }
+    const calls = part.providerExecuted ? deferred : own
+    calls.add(part.callId, { call, index, place: rest.length })
+    return call
+  }
+
+  function resultIn(part: ToolResultPart, message: Message, index: number): Part | undefined {
+    const calls = message.role === 'tool' ? own : message.role === 'assistant' ? deferred : undefined
+    const open = calls?.take(part.callId)
+    if (open) return open.call.callId === part.callId ? part : { ...part, callId: open.call.callId }
+    repairs.push(`message ${index}: result ${part.callId} of ${part.toolName} had no call`)
+    return undefined
+  }
+
+  /** The parts that may stand in a message; the same list where all may. */
+  function partsOf(message: Message, index: number): readonly Part[] {
+    const kept: Part[] = []
+    let changed = false
+    for (const part of message.content) {
+      const fits =
+        part.type === 'tool-call'
+          ? callIn(part, message, index)
+          : part.type === 'tool-result'
+            ? resultIn(part, message, index)
+            : part
+      if (fits) kept.push(fits)
+      if (fits !== part) changed = true
+    }
+    if (message.role === 'assistant' && !message.partial) {
+      while (isReasoning(kept.at(-1))) {
+        kept.pop()
+        changed = true
+        repairs.push(`message ${index}: its reasoning led to nothing`)
+      }
+    }
+    return changed ? kept : message.content
   }
 
   for (const [index, message] of messages.entries()) {
-    if (message.role === 'system') {
+    const { role } = message
+    if (role === 'system') {
       if (rest.length > 0) repairs.push(`message ${index}: a system message stood inside the conversation`)
-      systems.push(message)
+      systems.push(withParts(message, partsOf(message, index)))
       continue
     }
-    if (message.role !== 'tool') close()
-    if (rest.length === 0 && (message.role === 'assistant' || message.role === 'tool')) {
+    if (role === 'user' || role === 'assistant') closeStep()
+    if (role === 'user') closeDeferred()
+    if (role === 'assistant' && !userSpoke && !isSilent(message.content)) {
       repairs.push(`message ${index}: the conversation did not begin with the user`)
       const text = '(The conversation begins with the assistant.)'
       rest.push(added(`${message.id}/before`, 'user', [{ type: 'text', text }], agent, message.createdAt))
+      userSpoke = true
     }
-    const content = message.content.filter((part) => keep(part, message, index, open, repairs))
-    if (content.length > 0 || message.content.length === 0) {
-      rest.push(content.length === message.content.length ? message : { ...message, content })
+    const content = partsOf(message, index)
+    if (content.length === 0 && message.content.length > 0) continue
+    if (role === 'assistant' && isSilent(content)) {
+      repairs.push(`message ${index}: it said nothing`)
+      continue
     }
+    if (role === 'user') userSpoke = true
+    if (role === 'assistant' || role === 'tool') stepAt = rest.length
+    rest.push(explained(withParts(message, content), index, repairs))
   }
-  close()
+  closeStep()
+  closeDeferred()
   return { messages: [...systems, ...rest], repairs }
 }
 
-function keep(
-  part: Part,
-  message: Message,
-  index: number,
-  open: Map<string, { readonly call: ToolCallPart; readonly index: number }>,
-  repairs: string[],
-): boolean {
-  if (part.type === 'tool-call' && message.role === 'assistant') {
-    open.set(part.callId, { call: part, index })
-    return true
+/** What has to stand beside the content of a message. */
+function explained(message: Message, index: number, repairs: string[]): Message {
+  const { role, label, error, partial, content } = message
+  if (role === 'assistant' && label === undefined) return { ...message, label: untrustedLabel('import') }
+  if (role === 'error' && !(error?.code && error.message)) {
+    repairs.push(`message ${index}: it did not say what went wrong`)
+    return { ...message, error: unknownError }
   }
-  // A result of a tool that the provider ran stands in the assistant's own message.
-  if (part.type !== 'tool-result' || open.delete(part.callId)) return true
-  repairs.push(`message ${index}: result ${part.callId} of ${part.toolName} had no call`)
-  return false
+  if (role === 'aborted' && content.length > 0 && !partial) {
+    repairs.push(`message ${index}: it was not marked as partial`)
+    return { ...message, partial: true }
+  }
+  return message
 }
 
-function missingResult(call: ToolCallPart): ToolResultPart {
-  return {
-    type: 'tool-result',
-    callId: call.callId,
-    toolCallId: call.toolCallId,
-    toolName: call.toolName,
-    output: { type: 'error-text', value: 'This call was never finished.' },
-  }
+const unknownError: ErrorInfo = { code: 'unknown', message: 'The history does not say what went wrong.' }
+
+function withParts(message: Message, content: readonly Part[]): Message {
+  return content === message.content ? message : { ...message, content }
+}
+
+function isSilent(content: readonly Part[]): boolean {
+  return content.every((part) => part.type === 'text' && part.text === '')
+}
+
+function isReasoning(part: Part | undefined): boolean {
+  return part?.type === 'reasoning' || part?.type === 'reasoning-file'
+}
+
+/** @param named counts how often an id was given. */
+function uniqueId(id: string, named: Map<string, number>): string {
+  let times = named.get(id) ?? 0
+  let unique = id
+  for (; named.has(unique); times++) unique = `${id}/${times + 1}`
+  named.set(id, Math.max(times, 1))
+  named.set(unique, named.get(unique) ?? 1)
+  return unique
 }
 
 function added(id: string, role: 'tool' | 'user', content: readonly Part[], agent: string, createdAt: number): Message {
