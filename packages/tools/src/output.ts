@@ -49,6 +49,8 @@ function failed(tool: Tool, error: unknown): ToolOutcome {
  */
 export function conclude(tool: Tool, given: unknown, input: unknown): MaybePromise<ToolOutcome> {
   const { value, more } = unwrap(given)
+  // Returned or thrown, an error is an error: as JSON it would say nothing.
+  if (value instanceof Error) throw value
   const schema = tool['~tool'].output
   if (!schema) return finish(tool, value, input, more)
   const parsed = parseWith(schema, value)

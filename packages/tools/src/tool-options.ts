@@ -48,8 +48,11 @@ type Agrees<O extends StandardSchemaV1, R> = unknown extends R
     ? unknown
     : { readonly '~error': 'execute returns what `output` does not take' }
 
-/** What {@link tool} takes. */
-export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSchemaV1> {
+/**
+ * What {@link tool} takes. `App` is the app value that `execute` wants, `Asking` the one that `needsApproval` wants: one
+ * that says nothing of it must not settle it for the other.
+ */
+export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking = App> {
   /** Letters, digits, `_` and `-`; at most 64. */
   readonly name: string
   /** For the model: what the tool does and when to use it. */
@@ -77,7 +80,7 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
   /** What arguments mean to a policy, by key or JSON pointer. */
   readonly args?: { readonly [K in Pointed<WrittenFor<S>>]?: ArgRole }
   /** Whether a human has to agree first. */
-  readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<App>) => MaybePromise<boolean | Ask>)
+  readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<Asking>) => MaybePromise<boolean | Ask>)
   /** Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. */
   readonly timeoutMs?: number
   /** Running it again with the same `ctx.idempotencyKey` changes nothing. Default false. */

@@ -39,7 +39,8 @@ export function tool<
   R = unknown,
   App = unknown,
   O extends StandardSchemaV1 = StandardSchemaV1,
->(options: ToolOptions<S, R, App, O>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App>> {
+  Asking = unknown,
+>(options: ToolOptions<S, R, App, O, Asking>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
   const { name, title, description, output, effect = 'write', idempotent = false } = options
   checkName(name)
   const inputSchema = inputSchemaOf(name, options.input)
@@ -60,8 +61,8 @@ export function tool<
   })
 }
 
-function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1>(
-  options: ToolOptions<S, R, App, O>,
+function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking>(
+  options: ToolOptions<S, R, App, O, Asking>,
 ): ToolDefinition {
   const { name, input, output, execute, returns, needsApproval } = options
   const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', examples = [] } = options
@@ -96,7 +97,7 @@ function inputSchemaOf(name: string, schema: AnySchema): JsonSchema {
     const json = jsonSchemaOf(schema)
     if (json.type === undefined || json.type === 'object') return json
   } catch (cause) {
-    if (cause instanceof ProvostError) throw invalid(name, cause.message, cause.hint, cause)
+    if (cause instanceof ProvostError) throw invalid(name, cause.message.replace(/\.$/, ''), cause.hint, cause)
     throw cause
   }
   throw invalid(name, 'its input is not an object', 'Models write the input of a call as a JSON object: use one.')
