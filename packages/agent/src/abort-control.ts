@@ -1,0 +1,71 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import { ProvostError } from '@provost/core'
+
+import type { AbortOptions } from './agent-options.ts'
+import type { Mailbox } from './mailbox.ts'
+import { RunEnding } from './run-scope.ts'
+
+/** What was asked of a run's abort. */
+export interface AbortControl {
+  readonly controller: AbortController
+  options: AbortOptions
+  /** Rejects with a `RunEnding` when the grace of a hard abort is over. */
+  readonly overdue: Promise<never>
+  abort(options?: AbortOptions): void
+  /** The run is over: nothing of it keeps the process alive. */
+  release(): void
+}
+
+/** Makes the control of one run. */
+export function createAbortControl(mailbox: Mailbox): AbortControl {
+  const controller = new AbortController()
+  // Whoever aborts: tools and hooks hear of it in the async context that the run was started in.
+  const inRun = AsyncLocalStorage.snapshot()
+  let timer: NodeJS.Timeout | undefined
+  const overdue = Promise.withResolvers<never>()
+  // Nobody may be racing against it any more.
+  overdue.promise.catch(() => {})
+  const control: AbortControl = {
+    controller,
+    options: {},
+    overdue: overdue.promise,
+    abort(options = {}) {
+      control.options = { ...control.options, ...options }
+      if (options.drain) {
+        mailbox.draining = true
+        mailbox.drained.resolve()
+        return
+      }
+      if (controller.signal.aborted) return
+      inRun(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
+      // Tools have the grace to stop by themselves; a little more lets their results be written.
+      timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), graceOf(control) + 25)
+    },
+    release: () => clearTimeout(timer),
+  }
+  return control
+}
+
+/** Milliseconds that tools have after an abort. */
+export function graceOf(control: AbortControl): number {
+  return control.options.graceMs ?? 50
+}
+
+/**
+ * Aborts the run with a signal of the caller's.
+ *
+ * @returns lets go of the signal: a run that is over is not kept alive by it.
+ */
+export function linkSignal(signal: AbortSignal | undefined, control: AbortControl): () => void {
+  if (!signal) return () => {}
+  if (!(signal instanceof AbortSignal)) {
+    throw new ProvostError('invalid-option', 'The signal of a run is not an AbortSignal.', {
+      hint: 'Pass the signal of an AbortController, or leave it out.',
+    })
+  }
+  const abort = (): void => control.abort()
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return () => signal.removeEventListener('abort', abort)
+}

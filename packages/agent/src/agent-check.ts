@@ -1,0 +1,60 @@
+import type { JsonSchema, StandardSchemaV1 } from '@provost/core'
+import { isRecord, isStandardSchema, ProvostError, toErrorInfo } from '@provost/core'
+import { jsonSchemaOf } from '@provost/tools'
+
+import type { AgentOptions } from './agent-options.ts'
+
+/** Options as they come from JavaScript, or through an `any`. */
+type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
+
+/**
+ * Refuses options that no agent can be made of. Most are for those whom no compiler told.
+ *
+ * @throws ProvostError `invalid-agent` naming the option.
+ */
+export function checkOptions(options: Unchecked): void {
+  const { name, model, tools = [], extensions = [], output, maxSteps = 1, maxParallelTools = 1 } = options
+  if (typeof name !== 'string' || name === '') {
+    throw new ProvostError('invalid-agent', 'An agent needs a name.', { hint: "Give createAgent({ name: '…' })." })
+  }
+  if (model === undefined) {
+    throw invalid(name, 'has no model', "Give it an AI SDK model or a string such as 'anthropic/claude-sonnet-5'.")
+  }
+  checkList(name, 'tools', tools, '~tool', 'tool({ name, input, execute })')
+  checkList(name, 'extensions', extensions, 'skills', 'defineExtension({ name, hooks })')
+  if (output !== undefined && !isStandardSchema(output)) {
+    throw invalid(name, 'has an output that is no schema', 'Give a Standard Schema such as z.object({ … }).')
+  }
+  // What is not a number is never reached: NaN would mean no limit at all.
+  for (const [option, count] of Object.entries({ maxSteps, maxParallelTools })) {
+    if (typeof count !== 'number' || !(count >= 1)) {
+      throw invalid(name, `has ${option}: ${String(count)}`, 'Give a number from 1.')
+    }
+  }
+}
+
+function checkList(agent: string, option: string, list: unknown, mark: string, maker: string): void {
+  if (!Array.isArray(list)) throw invalid(agent, `has ${option} that are no list`, `Give ${option}: [${maker}].`)
+  for (const [index, item] of list.entries()) {
+    if (isRecord(item) && item[mark] !== undefined) continue
+    throw invalid(agent, `has ${option}[${index}], which was made by hand`, `Make it with ${maker}.`)
+  }
+}
+
+/**
+ * The JSON Schema that a model gets for an agent's answer.
+ *
+ * @throws ProvostError `invalid-agent` for a schema that cannot be said in JSON Schema.
+ */
+export function outputSchemaOf(agent: string, output: StandardSchemaV1): JsonSchema {
+  try {
+    return jsonSchemaOf(output)
+  } catch (cause) {
+    const { message, hint = '' } = toErrorInfo(cause)
+    throw invalid(agent, `has an output that a model cannot be told of. ${message.replace(/\.$/, '')}`, hint, cause)
+  }
+}
+
+function invalid(agent: string, what: string, hint: string, cause?: unknown): ProvostError {
+  return new ProvostError('invalid-agent', `Agent ${agent} ${what}.`, { hint, cause })
+}

@@ -1,0 +1,89 @@
+import type {
+  ContextOf,
+  Decisions,
+  Extension,
+  HookContext,
+  Input,
+  MaybePromise,
+  Message,
+  ModelMessage,
+  ModelSettings,
+  ModelSpec,
+  OnApproval,
+  Principal,
+  Runtime,
+  SessionStore,
+  StandardSchemaV1,
+  Tool,
+} from '@provost/core'
+import type { PriceTable } from '@provost/provider'
+
+/** What an agent is made of. */
+export interface AgentOptions<
+  O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
+  T extends readonly Tool[] = readonly Tool[],
+  E extends readonly Extension[] = readonly Extension[],
+> {
+  readonly name: string
+  readonly description?: string
+  /** The system prompt; a function is asked once a run. */
+  readonly instructions?: string | ((ctx: HookContext<ContextOf<T[number] | E[number]>>) => MaybePromise<string>)
+  readonly model: ModelSpec
+  readonly tools?: T
+  /** In the order in which their hooks run. */
+  readonly extensions?: E
+  /** Any Standard Schema: the final answer is JSON of this shape, validated, with one repair round. */
+  readonly output?: O
+  readonly settings?: ModelSettings
+  /** Where tools act. Default: the Node runtime in the working directory. */
+  readonly runtime?: Runtime
+  /** Default: one in memory for this agent. */
+  readonly store?: SessionStore
+  /** Model calls a run may take. Default 100. */
+  readonly maxSteps?: number
+  /** Tools of a step that run at the same time. Default 8. */
+  readonly maxParallelTools?: number
+  /** How a message reaches the model; `undefined` is the default of its role. Maps custom roles. */
+  readonly convertToModel?: (message: Message) => ModelMessage | readonly ModelMessage[] | undefined
+  /** `strip` sends no reasoning back to the model. Default `keep`. */
+  readonly reasoningRetention?: 'keep' | 'strip'
+  /** Prices by `provider/model`, before the built-in table. */
+  readonly prices?: PriceTable
+}
+
+/** How one run is made. */
+export interface RunOptions {
+  /** Continues the session of this id, or begins it. Default: a new one. */
+  readonly sessionId?: string | undefined
+  readonly principal?: Principal | undefined
+  /** Aborts the run, as `stream.abort()` does. */
+  readonly signal?: AbortSignal | undefined
+  /** Asked for each approval while the run is alive; without an answer the run is suspended. */
+  readonly onApproval?: OnApproval | undefined
+  /** Instead of the agent's. */
+  readonly model?: ModelSpec | undefined
+  /** Over the agent's. */
+  readonly settings?: ModelSettings | undefined
+  /** Instead of the agent's. */
+  readonly maxSteps?: number | undefined
+  /** Asked before each step and between tools: what it returns enters before the next model call. */
+  readonly getSteering?: (() => MaybePromise<readonly Input[]>) | undefined
+  /** Asked when the run would end: what it returns goes on with it. */
+  readonly getFollowUp?: (() => MaybePromise<readonly Input[]>) | undefined
+}
+/** How a run is resumed. */
+export type ResumeOptions = RunOptions & Decisions
+
+/** `context` is asked for exactly when a tool or an extension of the agent wants one. */
+export type With<Options, App> = unknown extends App
+  ? [options?: Options & { readonly context?: unknown }]
+  : [options: Options & { readonly context: App }]
+
+export interface AbortOptions {
+  /** Lets the present step end first. Default false: everything stops at once. */
+  readonly drain?: boolean
+  /** Milliseconds that tools in flight have to stop by themselves. Default 50. */
+  readonly graceMs?: number
+  /** What becomes of calls that wait for a human. Default `deny`; `hold` suspends the run instead of ending it. */
+  readonly onPendingApprovals?: 'deny' | 'hold' | 'fail'
+}

@@ -1,0 +1,90 @@
+import type { EntryOf, NewEntry } from '@provost/core'
+
+import { closingMessage, endedEntry, suspendedEntry, unstartedEntry } from './draft.ts'
+import { endRun } from './end-run.ts'
+import { newEntry, placeOf } from './entry.ts'
+import type { Place } from './entry.ts'
+import { hookContexts } from './hook-context.ts'
+import { offsetOf } from './log-state.ts'
+import type { LogState } from './log-state.ts'
+import { callsAt, next } from './position.ts'
+import type { RunEnding, RunScope } from './run-scope.ts'
+
+/**
+ * Ends a run that did not come to its end by itself: every call gets a result, what was said stays, and nothing that is
+ * still under way can write any more. The history is well formed whenever this happens. A run that this driver never
+ * took over is not touched.
+ */
+export async function closeRun(scope: RunScope, ending: RunEnding): Promise<void> {
+  const { state, journal, plan } = scope
+  const key = journal.seal()
+  const { append, begin, quiet } = key
+  // What was being written may change where the run stands; its end has to fit.
+  await quiet
+  const { resumedFrom } = scope
+  if (resumedFrom !== undefined && offsetOf(state) > resumedFrom) scope.claim ??= []
+  if (!scope.claim) return
+  // The hooks that see the end may write and emit, as they may where a run ends by itself.
+  const closing: RunScope = Object.create(scope, {
+    journal: { value: { ...journal, ...key } },
+    contextFor: { value: hookContexts(() => closing) },
+  })
+  if (scope.claim.length > 0 && state.run?.id !== scope.id) await begin(scope.claim)
+  scope.claim = []
+  if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return
+  const waiting = next(state) === 'wait'
+  if (ending.status === 'aborted' && waiting && scope.pendingPolicy() === 'hold') {
+    await endRun(closing, [suspendedEntry(state)])
+    return
+  }
+  const failed = ending.status === 'failed' || (waiting && scope.pendingPolicy() === 'fail')
+  const info = ending.info ?? (failed ? abortedWhilePending : undefined)
+  const place: Place = { ...placeOf(state), step: Math.max(scope.step, state.run.step) }
+  const entries = [
+    ...(scope.spent ? [scope.spent()] : []),
+    ...openCallEntries(state),
+    ...openWaitEntries(state),
+    closingMessage(place, failed ? 'error' : 'aborted', scope.partial, info),
+  ]
+  await append(entries)
+  await endRun(closing, [endedEntry(state, plan, failed ? 'failed' : 'aborted', info, place)])
+}
+
+const abortedWhilePending = {
+  code: 'aborted-while-pending',
+  message: 'The run was aborted while a call waited for a human.',
+  hint: "Abort with onPendingApprovals: 'hold' to keep the question open.",
+}
+
+function openCallEntries(state: LogState): readonly NewEntry[] {
+  if (!state.run) return []
+  const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
+  const open = callsAt(state.run, 'planned', 'ready', 'answered', 'started', 'waiting', 'delivered')
+  return open.map((call) => {
+    const kind = waits.get(call.part.callId)
+    return kind === 'approval'
+      ? unstartedEntry(state, call, 'denied', 'Not approved: the run was ended.')
+      : unstartedEntry(state, call, 'aborted', whatIsKnown(kind))
+  })
+}
+
+/** The model must not take for undone what may have been done. */
+function whatIsKnown(kind: EntryOf<'wait'>['kind'] | undefined): string {
+  if (kind === 'uncertain')
+    return 'It is not known whether this call took effect: its process died in it, and the run was ended.'
+  if (kind === 'remote') return 'The run was ended before the result came; the call may still take effect elsewhere.'
+  return 'The run was ended before this call had a result.'
+}
+
+function openWaitEntries(state: LogState): readonly NewEntry[] {
+  return [...state.waits.values()]
+    .filter((wait) => wait.kind === 'approval')
+    .map(({ token }) =>
+      newEntry(placeOf(state), `${token}/resolved`, {
+        type: 'resolved',
+        token,
+        value: { decision: 'deny', reason: 'The run was ended.' },
+        by: 'abort',
+      }),
+    )
+}

@@ -1,0 +1,51 @@
+import { createPrompt } from '@provost/provider'
+
+import type { AbortControl } from './abort-control.ts'
+import { graceOf } from './abort-control.ts'
+import type { AgentPlan } from './agent-plan.ts'
+import type { Given } from './agent.ts'
+import { hookContexts } from './hook-context.ts'
+import type { Journal } from './journal.ts'
+import type { Mailbox } from './mailbox.ts'
+import type { RunScope } from './run-scope.ts'
+
+/** Puts together what the answers of a run share. */
+export function createScope(
+  plan: AgentPlan,
+  given: Given,
+  id: string,
+  sessionId: string,
+  journal: Journal,
+  mailbox: Mailbox,
+  control: AbortControl,
+): RunScope {
+  const scope: RunScope = {
+    plan,
+    id,
+    sessionId,
+    given,
+    journal,
+    state: journal.state,
+    signal: control.controller.signal,
+    prompt: createPrompt({ convert: plan.convertToModel, reasoning: plan.reasoning }),
+    mailbox,
+    offered: undefined,
+    parsed: new Map(),
+    instructions: plan.instructions ?? '',
+    get graceMs() {
+      return graceOf(control)
+    },
+    pendingPolicy: () => control.options.onPendingApprovals ?? 'deny',
+    step: journal.state.run?.id === id ? journal.state.run.step : 0,
+    attempt: 1,
+    generated: 0,
+    trigger: 'step',
+    claim: undefined,
+    resumedFrom: undefined,
+    spent: undefined,
+    partial: undefined,
+    prompted: { count: 0, version: -1 },
+    contextFor: hookContexts(() => scope),
+  }
+  return scope
+}

@@ -1,0 +1,297 @@
+import type {
+  CallOutcome,
+  ErrorInfo,
+  Json,
+  Message,
+  ModelFailure,
+  NewEntry,
+  ToolOutput,
+  ToolResult,
+} from '@provost/core'
+import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import type { Place } from './entry.ts'
+import { hashJson, newEntry, placeOf } from './entry.ts'
+import type { CallState, LogState } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+import type { ModelAnswered, Verdict } from './loop.ts'
+import { answerJson } from './output.ts'
+
+/** A settled call beyond what hooks see of it. */
+export interface Settling {
+  readonly error?: ErrorInfo | undefined
+  readonly durationMs?: number
+}
+
+/** What a model's answer puts into the log: that it was paid for, what it said, and what became of it. */
+export function answerEntries(state: LogState, plan: AgentPlan, place: Place, answered: ModelAnswered): NewEntry[] {
+  const { message, ask, repair } = answered
+  const token = positionId(place.runId, place.step, 'message', 'approval')
+  const entries = [
+    answeredEntry(state, plan, place, answered),
+    newEntry(place, message.id, { type: 'message', message, via: 'model', ...(ask && { held: token }) }),
+  ]
+  if (ask) {
+    entries.push(
+      newEntry(place, token, {
+        type: 'wait',
+        token,
+        kind: 'approval',
+        reason: ask.reason,
+        ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
+        ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
+      }),
+    )
+  } else if (repair) entries.push(...repairEntries(place, message, repair))
+  return entries
+}
+
+/** That a model answered, and what for. */
+export function answeredEntry(
+  state: LogState,
+  plan: AgentPlan,
+  place: Place,
+  answered: Omit<ModelAnswered, 'message'>,
+): NewEntry {
+  const { usage, finishReason, cost } = answered
+  const attempt = answered.attempt ?? (state.run?.attempts ?? 0) + 1
+  return newEntry(place, positionId(place.runId, place.step, 'attempt', attempt), {
+    type: 'attempt',
+    attempt,
+    model: answered.model ?? plan.modelName,
+    usage,
+    ...(cost !== undefined && { cost }),
+    outcome: 'answered',
+    finishReason,
+  })
+}
+
+/** The complaint goes where the model looks: into the results of its calls, or into a message of its own. */
+function repairEntries(place: Place, message: Message, repair: NonNullable<ModelAnswered['repair']>): NewEntry[] {
+  const calls = message.content.filter((part) => part.type === 'tool-call' && !part.providerExecuted)
+  const text = typeof repair.content === 'string' ? repair.content : ''
+  if (calls.length === 0) {
+    const id = positionId(place.runId, place.step, 'message', repair.of ?? 'repair')
+    const content =
+      typeof repair.content === 'string' ? [{ type: 'text' as const, text: repair.content }] : repair.content
+    const label = fillLabel(repair.label, message.label ?? trustedLabel)
+    return [
+      newEntry(place, id, {
+        type: 'message',
+        message: { id, role: 'user', content, label, agent: place.agent, createdAt: Date.now() },
+        via: 'system',
+      }),
+    ]
+  }
+  return calls.flatMap((part) =>
+    part.type === 'tool-call'
+      ? [
+          newEntry(place, `${part.callId}/settled`, {
+            type: 'call',
+            op: 'settled',
+            callId: part.callId,
+            outcome: 'skipped',
+            via: 'hook',
+            output: { type: 'error-text', value: text },
+            label: message.label ?? trustedLabel,
+            durationMs: 0,
+          }),
+        ]
+      : [],
+  )
+}
+
+/** What a model call that failed for good puts into the log: what was said before, and the end of the run. */
+export function failureEntries(state: LogState, plan: AgentPlan, place: Place, failure: ModelFailure): NewEntry[] {
+  return [
+    closingMessage(place, 'error', failure.partial, failure.error, failure.attempt),
+    endedEntry(state, plan, 'failed', failure.error, place),
+  ]
+}
+
+/**
+ * The message that closes a run which did not get to its end: what was said stays, calls that nobody will answer go.
+ *
+ * @param key names the message where nothing had been said.
+ */
+export function closingMessage(
+  place: Place,
+  role: 'error' | 'aborted',
+  partial: Message | undefined,
+  error?: ErrorInfo,
+  key: string | number = role,
+): NewEntry {
+  const id = partial?.id ?? positionId(place.runId, place.step, 'message', key)
+  const content = (partial?.content ?? []).filter(({ type }) => type !== 'tool-call' && type !== 'tool-result')
+  return newEntry(place, id, {
+    type: 'message',
+    message: {
+      id,
+      role,
+      content,
+      ...(partial?.label && { label: partial.label }),
+      agent: place.agent,
+      createdAt: Date.now(),
+      ...(error && { error }),
+      ...(content.length > 0 && { partial: true }),
+    },
+    via: 'model',
+  })
+}
+
+/** The judgement of a call, and what follows from it at once. */
+export function decidedEntries(state: LogState, call: CallState, verdict: Verdict): readonly NewEntry[] {
+  const place = placeOf(state)
+  const { callId } = call.part
+  const args = 'proceed' in verdict ? verdict.proceed : 'ask' in verdict ? (verdict.args ?? call.args) : call.args
+  const decided = (outcome: 'proceed' | 'deny' | 'ask' | 'result', reason?: string): NewEntry =>
+    newEntry(place, `${callId}/decided/${call.decisions + 1}`, {
+      type: 'call',
+      op: 'decided',
+      callId,
+      outcome,
+      by: verdict.by ?? 'default',
+      args,
+      ...(outcome === 'ask' && { argsHash: hashJson(args) }),
+      ...(reason !== undefined && { reason }),
+    })
+  if ('proceed' in verdict) return [decided('proceed')]
+  if ('deny' in verdict) {
+    const output: ToolOutput = { type: 'execution-denied', reason: verdict.deny }
+    return [
+      decided('deny', verdict.deny),
+      settled(place, callId, 'denied', output, { code: 'tool-denied', message: verdict.deny }),
+    ]
+  }
+  if ('result' in verdict)
+    return [decided('result'), settledEntry(state, call, verdict.result, { error: verdict.error })]
+  return [decided('ask', verdict.ask.reason), approvalWait(place, call, verdict.ask)]
+}
+
+function approvalWait(place: Place, call: CallState, ask: Extract<Verdict, { ask: unknown }>['ask']): NewEntry {
+  const token = `${call.part.callId}/approval/${call.decisions + 1}`
+  return newEntry(place, token, {
+    type: 'wait',
+    token,
+    kind: 'approval',
+    callId: call.part.callId,
+    reason: ask.reason,
+    ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
+    ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
+    ...(ask.sticky && { sticky: ask.sticky }),
+  })
+}
+
+function settled(place: Place, callId: string, outcome: CallOutcome, output: ToolOutput, error: ErrorInfo): NewEntry {
+  return newEntry(place, `${callId}/settled`, {
+    type: 'call',
+    op: 'settled',
+    callId,
+    outcome,
+    via: 'log',
+    output,
+    // Our own words, and whatever a hook said.
+    label: trustedLabel,
+    error,
+    durationMs: 0,
+  })
+}
+
+/** A call that will not run, with the reason for the model. */
+export function unstartedEntry(
+  state: LogState,
+  call: CallState,
+  outcome: 'skipped' | 'aborted' | 'denied',
+  reason: string,
+): NewEntry {
+  return settled(
+    placeOf(state),
+    call.part.callId,
+    outcome,
+    { type: 'error-text', value: reason },
+    {
+      code: `tool-${outcome}`,
+      message: reason,
+    },
+  )
+}
+
+/** The result of a call. */
+export function settledEntry(state: LogState, call: CallState, result: ToolResult, more: Settling = {}): NewEntry {
+  const { error, durationMs = 0 } = more
+  return newEntry(placeOf(state), `${call.part.callId}/settled`, {
+    type: 'call',
+    op: 'settled',
+    callId: call.part.callId,
+    outcome: result.outcome,
+    via: result.via,
+    output: result.output,
+    label: result.label,
+    ...(result.fields && { fields: result.fields }),
+    ...(result.details !== undefined && { details: result.details }),
+    ...(error && { error }),
+    durationMs,
+  })
+}
+
+/** Commits before the tool starts: after a crash it tells that the effect may have taken place. */
+export function startedEntry(state: LogState, call: CallState, fence: number): NewEntry {
+  return newEntry(placeOf(state), `${call.part.callId}/started/${call.starts + 1}`, {
+    type: 'call',
+    op: 'started',
+    callId: call.part.callId,
+    ...(call.argsHash !== undefined && { argsHash: call.argsHash }),
+    fence,
+  })
+}
+
+/** Parks a call until its result comes from elsewhere. */
+export function remoteWait(state: LogState, call: CallState): NewEntry {
+  return callWait(state, call, 'remote')
+}
+
+/** Parks a call whose process died in it. */
+export function uncertainWait(state: LogState, call: CallState): NewEntry {
+  return callWait(state, call, 'uncertain')
+}
+
+function callWait(state: LogState, call: CallState, kind: 'remote' | 'uncertain'): NewEntry {
+  const token = `${call.part.callId}/${kind}/${call.starts}`
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId })
+}
+
+/** The run pauses; whoever has the log can go on with it. */
+export function suspendedEntry(state: LogState): NewEntry {
+  return lifecycleEntry(state, 'suspended')
+}
+
+/** The run goes on. */
+export function resumedEntry(state: LogState): NewEntry {
+  return lifecycleEntry(state, 'resumed')
+}
+
+function lifecycleEntry(state: LogState, op: 'suspended' | 'resumed'): NewEntry {
+  const place = placeOf(state)
+  // A run may pause more than once in a step: the offset tells the pauses apart.
+  return newEntry(place, positionId(place.runId, place.step, op, offsetOf(state)), { type: 'run', op })
+}
+
+/** The end of a run, with what came out of it. */
+export function endedEntry(
+  state: LogState,
+  plan: AgentPlan,
+  status: 'completed' | 'failed' | 'aborted',
+  error?: ErrorInfo,
+  place: Place = placeOf(state),
+): NewEntry {
+  const answer = status === 'completed' ? state.run?.answer : undefined
+  const output: Json | undefined = answer && answerJson(plan, answer)
+  return newEntry(place, positionId(place.runId, place.step, 'ended', offsetOf(state)), {
+    type: 'run',
+    op: 'ended',
+    status,
+    ...(output !== undefined && { output }),
+    ...(error && { error }),
+  })
+}

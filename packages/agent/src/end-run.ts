@@ -1,0 +1,55 @@
+import type { NewEntry } from '@provost/core'
+
+import type { Written } from './journal.ts'
+import { offsetOf } from './log-state.ts'
+import type { LogState } from './log-state.ts'
+import { runResult } from './run-result.ts'
+import { report } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+
+/**
+ * Ends or pauses a run: the `run.end` hooks see the result, then the entries that end it are written. A crash in
+ * between makes the hooks run again, never not at all.
+ *
+ * @param entries end with the entry that ends the run.
+ */
+export async function endRun(scope: RunScope, entries: readonly NewEntry[]): Promise<Written> {
+  const { append } = scope.journal
+  const last = entries.at(-1)
+  const hooks = scope.plan.hooks['run.end']
+  if (!last || hooks.length === 0) return append(entries)
+  await append(entries.slice(0, -1))
+  const ids = { sessionId: scope.sessionId, runId: scope.id }
+  const result = await runResult(scope.plan, foreseen(scope.state, last), ids)
+  for (const { extension, hook } of hooks) {
+    const call = async (): Promise<unknown> => hook(result, scope.contextFor(extension))
+    const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name })
+    await withinGrace(scope, call().catch(failed))
+  }
+  return append([last])
+}
+
+/** Waits for work, but after an abort no longer than tools may take. */
+async function withinGrace(scope: RunScope, work: Promise<unknown>): Promise<void> {
+  const { signal } = scope
+  const over = Promise.withResolvers<void>()
+  let grace: NodeJS.Timeout | undefined
+  const count = (): void => void (grace = setTimeout(over.resolve, scope.graceMs))
+  if (signal.aborted) count()
+  else signal.addEventListener('abort', count, { once: true })
+  await Promise.race([work, over.promise])
+  signal.removeEventListener('abort', count)
+  clearTimeout(grace)
+}
+
+/** The state as it will be once the last entry stands in the log. */
+function foreseen(state: LogState, last: NewEntry): LogState {
+  if (!state.run || last.type !== 'run') return state
+  const status = last.op === 'ended' ? last.status : 'suspended'
+  const { output, error } = last.op === 'ended' ? last : {}
+  return {
+    ...state,
+    entries: [...state.entries, { ...last, offset: offsetOf(state) + 1 }],
+    run: { ...state.run, status, ...(output !== undefined && { output }), ...(error && { error }) },
+  }
+}

@@ -1,0 +1,107 @@
+import type { AgentEvent, EventBase, EventPayloads, EventType, Extension } from '@provost/core'
+import { deepFreeze } from '@provost/core'
+
+import type { EventQueue } from './event-queue.ts'
+import { createEventQueue } from './event-queue.ts'
+
+/** Where and when an event happened. A log entry says so of the events that belong to it. */
+export type EventPlace = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
+
+/** Makes an event for one subscriber, who counts. */
+export type Numbered = (seq: number) => AgentEvent
+
+/** The observers who set an event off, one by reacting to the other. */
+export type Reaction = readonly Extension[]
+const nobody: Reaction = Object.freeze([])
+
+/** Hands the events of a run to everybody who listens. */
+export interface EventHub {
+  /** Whether anybody listens: without, events need not be made. */
+  readonly active: boolean
+  emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
+  /**
+   * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
+   * @returns stops listening.
+   */
+  listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void): () => void
+  /** A bounded queue to iterate; it begins with the next event. */
+  subscribe(): EventQueue
+  /** No event follows: iterations end. */
+  close(): void
+}
+
+/**
+ * Makes the hub of a run.
+ *
+ * @param parents run ids from the run above up to the root.
+ */
+export function createEventHub(parents: readonly string[]): EventHub {
+  const subscribers = new Set<(event: Numbered, by: Reaction) => void>()
+  const queues = new Set<EventQueue>()
+  const emitted: { readonly event: Numbered; readonly by: Reaction }[] = []
+  let emitting = false
+  /** After `agent.end` nothing follows, whatever a hook still throws or emits. */
+  let ended = false
+  let closed = false
+
+  function send(event: Numbered, by: Reaction): void {
+    for (const subscriber of subscribers) subscriber(event, by)
+  }
+
+  return {
+    get active() {
+      return subscribers.size > 0
+    },
+
+    emit(id, { runId, step, agent, at }, type, payload, by = nobody) {
+      if (subscribers.size === 0 || ended) return
+      ended = type === 'agent.end'
+      for (const key in payload) {
+        const value = payload[key]
+        if (typeof value === 'object' && value !== null) deepFreeze(value)
+      }
+      const event = (seq: number): AgentEvent => {
+        const made: unknown = Object.freeze({ id, ...payload, seq, type, runId, step, agent, parents, at })
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
+        return made as AgentEvent
+      }
+      if (emitting) {
+        // A listener that emits: for everybody, its event follows the one it reacts to.
+        emitted.push({ event, by })
+        return
+      }
+      emitting = true
+      try {
+        send(event, by)
+        for (let next = emitted.shift(); next; next = emitted.shift()) send(next.event, next.by)
+      } finally {
+        emitting = false
+      }
+    },
+
+    listen(observer, receive) {
+      let seq = 0
+      const subscriber = (event: Numbered, by: Reaction): void => {
+        if (!by.includes(observer)) receive(event(++seq), by)
+      }
+      subscribers.add(subscriber)
+      return () => subscribers.delete(subscriber)
+    },
+
+    subscribe() {
+      const queue = createEventQueue(() => subscribers.delete(queue.push))
+      if (closed) queue.close()
+      else {
+        subscribers.add(queue.push)
+        queues.add(queue)
+      }
+      return queue
+    },
+
+    close() {
+      closed = true
+      for (const queue of queues) queue.close()
+      subscribers.clear()
+    },
+  }
+}

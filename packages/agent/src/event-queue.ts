@@ -1,0 +1,117 @@
+import type { AgentEvent } from '@provost/core'
+
+import type { Numbered } from './event-hub.ts'
+
+/** The events of a run for one reader: a queue that a slow reader cannot make grow without bound. */
+export interface EventQueue extends AsyncIterable<AgentEvent> {
+  readonly push: (event: Numbered) => void
+  close(): void
+}
+
+/** How many events wait for a slow reader before deltas of the same part are joined. Other events are never dropped. */
+export const queueLimit = 1024
+
+/**
+ * Makes a reader's queue.
+ *
+ * @param left is called when the reader leaves before the end.
+ */
+export function createEventQueue(left: () => void): EventQueue {
+  let queue: AgentEvent[] = []
+  let head = 0
+  let seq = 0
+  let closed = false
+  /** Where the last delta of a part stands in the queue, while it is over its limit. */
+  const deltas = new Map<string, number>()
+  const readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
+
+  function take(): AgentEvent | undefined {
+    const event = queue[head]
+    if (!event) return undefined
+    head++
+    if (head === queue.length || head >= queueLimit) {
+      // Now and then, so that taking costs the same for each and what was read can be freed.
+      queue = queue.slice(head)
+      head = 0
+      deltas.clear()
+    }
+    return event
+  }
+
+  function enqueue(numbered: Numbered): void {
+    if (queue.length - head < queueLimit) {
+      // What comes from here on stands behind it: nothing is joined to what came before.
+      if (deltas.size > 0) deltas.clear()
+      queue.push(numbered(++seq))
+      return
+    }
+    const event = numbered(seq + 1)
+    const key = deltaKey(event)
+    const at = key === undefined ? undefined : deltas.get(key)
+    const earlier = at === undefined ? undefined : queue[at]
+    if (at !== undefined && earlier) {
+      // Joined before it counts, so that the reader sees no gap.
+      queue[at] = joinDeltas(earlier, event)
+      return
+    }
+    seq++
+    if (key !== undefined) deltas.set(key, queue.length)
+    queue.push(event)
+  }
+
+  function end(): void {
+    closed = true
+    for (const reader of readers.splice(0)) reader({ value: undefined, done: true })
+  }
+
+  const iterator: AsyncIterator<AgentEvent, undefined> = {
+    next() {
+      const event = take()
+      if (event) return Promise.resolve({ value: event, done: false })
+      if (closed) return Promise.resolve({ value: undefined, done: true })
+      return new Promise((resolve) => readers.push(resolve))
+    },
+    return() {
+      left()
+      queue = []
+      head = 0
+      end()
+      return Promise.resolve({ value: undefined, done: true })
+    },
+  }
+
+  return {
+    push(event) {
+      if (closed) return
+      const reader = readers.shift()
+      if (reader) reader({ value: event(++seq), done: false })
+      else enqueue(event)
+    },
+    close: end,
+    [Symbol.asyncIterator]: () => iterator,
+  }
+}
+
+function deltaKey(event: AgentEvent): string | undefined {
+  switch (event.type) {
+    case 'text.delta':
+    case 'reasoning.delta':
+      return `${event.messageId}/${event.attempt}/${event.partId}`
+    case 'tool.call.delta':
+      return `${event.callId}/${event.attempt}/input`
+    case 'tool.execute.partial':
+      return `${event.callId}/${event.delta === undefined ? 'value' : 'delta'}`
+    case 'tool.execute.progress':
+      return `${event.callId}/progress`
+    default:
+      return undefined
+  }
+}
+
+/** Two deltas of one part as one, under the number of the first: text grows, a value gives way to the later one. */
+function joinDeltas(earlier: AgentEvent, later: AgentEvent): AgentEvent {
+  if ('delta' in later && later.delta !== undefined && 'delta' in earlier && earlier.delta !== undefined) {
+    return Object.freeze({ ...later, seq: earlier.seq, delta: earlier.delta + later.delta })
+  }
+  return Object.freeze({ ...later, seq: earlier.seq })
+}

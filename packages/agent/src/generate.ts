@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Generated, GenerateRequest, Message, MessageInit, StandardSchemaV1 } from '@provost/core'
+import { addUsage, joinLabels, parseWith, positionId, ProvostError, textOf } from '@provost/core'
+import { callModel, costOf, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+import { jsonSchemaOf } from '@provost/tools'
+
+import { newEntry } from './entry.ts'
+import { offsetOf } from './log-state.ts'
+import { messageOf } from './message-init.ts'
+import { readJson } from './output.ts'
+import type { RunScope } from './run-scope.ts'
+
+type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
+
+/**
+ * One model call outside the conversation. What it cost counts for the run, what it says carries the labels of what
+ * it was given; what says nothing of its label is taken to come from the present view.
+ *
+ * @throws ProvostError with the class of the failure, or `output-invalid`.
+ */
+export async function generate(scope: RunScope, request: Request): Promise<Generated<never>> {
+  const { plan, state, given } = scope
+  const messages = promptOf(scope, request)
+  const model = await resolveModel(request.model ?? given.model ?? plan.model)
+  const prompt = createPrompt()
+  prompt.reset(messages)
+  const maxRetries = plan.settings.maxRetries ?? 2
+  for (let attempt = 1; ; attempt++) {
+    const answer = await callModel(
+      {
+        model,
+        prompt: prompt.build(),
+        signal: scope.signal,
+        callId: (index) => positionId(scope.id, scope.step, 'generated', index),
+        ...(request.output && { responseFormat: { schema: jsonSchemaOf(request.output), name: 'output' } }),
+      },
+      () => {},
+    )
+    const name = modelName(model)
+    const cost = costOf(answer.usage, name, plan.prices)
+    await scope.journal.append([
+      newEntry(
+        { ...scope.journal.place(), step: scope.step },
+        positionId(scope.id, scope.step, 'generated', `${offsetOf(state)}.${scope.generated++}`),
+        {
+          type: 'attempt',
+          attempt,
+          model: name,
+          usage: answer.usage,
+          ...(cost !== undefined && { cost }),
+          outcome: answer.ok ? 'answered' : 'discarded',
+          purpose: 'generated',
+        },
+      ),
+    ])
+    if (answer.ok) {
+      const text = textOf({ content: answer.parts })
+      const label = joinLabels(...messages.map((message) => message.label ?? state.viewLabel))
+      const output = await outputOf(request.output, text)
+      return { text, output, usage: addUsage({}, answer.usage), label }
+    }
+    const delay = answer.aborted || attempt > maxRetries ? undefined : retryDelayMs(answer.fault, attempt)
+    if (delay === undefined) {
+      throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
+    }
+    await sleep(delay, undefined, { signal: scope.signal })
+  }
+}
+
+function promptOf(scope: RunScope, { prompt, system }: Request): readonly Message[] {
+  const inits: MessageInit[] = system === undefined ? [] : [{ role: 'system', content: system }]
+  inits.push(...(typeof prompt === 'string' ? [{ content: prompt }] : prompt))
+  return inits.map((init, index) =>
+    messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : scope.state.viewLabel),
+  )
+}
+
+/** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */
+async function outputOf(schema: StandardSchemaV1 | undefined, text: string): Promise<never> {
+  if (!schema) return anything(text)
+  const read = readJson(text)
+  const parsed = read.ok ? await parseWith(schema, read.value) : undefined
+  if (parsed?.ok) return anything(parsed.value)
+  throw new ProvostError('output-invalid', 'What the model generated does not fit the output schema.', {
+    hint: 'Say in the prompt what shape the answer must have.',
+  })
+}
+
+/** Fits every overload of `ctx.generate`: the request says which one holds. */
+function anything(value: unknown): never {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return value as never
+}

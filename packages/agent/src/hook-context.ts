@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto'
+
+import type {
+  EmittedByExtensions,
+  Entry,
+  EventType,
+  Extension,
+  Fold,
+  HookContext,
+  Json,
+  Message,
+  View,
+} from '@provost/core'
+import { isEventType, positionId, ProvostError, toJson } from '@provost/core'
+import { messageTokens } from '@provost/provider'
+
+import { newEntry } from './entry.ts'
+import type { Place } from './entry.ts'
+import type { Reaction } from './event-hub.ts'
+import { generate } from './generate.ts'
+import { offsetOf } from './log-state.ts'
+import type { RunScope } from './run-scope.ts'
+
+/** Makes the contexts that a run hands to hooks: one for each extension, all over the same log. */
+export function hookContexts(scope: () => RunScope): (extension: Extension) => HookContext {
+  const contexts = new Map<Extension, HookContext>()
+  const folds = new Map<string, Folded>()
+  const tokens = createTokenCount()
+  return (extension) => {
+    let context = contexts.get(extension)
+    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), folds, tokens)))
+    return context
+  }
+}
+
+/** A context whose hooks run again after a human's decision. */
+export function withApproval(ctx: HookContext, approval: HookContext['approval']): HookContext {
+  // A child object sees all getters of the run's context, and the approval beside them.
+  const child: HookContext = Object.create(ctx, { approval: { value: approval, enumerable: true } })
+  return child
+}
+
+/** The context of an observer: what it emits in answer to an event does not come back to it. */
+export function observing(scope: RunScope, extension: Extension, by: Reaction): HookContext {
+  const emit = (...args: readonly unknown[]): void => emitFor(scope, extension, args, by)
+  const child: HookContext = Object.create(scope.contextFor(extension), { emit: { value: emit, enumerable: true } })
+  return child
+}
+
+interface Folded {
+  readonly at: number
+  readonly value: unknown
+  readonly fold: Fold<unknown>
+}
+
+function contextOf(
+  extension: Extension,
+  scope: RunScope,
+  folds: Map<string, Folded>,
+  tokens: (scope: RunScope) => number,
+): HookContext {
+  const { plan, state, journal, given } = scope
+  // Of this run alone: the last one of the session may have been somebody else's.
+  const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
+  const memos = new Map<string, Promise<Json>>()
+  let audits = 0
+  /** The step under way: the log knows of it only once the model has answered. */
+  const here = (): Place => ({ ...journal.place(), step: scope.step })
+
+  function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
+  function memo(key: string, fn: () => unknown): Promise<Json> {
+    const name = `${scope.id}/${extension.name}/${key}`
+    const known = state.memos.get(name)
+    if (known !== undefined) return Promise.resolve(known)
+    let value = memos.get(name)
+    if (!value) {
+      value = (async () => {
+        const made = toJson(await fn())
+        await journal.append([newEntry(here(), `${name}/memo`, { type: 'memo', key: name, value: made })])
+        return state.memos.get(name) ?? made
+      })()
+      memos.set(name, value)
+      // A failed one may be tried again.
+      value.catch(() => memos.delete(name))
+    }
+    return value
+  }
+
+  const context: HookContext = {
+    session: { id: scope.sessionId },
+    agent: { name: plan.name, ...(plan.description !== undefined && { description: plan.description }) },
+    ...(principal && { principal }),
+    signal: scope.signal,
+    context: given.context,
+    tools: plan.infos,
+    run: {
+      id: scope.id,
+      sessionId: scope.sessionId,
+      rootId: scope.id,
+      parents: [],
+      ...(principal && { principal }),
+      get step() {
+        return scope.step
+      },
+      get attempt() {
+        return scope.attempt
+      },
+    },
+    get intent(): readonly Message[] {
+      return [...state.intent]
+    },
+    get view(): View {
+      return viewOf(scope, tokens)
+    },
+    fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
+    memo,
+    async append(key, data) {
+      const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)
+      await journal.append([newEntry(here(), id, { type: 'ext', name: extension.name, key, data: toJson(data) })])
+    },
+    async audit(decision, row) {
+      const id = positionId(scope.id, scope.step, `audit/${extension.name}`, `${offsetOf(state)}.${audits++}`)
+      await journal.append([
+        newEntry(here(), id, {
+          type: 'audit',
+          decision,
+          by: extension.name,
+          ...row,
+          evidence: toJson(row.evidence),
+        }),
+      ])
+    },
+    emit(...args: readonly unknown[]) {
+      emitFor(scope, extension, args)
+    },
+    generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, request),
+    stop: (code, message) => ({ stop: { code, message } }),
+    now: () => Date.now(),
+    uuid: () => randomUUID(),
+  }
+  return context
+}
+
+/** What the model is about to see. The messages are copied for those who look. */
+export function viewOf(scope: RunScope, tokens: (scope: RunScope) => number): View {
+  const { state } = scope
+  return {
+    get messages() {
+      return [...state.view]
+    },
+    label: state.viewLabel,
+    get tokens() {
+      return tokens(scope)
+    },
+    trigger: scope.trigger,
+  }
+}
+
+/** Counts the view's tokens: each message once, until the view is cut. */
+function createTokenCount(): (scope: RunScope) => number {
+  let [version, count, sum] = [-1, 0, 0]
+  return ({ state }) => {
+    if (version !== state.viewVersion) [version, count, sum] = [state.viewVersion, 0, 0]
+    for (; count < state.view.length; count++) {
+      const message = state.view[count]
+      if (message) sum += messageTokens(message)
+    }
+    return sum
+  }
+}
+
+function foldNow<S>(entries: readonly Entry[], folds: Map<string, Folded>, fold: Fold<S>): S {
+  const known = folds.get(fold.key)
+  const cached = known?.fold === fold ? known : undefined
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by this very fold, so it is of its type
+  let value = cached ? (cached.value as S) : fold.initial
+  for (let i = cached?.at ?? 0; i < entries.length; i++) {
+    const entry = entries[i]
+    if (entry) value = fold.apply(value, entry)
+  }
+  folds.set(fold.key, { at: entries.length, value, fold })
+  return value
+}
+
+function emitFor(scope: RunScope, extension: Extension, args: readonly unknown[], by?: Reaction): void {
+  const [first, payload] = args
+  if (payload === undefined) {
+    scope.journal.emit('extension', { name: extension.name, data: toJson(first) }, scope.step, by)
+  } else if (typeof first === 'string' && isEventType(first) && emittable.has(first)) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads of `emit` tie the payload to the type
+    scope.journal.emit(first, toJson(payload) as never, scope.step, by)
+  } else {
+    throw new ProvostError('not-emittable', `${extension.name} may not emit ${String(first).slice(0, 100)}.`, {
+      hint: `Emit data of your own with ctx.emit(data), or one of ${[...emittable].join(', ')}.`,
+    })
+  }
+}
+
+/** What the runtime says of itself cannot be said by an extension. */
+const emittable: ReadonlySet<EventType> = new Set<EmittedByExtensions>([
+  'context.compacted',
+  'progress.written',
+  'evaluator.iteration',
+  'source.cited',
+  'file.generated',
+])

@@ -1,0 +1,207 @@
+import type { Entry, EventPayloads, EventType, NewEntry, SessionStore } from '@provost/core'
+import { deepFreeze, ProvostError } from '@provost/core'
+
+import { placeOf } from './entry.ts'
+import type { Place } from './entry.ts'
+import type { EventHub, Reaction } from './event-hub.ts'
+import type { LogState } from './log-state.ts'
+import { applyEntry, emptyLog, offsetOf } from './log-state.ts'
+import type { EmitDurable } from './projection.ts'
+import { createProjection } from './projection.ts'
+
+/** The one writer of a log in this process: what it appends is in the store, then in the state, then an event. */
+export interface Journal {
+  readonly state: LogState
+  readonly fence: number
+  /** Where the run stands; before its first entry, at its beginning. */
+  place(): Place
+  /** Writes entries that another store had. What they tell of has happened elsewhere: there are no events of it. */
+  copy(entries: readonly NewEntry[]): Promise<Written>
+  /** Writes the first entries of the run; what hooks wrote before it stood in the log comes behind them. */
+  begin(entries: readonly NewEntry[]): Promise<Written>
+  /** Resolves when the entries are committed; appends keep the order of their calls. */
+  append(entries: readonly NewEntry[]): Promise<Written>
+  /**
+   * Emits an event that no entry stands for: it passes.
+   * @param step default the log's present one.
+   * @param by who set it off, where that was an observer.
+   */
+  emit<K extends EventType>(type: K, payload: EventPayloads[K], step?: number, by?: Reaction): void
+  /** Tells that a message was begun live. */
+  opened(messageId: string, attempt: number): void
+  /** Refuses further appends: a run that is being closed does not let its stragglers write. */
+  seal(): Sealed
+}
+
+/** How far the log reaches once an append is committed. */
+export interface Written {
+  readonly offset: number
+}
+
+/** The key to a sealed journal. */
+export interface Sealed {
+  /** Resolves when what was being written at the sealing is, one way or the other. */
+  readonly quiet: Promise<void>
+  begin(entries: readonly NewEntry[]): Promise<Written>
+  append(entries: readonly NewEntry[]): Promise<Written>
+  emit: Journal['emit']
+}
+
+/** What a journal writes to. */
+export interface JournalOptions {
+  readonly store: SessionStore
+  readonly log: string
+  readonly sessionId: string
+  readonly runId: string
+  /** The agent that begins the run. */
+  readonly agent: string
+  readonly fence: number
+  readonly hub: EventHub
+}
+
+/**
+ * Opens the journal of a log.
+ *
+ * @param past what the log holds so far.
+ */
+export function openJournal(options: JournalOptions, past: Iterable<Entry>): Journal {
+  const { store, log, fence, hub } = options
+  const state = emptyLog()
+  const projection = createProjection(options.sessionId, state)
+  const early: NewEntry[] = []
+  let passing = 0
+  let sealed = false
+  let batch: { readonly entries: NewEntry[]; readonly done: PromiseWithResolvers<Written> } | undefined
+  let writing = false
+  let underway: Promise<void> = Promise.resolve()
+
+  const muted: EmitDurable = () => {}
+  for (const entry of past) {
+    applyEntry(state, entry)
+    projection.project(entry, muted)
+  }
+  projection.flush(muted)
+
+  /** The entry whose events are emitted, and how many of them were. */
+  let committed: Entry
+  let emitted = 0
+  const durable: EmitDurable = (type, payload) =>
+    hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload)
+
+  function commit(entry: Entry, emit: EmitDurable): void {
+    applyEntry(state, entry)
+    committed = entry
+    emitted = 0
+    passing = 0
+    projection.project(entry, emit)
+  }
+
+  /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */
+  async function write(drafts: readonly NewEntry[], emit = hub.active ? durable : muted): Promise<Written> {
+    writing = true
+    try {
+      const before = offsetOf(state)
+      const placed = drafts.map((draft, index) => placeEntry(draft, before + index + 1))
+      const { existing } = await store.append(log, placed, { after: before, fence })
+      const written = existing.length === 0 ? placed : known(placed, existing, before)
+      for (const entry of written) commit(entry, emit)
+      if (written.length > 0) projection.flush(emit)
+      return { offset: offsetOf(state) }
+    } finally {
+      writing = false
+      const next = batch
+      batch = undefined
+      if (next) {
+        const written = write(once(next.entries))
+        underway = written.then(next.done.resolve, next.done.reject)
+      }
+    }
+  }
+
+  function enqueue(entries: readonly NewEntry[]): Promise<Written> {
+    if (entries.length === 0) return Promise.resolve({ offset: offsetOf(state) })
+    if (!writing) {
+      const written = write(entries)
+      underway = written.then(
+        () => {},
+        () => {},
+      )
+      return written
+    }
+    batch ??= { entries: [], done: Promise.withResolvers() }
+    batch.entries.push(...entries)
+    return batch.done.promise
+  }
+
+  /** Whether the run stands in the log. */
+  const stands = (): boolean => state.run?.id === options.runId
+
+  function place(): Place {
+    return stands() ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
+  }
+
+  const begin = (entries: readonly NewEntry[]): Promise<Written> => enqueue([...entries, ...once(early.splice(0))])
+
+  const refused = (): Promise<never> => Promise.reject(refusal())
+
+  const emit: Journal['emit'] = (type, payload, at, by) => {
+    if (!hub.active) return
+    if (type === 'step.start') projection.stepped()
+    const { runId, step, agent } = place()
+    const id = `${log}:${offsetOf(state)}~${passing++}`
+    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, payload, by)
+  }
+
+  return {
+    state,
+    fence,
+    place,
+    copy: (entries) => (sealed ? refused() : write(entries, muted)),
+    begin: (entries) => (sealed ? refused() : begin(entries)),
+    append(entries) {
+      if (sealed) return refused()
+      if (stands()) return enqueue(entries)
+      early.push(...entries)
+      return Promise.resolve({ offset: offsetOf(state) })
+    },
+    emit(type, payload, at, by) {
+      if (!sealed) emit(type, payload, at, by)
+    },
+    opened: projection.opened,
+    seal() {
+      sealed = true
+      // What waits behind the write under way was meant for a run that goes on.
+      batch?.done.reject(refusal())
+      batch = undefined
+      return { quiet: underway, begin, append: enqueue, emit }
+    },
+  }
+}
+
+function refusal(): ProvostError {
+  return new ProvostError('run-closed', 'This run has ended: nothing more is written for it.', {
+    hint: 'A tool or hook went on after an abort; let it heed its signal.',
+  })
+}
+
+/** Writers that did not know of each other may have meant the same entry: the first stands. */
+function once(entries: readonly NewEntry[]): readonly NewEntry[] {
+  const ids = new Set<string>()
+  return entries.filter(({ id }) => !ids.has(id) && ids.add(id))
+}
+
+function placeEntry(draft: NewEntry, offset: number): Entry {
+  return deepFreeze({ ...draft, offset })
+}
+
+/** Where an id stood in the log already, what stands there counts, not what was meant to be written. */
+function known(placed: readonly Entry[], existing: readonly Entry[], before: number): readonly Entry[] {
+  const stored = new Map(existing.map((entry) => [entry.id, entry]))
+  let offset = before
+  return placed.flatMap((entry) => {
+    const there = stored.get(entry.id)
+    if (there && there.offset <= before) return []
+    offset++
+    return [there ?? Object.freeze({ ...entry, offset })]
+  })
+}

@@ -1,0 +1,241 @@
+import type {
+  Ask,
+  CallAnswer,
+  ErrorInfo,
+  HookContext,
+  Json,
+  MaybePromise,
+  Tool,
+  ToolCall,
+  ToolOutput,
+  ToolResult,
+} from '@provost/core'
+import { deepFreeze, fillLabel, isPromise, ProvostError, toJson, trustedLabel } from '@provost/core'
+import { parseInput, resultOf } from '@provost/tools'
+import type { ParsedInput } from '@provost/tools'
+
+import { hashJson } from './entry.ts'
+import { throughResultHooks } from './execute.ts'
+import { withApproval } from './hook-context.ts'
+import type { CallState } from './log-state.ts'
+import type { Verdict } from './loop.ts'
+import { heedAbort, report } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+
+/** Judges the calls of a step one by one, in their order: schema, hooks, `needsApproval`, an earlier decision. */
+export async function judgeCalls(scope: RunScope, calls: readonly ToolCall[]): Promise<readonly Verdict[]> {
+  heedAbort(scope)
+  const verdicts: Verdict[] = []
+  for (const call of calls) {
+    // Most calls have nobody to ask: they are judged without a pause.
+    const verdict = judge(scope, call)
+    verdicts.push(isPromise(verdict) ? await verdict : verdict)
+  }
+  return verdicts
+}
+
+function judge(scope: RunScope, call: ToolCall): MaybePromise<Verdict> {
+  const tool = scope.plan.tools.get(call.tool.name)
+  if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(scope, call.tool.name)), by: 'registry' }
+  if (scope.offered && !scope.offered.has(tool.name)) {
+    return { ...failed(call, 'unknown-tool', `The tool ${tool.name} is not offered in this step.`), by: 'registry' }
+  }
+  const parsed = parseInput(tool, call.input)
+  return isPromise(parsed)
+    ? parsed.then((done) => judgeParsed(scope, call, tool, done))
+    : judgeParsed(scope, call, tool, parsed)
+}
+
+/** Hooks and humans are asked only about calls that can run. */
+function judgeParsed(scope: RunScope, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Verdict> {
+  if (!parsed.ok) return { ...failed(call, parsed.error.code, said(parsed.error)), by: 'schema' }
+  const state = scope.state.run?.calls.get(call.callId)
+  if (scope.plan.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
+    return judgeByHooks(scope, call, tool, state)
+  }
+  scope.parsed.set(call.callId, parsed.value)
+  return { proceed: call.input }
+}
+
+function said(error: { readonly message: string; readonly hint?: string }): string {
+  return error.hint ? `${error.message}\n${error.hint}` : error.message
+}
+
+function unknownTool(scope: RunScope, name: string): string {
+  const known = [...scope.plan.tools.keys()].slice(0, 50).join(', ')
+  return `There is no tool named ${name.slice(0, 100)}. ${known ? `The tools are: ${known}.` : 'There are no tools.'}`
+}
+
+function failed(call: ToolCall, code: string, message: string): { result: ToolResult; error: ErrorInfo } {
+  const { callId, tool, input } = call
+  const output: ToolOutput = { type: 'error-text', value: message }
+  return {
+    result: { callId, tool, input, outcome: 'error', via: 'log', output, label: trustedLabel },
+    error: { code, message },
+  }
+}
+
+/** What all who judge a call said of its arguments. */
+interface Opinion {
+  readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
+  readonly deny?: { readonly by: string; readonly reason: string }
+  readonly result?: { readonly by: string; readonly answer: Extract<CallAnswer, { result: unknown }> }
+  /** The arguments after all rewrites of this round. */
+  readonly args: Json
+  readonly rewrittenBy?: string
+}
+
+async function judgeByHooks(
+  scope: RunScope,
+  call: ToolCall,
+  tool: Tool,
+  state: CallState | undefined,
+): Promise<Verdict> {
+  const approval = state?.approval
+  if (approval && approval.decision !== 'approve') {
+    return { deny: approval.reason ?? 'The call was not approved.', by: approval.by ?? 'approver' }
+  }
+  // Arguments that the approver edited are a new proposal: labelled as the approver's, and judged from the start.
+  const edited = approval?.args === undefined ? undefined : deepFreeze(toJson(approval.args))
+  let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
+
+  let opinion = await opinionOn(scope, current, tool, approval)
+  if (opinion.rewrittenBy !== undefined && !opinion.deny) {
+    current = { ...current, input: opinion.args }
+    // Nobody has approved what the approval did not cover.
+    const holds = answers(approval, state, current.input, edited)
+    const second = await opinionOn(scope, current, tool, holds ? approval : undefined)
+    if (second.rewrittenBy !== undefined && hashJson(second.args) !== hashJson(current.input)) {
+      return { deny: 'The arguments were rewritten again after they had been judged.', by: second.rewrittenBy }
+    }
+    opinion = { ...second, args: current.input }
+  }
+  const { deny, asks, result } = opinion
+  if (deny) return { deny: deny.reason, by: deny.by }
+
+  const parsed = await parseInput(tool, current.input)
+  if (!parsed.ok) return { ...failed(current, parsed.error.code, said(parsed.error)), by: 'schema' }
+  if (asks.length > 0 && !answers(approval, state, current.input, edited)) {
+    return { ask: joinAsks(asks.map(({ ask }) => ask)), args: current.input, by: asks.map(({ by }) => by).join(', ') }
+  }
+  if (result) {
+    const passed = await throughResultHooks(scope, await hookResult(current, tool, result.answer))
+    if (passed.end) throw passed.end
+    return { result: passed.result, by: result.by }
+  }
+  scope.parsed.set(call.callId, parsed.value)
+  return { proceed: current.input, ...(approval?.by !== undefined && { by: approval.by }) }
+}
+
+/** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */
+function answers(
+  approval: CallState['approval'],
+  state: CallState | undefined,
+  input: Json,
+  edited: Json | undefined,
+): boolean {
+  if (approval?.decision !== 'approve') return false
+  const shown = edited === undefined ? state?.argsHash : hashJson(edited)
+  return shown === hashJson(input)
+}
+
+async function opinionOn(
+  scope: RunScope,
+  call: ToolCall,
+  tool: Tool,
+  approval: HookContext['approval'],
+): Promise<Opinion> {
+  const asks: { by: string; ask: Ask }[] = []
+  let result: Opinion['result']
+  let args = call.input
+  let rewrittenBy: string | undefined
+  for (const { extension, hook } of scope.plan.hooks['tool.call']) {
+    const by = extension.name
+    const ctx = approval ? withApproval(scope.contextFor(extension), approval) : scope.contextFor(extension)
+    try {
+      const answer = await hook(args === call.input ? call : { ...call, input: args }, ctx)
+      if (!answer) continue
+      if ('deny' in answer) return { asks, args, deny: { by, reason: answer.deny } }
+      if ('ask' in answer) asks.push({ by, ask: answer.ask })
+      else if ('result' in answer) result ??= { by, answer }
+      else if ('args' in answer) {
+        // Frozen, so that what is judged is what will run.
+        args = deepFreeze(toJson(answer.args))
+        rewrittenBy = by
+      } else throw unknownAnswer(by)
+    } catch (thrown) {
+      report(scope, thrown, { kind: 'hook', name: by })
+      return { asks, args, deny: { by, reason: `${by} could not judge this call.` } }
+    }
+  }
+  const asked = await toolAsk(scope, call, tool, args, approval)
+  if (asked && 'deny' in asked) return { asks, args, deny: { by: tool.name, reason: asked.deny } }
+  if (asked) asks.push({ by: tool.name, ask: asked })
+  return { asks, args, ...(result && { result }), ...(rewrittenBy !== undefined && { rewrittenBy }) }
+}
+
+/** The compiler tells those whom it checks; of others the call is denied. */
+function unknownAnswer(extension: string): ProvostError {
+  return new ProvostError('invalid-answer', `The tool.call hook of ${extension} gave an answer that means nothing.`, {
+    hint: 'Answer { deny }, { ask }, { result, label } or { args }; to let a call pass, answer nothing.',
+  })
+}
+
+/** `needsApproval` of the tool itself, which sees the parsed value. */
+async function toolAsk(
+  scope: RunScope,
+  call: ToolCall,
+  tool: Tool,
+  args: Json,
+  approval: HookContext['approval'],
+): Promise<Ask | { readonly deny: string } | undefined> {
+  const definition = tool['~tool']
+  if (!definition.needsApproval) return undefined
+  const parsed = await parseInput(tool, args)
+  // Nobody is asked about arguments that cannot run.
+  if (!parsed.ok) return undefined
+  try {
+    const own = scope.contextFor(scope.plan.self)
+    const wish = await definition.needsApproval(parsed.value, approval ? withApproval(own, approval) : own)
+    if (wish === false) return undefined
+    return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
+  } catch (thrown) {
+    report(scope, thrown, { kind: 'tool', name: tool.name })
+    return { deny: `${tool.name} could not tell whether it needs approval.` }
+  }
+}
+
+/** Several wishes to ask become one question: all reasons, the shortest deadline. */
+export function joinAsks(asks: readonly Ask[]): Ask {
+  const [first] = asks
+  if (first && asks.length === 1) return first
+  const evidence = asks.flatMap((ask) => (ask.evidence === undefined ? [] : [ask.evidence]))
+  const deadlines = asks.flatMap((ask) => (ask.expiresInMs === undefined ? [] : [ask.expiresInMs]))
+  return {
+    reason: asks.map((ask) => ask.reason).join('; '),
+    ...(evidence.length > 0 && { evidence }),
+    ...(deadlines.length > 0 && { expiresInMs: Math.min(...deadlines) }),
+    ...(asks.every((ask) => ask.sticky) && { sticky: 'session' }),
+  }
+}
+
+async function hookResult(
+  call: ToolCall,
+  tool: Tool,
+  answer: Extract<CallAnswer, { result: unknown }>,
+): Promise<ToolResult> {
+  const made = await resultOf(tool, answer.result, call.input)
+  const { outcome, output, value, fields, details } = made
+  return {
+    callId: call.callId,
+    tool: call.tool,
+    input: call.input,
+    outcome,
+    via: 'hook',
+    output,
+    label: fillLabel(answer.label, made.label),
+    ...(value !== undefined && { value }),
+    ...(fields && { fields }),
+    ...(details !== undefined && { details }),
+  }
+}

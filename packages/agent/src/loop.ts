@@ -1,0 +1,296 @@
+import type {
+  Ask,
+  Decisions,
+  Entry,
+  ErrorInfo,
+  FinishReason,
+  Json,
+  Message,
+  MessageInit,
+  ModelFailure,
+  ModelRequest,
+  NewEntry,
+  PendingWork,
+  RunStatus,
+  ToolCall,
+  ToolResult,
+  Usage,
+} from '@provost/core'
+import { assertNever, trustedLabel } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import { planOf } from './agent-plan.ts'
+import type { Agent } from './agent.ts'
+import { answerEntries, endedEntry, failureEntries, settledEntry, startedEntry, suspendedEntry } from './draft.ts'
+import type { Place } from './entry.ts'
+import { placeOf } from './entry.ts'
+import type { CallState, LogState, RunFold } from './log-state.ts'
+import { applyEntry, foldLog, offsetOf } from './log-state.ts'
+import { callsAt, next, pendingWork } from './position.ts'
+import { resolvedEntries } from './resolution.ts'
+import { toolPhase } from './tool-phase.ts'
+
+/** What the loop asks of its driver. */
+export interface LoopAsks {
+  /** Whatever arrived from outside: before a step, or where the run would end. */
+  input: { readonly at: 'step' | 'end' }
+  model: { readonly request: ModelRequest }
+  decide: { readonly calls: readonly ToolCall[] }
+  /** `delivered` holds, by call id, the values that came from outside: those calls do not run. */
+  execute: { readonly calls: readonly ToolCall[]; readonly delivered: Readonly<Record<string, Json>> }
+  wait: { readonly pending: PendingWork }
+  append: { readonly entries: readonly NewEntry[] }
+}
+
+/** What the driver answers. */
+export interface LoopAnswers {
+  input: readonly NewEntry[]
+  model: ModelAnswered | { readonly failure: ModelFailure }
+  decide: readonly Verdict[]
+  execute: readonly ToolResult[]
+  wait: Decisions | 'suspend'
+  /** The offset of the last entry in the log. */
+  append: { readonly offset: number }
+}
+
+/** What is wrong with an answer. */
+export interface Repair extends MessageInit {
+  /** It missed the output schema: how often a run is asked for that is counted. */
+  readonly of?: 'output'
+}
+
+/** An answer of the model. */
+export interface ModelAnswered {
+  readonly message: Message
+  readonly usage: Usage
+  readonly finishReason: FinishReason
+  /** `provider/model`; default the agent's. */
+  readonly model?: string
+  /** Counts from 1 in the step. Default 1. */
+  readonly attempt?: number
+  readonly cost?: number
+  /** A human is asked before the message counts. */
+  readonly ask?: Ask
+  /** The message does not do: the model is told why and asked again. */
+  readonly repair?: Repair
+}
+
+/** The judgement of one call; `by` names who judged. */
+export type Verdict = (
+  | { readonly proceed: Json }
+  | { readonly deny: string }
+  | { readonly ask: Ask; readonly args?: Json }
+  | { readonly result: ToolResult; readonly error?: ErrorInfo }
+) & { readonly by?: string }
+
+export type LoopAsk = { [K in keyof LoopAsks]: { readonly ask: K } & LoopAsks[K] }[keyof LoopAsks]
+export type Loop = AsyncGenerator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
+
+/** Answers for {@link drive}: without `input`, nothing arrives from outside. */
+export type LoopHandlers = {
+  readonly [K in Exclude<keyof LoopAsks, 'input'>]: (
+    ask: Extract<LoopAsk, { ask: K }>,
+  ) => LoopAnswers[K] | Promise<LoopAnswers[K]>
+} & {
+  readonly input?: (ask: Extract<LoopAsk, { ask: 'input' }>) => LoopAnswers['input'] | Promise<LoopAnswers['input']>
+}
+
+/**
+ * The agent loop, driven by hand: it yields what it wants decided and done, and goes on with the answers.
+ * It knows the log and nothing else, so it starts wherever the entries end.
+ *
+ * @param entries the log of the session so far; `startEntries` makes the first ones.
+ *
+ * @example
+ * await drive(loop(agent, startEntries(agent, 'hi')), { model, decide, execute, wait, append })
+ */
+export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): Loop {
+  const plan = planOf(agent)
+  return turns(foldLog(entries), plan, plan.maxSteps)
+}
+
+/**
+ * Drives a loop with one handler for each ask.
+ *
+ * @returns the status the run ended or paused with.
+ */
+export async function drive(asking: Loop, handlers: LoopHandlers): Promise<RunStatus> {
+  let turn = await asking.next()
+  while (!turn.done) turn = await asking.next(await answerAsk(turn.value, handlers))
+  return turn.value
+}
+
+/** The answer of the handler that an ask is for. */
+export function answerAsk(
+  ask: LoopAsk,
+  handlers: LoopHandlers,
+): LoopAnswers[keyof LoopAnswers] | Promise<LoopAnswers[keyof LoopAnswers]> {
+  switch (ask.ask) {
+    case 'input':
+      return handlers.input?.(ask) ?? []
+    case 'model':
+      return handlers.model(ask)
+    case 'decide':
+      return handlers.decide(ask)
+    case 'execute':
+      return handlers.execute(ask)
+    case 'wait':
+      return handlers.wait(ask)
+    case 'append':
+      return handlers.append(ask)
+    default:
+      return assertNever(ask)
+  }
+}
+
+/**
+ * The loop itself. A driver that appends to the log on its own shares `state` and keeps it up to date.
+ *
+ * @param fence of the lease that the driver writes under.
+ */
+export async function* turns(state: LogState, plan: AgentPlan, maxSteps: number, fence = 0): Loop {
+  for (;;) {
+    const position = next(state)
+    const { run } = state
+    if (!run) return 'completed'
+    switch (position) {
+      case 'context':
+      case 'model': {
+        if (position === 'context') {
+          const arrived = answerTo('input', yield { ask: 'input', at: 'step' })
+          if (arrived.length > 0) applied(state, arrived, yield { ask: 'append', entries: arrived })
+          // Said this way, NaN is no limit that is never reached.
+          if (!(run.step < maxSteps)) {
+            const entries = [endedEntry(state, plan, 'failed', maxStepsReached(maxSteps))]
+            applied(state, entries, yield { ask: 'append', entries })
+            return 'failed'
+          }
+        }
+        const place = stepPlace(state, run, position)
+        const answered = answerTo('model', yield { ask: 'model', request: requestOf(state, plan) })
+        const failed = 'failure' in answered
+        const entries = failed
+          ? failureEntries(state, plan, place, answered.failure)
+          : answerEntries(state, plan, place, answered)
+        applied(state, entries, yield { ask: 'append', entries })
+        if (failed) return 'failed'
+        break
+      }
+
+      case 'tools': {
+        const planned = callsAt(run, 'planned').map((call) => toolCall(plan, call))
+        const verdicts = planned.length > 0 ? answerTo('decide', yield { ask: 'decide', calls: planned }) : []
+        const { entries, execute } = toolPhase(state, plan, verdicts, fence)
+        if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })
+        if (execute.length === 0) break
+        const calls = execute.map((call) => toolCall(plan, call))
+        const results = answerTo('execute', yield { ask: 'execute', calls, delivered: deliveredValues(execute) })
+        const settled = settleEntries(state, plan, execute, results)
+        if (settled.length > 0) applied(state, settled, yield { ask: 'append', entries: settled })
+        break
+      }
+
+      case 'wait': {
+        const decisions = answerTo('wait', yield { ask: 'wait', pending: pendingWork(state) })
+        if (decisions === 'suspend') {
+          const entries = [suspendedEntry(state)]
+          applied(state, entries, yield { ask: 'append', entries })
+          return 'suspended'
+        }
+        const { entries: resolved, denied } = resolvedEntries(state, decisions)
+        const entries = denied ? [...resolved, endedEntry(state, plan, 'failed', denied)] : resolved
+        if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })
+        break
+      }
+
+      case 'end': {
+        if (run.status !== 'running' && run.status !== 'suspended') return run.status
+        const queued = answerTo('input', yield { ask: 'input', at: 'end' })
+        const entries = queued.length > 0 ? queued : [endedEntry(state, plan, 'completed')]
+        applied(state, entries, yield { ask: 'append', entries })
+        if (queued.length === 0) return 'completed'
+        break
+      }
+
+      default:
+        return assertNever(position)
+    }
+  }
+}
+
+/** A generator's `next` cannot tie an answer to its question: the handlers of {@link drive} do, and this says so. */
+function answerTo<K extends keyof LoopAsks>(_ask: K, answer: LoopAnswers[keyof LoopAnswers]): LoopAnswers[K] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return answer as LoopAnswers[K]
+}
+
+/** Brings the state up to date, unless the driver has a log of its own and did. */
+function applied(state: LogState, entries: readonly NewEntry[], answer: LoopAnswers[keyof LoopAnswers]): void {
+  const { offset } = answerTo('append', answer)
+  let at = offset - entries.length
+  if (offsetOf(state) < offset) for (const entry of entries) applyEntry(state, { ...entry, offset: ++at })
+}
+
+/** A failed attempt belongs to the step it tried; otherwise a step follows the last one. */
+function stepPlace(state: LogState, run: RunFold, position: 'context' | 'model'): Place {
+  return { ...placeOf(state), step: position === 'context' ? run.step + 1 : run.step }
+}
+
+function maxStepsReached(maxSteps: number): { code: string; message: string; hint: string } {
+  return {
+    code: 'max-steps',
+    message: `The run reached its limit of ${maxSteps} steps.`,
+    hint: 'Resume its state with a higher maxSteps, or give the agent less to do.',
+  }
+}
+
+function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
+  return {
+    model: plan.modelName,
+    // Copied only for those who look: a step must not cost what the history is long.
+    get messages() {
+      return [...state.view]
+    },
+    tail: state.run?.tail ?? [],
+    tools: plan.infos,
+    params: plan.settings,
+  }
+}
+
+/** A call as hooks and drivers see it. */
+export function toolCall(plan: AgentPlan, call: CallState): ToolCall {
+  return { callId: call.part.callId, tool: plan.info(call.part.toolName), input: call.args, label: call.label }
+}
+
+function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, Json>> {
+  const values: Record<string, Json> = {}
+  for (const { part, delivered } of calls) if (delivered) values[part.callId] = delivered.output
+  return values
+}
+
+/** What a driver that keeps no log of its own has not written yet. */
+function settleEntries(
+  state: LogState,
+  plan: AgentPlan,
+  calls: readonly CallState[],
+  results: readonly ToolResult[],
+): NewEntry[] {
+  const entries: NewEntry[] = []
+  for (const call of calls) {
+    if (call.stage === 'settled' || call.stage === 'waiting') continue
+    const result = results.find((one) => one.callId === call.part.callId)
+    if (call.stage === 'ready') entries.push(startedEntry(state, call, 0))
+    entries.push(settledEntry(state, call, result ?? noResult(plan, call)))
+  }
+  return entries
+}
+
+function noResult(plan: AgentPlan, call: CallState): ToolResult {
+  return {
+    ...toolCall(plan, call),
+    outcome: 'error',
+    via: 'log',
+    output: { type: 'error-text', value: 'The driver gave no result for this call.' },
+    label: trustedLabel,
+  }
+}

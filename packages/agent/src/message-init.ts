@@ -1,0 +1,19 @@
+import type { Label, Message, MessageInit, Part } from '@provost/core'
+import { deepFreeze, fillLabel, trustedLabel } from '@provost/core'
+
+/** A whole message from what a user or a hook wrote of it. */
+export function messageOf(init: MessageInit, id: string, label: Label = trustedLabel, agent?: string): Message {
+  return deepFreeze({
+    id,
+    role: init.role ?? 'user',
+    content: partsOf(init.content),
+    label: fillLabel(init.label, label),
+    ...(agent !== undefined && { agent }),
+    createdAt: Date.now(),
+  })
+}
+
+/** Content as parts. */
+export function partsOf(content: string | readonly Part[]): readonly Part[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}

@@ -1,0 +1,293 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Ask, ErrorClass, Label, Message, MessageInit, ModelFailure, NewEntry, Part, Usage } from '@provost/core'
+import { isPromise, joinLabels, positionId, toErrorInfo } from '@provost/core'
+import type { AnyModel, ModelAnswer } from '@provost/provider'
+import { callModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+
+import { answeredEntry } from './draft.ts'
+import { hashJson, newEntry, placeOf } from './entry.ts'
+import type { Place } from './entry.ts'
+import { tailMessages } from './input.ts'
+import { joinAsks } from './judge.ts'
+import type { LoopAnswers, Repair } from './loop.ts'
+import { messageOf } from './message-init.ts'
+import type { PreparedRequest } from './model-request.ts'
+import { prepareRequest } from './model-request.ts'
+import { checkOutput } from './output.ts'
+import type { PieceEvents } from './piece-events.ts'
+import { pieceEvents } from './piece-events.ts'
+import { next } from './position.ts'
+import { syncPrompt } from './run-prompt.ts'
+import { around, heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+import { cutView } from './view-edit.ts'
+
+/** However often hooks ask for another attempt, a step ends. */
+const mostAttempts = 20
+
+/**
+ * Asks the model for one step: the view is cut, the request prepared, attempts are made until one answers or none may
+ * follow, and the answer is judged.
+ */
+export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
+  const { state, journal, plan } = scope
+  heedAbort(scope)
+  const run = state.run
+  scope.step = (run?.step ?? 0) + (next(state) === 'model' ? 0 : 1)
+  scope.attempt = (run?.attempts ?? 0) + 1
+  scope.trigger = 'step'
+  const place: Place = { ...placeOf(state), step: scope.step }
+  if (plan.hooks.context.length > 0) await cutView(scope, place)
+  const prepared = prepareRequest(scope)
+  let request = isPromise(prepared) ? await prepared : prepared
+  const resolved = modelOf(scope, request)
+  let model = isPromise(resolved) ? await resolved : resolved
+  if (request.tail.length > 0) await journal.append([tailEntry(place, request.tail, scope.attempt)])
+  journal.emit('step.start', { model: modelName(model) }, scope.step)
+
+  for (let tries = 1; ; tries++) {
+    const tried = await attempt(scope, model, request)
+    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer)
+    const failed = await discard(scope, place, tried, tried.answer)
+    if (tried.answer.aborted) throw new RunEnding('aborted')
+    const remedy = tries < mostAttempts ? await remedyFor(scope, failed, tried, request) : undefined
+    if (!remedy) {
+      const { partial: _, ...unsaid } = failed
+      scope.partial = undefined
+      return { failure: request.hold ? unsaid : failed }
+    }
+    endDiscarded(scope, tried, request)
+    const name = modelName(model)
+    if (remedy.kind === 'model') {
+      model = await resolveModel(remedy.model)
+      journal.emit('agent.model.fellback', { from: name, to: modelName(model), class: failed.class }, scope.step)
+    } else if (remedy.kind === 'retry') {
+      const { afterMs } = remedy
+      journal.emit(
+        'agent.model.retried',
+        { model: name, attempt: scope.attempt, afterMs, class: failed.class },
+        scope.step,
+      )
+      // An abort ends the wait; the next attempt then ends at once.
+      await sleep(afterMs, undefined, { signal: scope.signal }).catch(() => {})
+    } else {
+      scope.trigger = 'overflow'
+      await cutView(scope, place)
+      request = await prepareRequest(scope)
+      if (request.tail.length > 0) await journal.append([tailEntry(place, request.tail, scope.attempt + 1)])
+    }
+    scope.attempt++
+    heedAbort(scope)
+  }
+}
+
+function modelOf(scope: RunScope, request: PreparedRequest): AnyModel | Promise<AnyModel> {
+  return resolveModel(request.model ?? scope.given.model ?? scope.plan.model)
+}
+
+function tailEntry(place: Place, tail: readonly MessageInit[], nth: number): NewEntry {
+  const { messages, label } = tailMessages(tail, `${place.runId}/${place.step}`)
+  const hash = hashJson(messages.map(({ role, content }) => ({ role, content: JSON.stringify(content) })))
+  return newEntry(place, positionId(place.runId, place.step, 'tail', nth), { type: 'tail', hash, label })
+}
+
+/** One attempt and what came of it. */
+interface Tried {
+  readonly model: AnyModel
+  readonly message: Message
+  readonly answer: ModelAnswer
+  readonly pieces: PieceEvents
+}
+
+async function attempt(scope: RunScope, model: AnyModel, request: PreparedRequest): Promise<Tried> {
+  // A model may call by name what it was not shown this time.
+  scope.offered = request.tools === scope.plan.wireTools ? undefined : new Set(request.tools.map((tool) => tool.name))
+  const { plan, id, step } = scope
+  const messageId = positionId(id, step, 'message', scope.attempt)
+  const key = `${id}/${step}`
+  const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
+  const label = tail ? joinLabels(scope.state.viewLabel, tail.label) : scope.state.viewLabel
+  syncPrompt(scope)
+  const pieces = pieceEvents(scope, messageId, request.hold)
+  // Whatever ends the run from here on ends this message too.
+  scope.partial = {
+    id: messageId,
+    role: 'assistant',
+    content: [],
+    label,
+    agent: scope.state.agent,
+    createdAt: Date.now(),
+  }
+  const call = (): Promise<ModelAnswer> =>
+    callModel(
+      {
+        model,
+        prompt: scope.prompt.build(tail?.messages),
+        tools: request.tools,
+        settings: request.settings,
+        ...(plan.responseFormat && { responseFormat: plan.responseFormat }),
+        signal: scope.signal,
+        callId: (index) => positionId(id, step, 'call', index),
+      },
+      pieces.emit,
+    )
+  const op = {
+    kind: 'model',
+    id: messageId,
+    parent: key,
+    step,
+    model: modelName(model),
+    attempt: scope.attempt,
+  } as const
+  const answer = await around(scope, op, call)
+  const message = said(scope.state.agent, messageId, label, answer.parts)
+  // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
+  if (answer.parts.length > 0 && !request.hold) scope.partial = message
+  return { model, message, answer, pieces }
+}
+
+/** Logs an attempt that failed: it was paid for too. */
+async function discard(
+  scope: RunScope,
+  place: Place,
+  tried: Tried,
+  answer: Extract<ModelAnswer, { ok: false }>,
+): Promise<ModelFailure> {
+  const model = modelName(tried.model)
+  const { fault, parts, usage } = answer
+  await scope.journal.append([
+    newEntry(place, positionId(scope.id, scope.step, 'attempt', scope.attempt), {
+      type: 'attempt',
+      attempt: scope.attempt,
+      model,
+      usage,
+      ...costEntry(scope, usage, model),
+      outcome: 'discarded',
+      class: fault.class,
+    }),
+  ])
+  const known = toErrorInfo(answer.error, fault.class)
+  return {
+    class: fault.class,
+    model,
+    attempt: scope.attempt,
+    error: { hint: remedies[fault.class], ...known, message: fault.message, retryable: fault.retryable },
+    ...(parts.length > 0 && { partial: { ...tried.message, partial: true } }),
+    effects: answer.effects,
+    ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }),
+  }
+}
+
+/** What a person can do where trying again did not help. */
+const remedies: Readonly<Record<ErrorClass, string>> = {
+  'rate-limit': 'Wait, spread the calls, or ask the provider for more.',
+  capacity: 'Try again later, or use another model.',
+  'context-length': 'Send less: cut the history or the results of tools.',
+  network: 'Check the connection and the address of the provider, then resume the run.',
+  timeout: 'Raise settings.stallMs or settings.timeoutMs, or use a faster model.',
+  auth: 'Check the API key of the provider and what it may be used for.',
+  'invalid-request': 'The provider refused the request: its message says why.',
+  'content-filter': 'The provider filtered the content: rephrase it, or use another model.',
+  unknown: 'The cause of the error tells more.',
+}
+
+function costEntry(scope: RunScope, usage: Usage, model: string): { cost?: number } {
+  const cost = costOf(usage, model, scope.plan.prices)
+  return cost === undefined ? {} : { cost }
+}
+
+/** Tells listeners that what they saw of this message does not count. */
+function endDiscarded(scope: RunScope, { message: whole, pieces }: Tried, { hold }: PreparedRequest): void {
+  scope.partial = undefined
+  if (!pieces.begun()) return
+  const message: Message = hold ? { ...whole, content: [] } : whole
+  const payload = { messageId: message.id, attempt: scope.attempt, message, discarded: true as const }
+  scope.journal.emit('message.end', payload, scope.step)
+}
+
+function said(agent: string, id: string, label: Label, parts: readonly Part[]): Message {
+  // Some models end without a word: an empty text keeps the turn in the history.
+  const content: readonly Part[] = parts.length > 0 ? parts : [{ type: 'text', text: '' }]
+  return { id, role: 'assistant', content, label, agent, createdAt: Date.now() }
+}
+
+type Remedy =
+  | { readonly kind: 'retry'; readonly afterMs: number }
+  | { readonly kind: 'model'; readonly model: Parameters<typeof resolveModel>[0] }
+  | { readonly kind: 'compact' }
+
+/** What the first hook with an answer says, else the default: again, where that may help and does no harm. */
+async function remedyFor(
+  scope: RunScope,
+  failure: ModelFailure,
+  { answer }: Tried,
+  request: PreparedRequest,
+): Promise<Remedy | undefined> {
+  for (const { extension, hook } of scope.plan.hooks['model.error']) {
+    try {
+      const advice = await hook(failure, scope.contextFor(extension))
+      if (!advice) continue
+      if ('retryAfterMs' in advice) return { kind: 'retry', afterMs: Math.max(0, advice.retryAfterMs) }
+      if ('useModel' in advice) return { kind: 'model', model: advice.useModel }
+      // Once a step: a view that cannot get smaller would be cut for ever.
+      if (scope.trigger !== 'overflow') return { kind: 'compact' }
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'model.error', thrown)
+    }
+  }
+  if (answer.ok || failure.effects || scope.attempt > (request.settings.maxRetries ?? 2)) return undefined
+  const afterMs = retryDelayMs(answer.fault, scope.attempt)
+  return afterMs === undefined ? undefined : { kind: 'retry', afterMs }
+}
+
+/** Lets the hooks and the output schema judge an answer. It was paid for, whatever becomes of it. */
+async function judgeAnswer(
+  scope: RunScope,
+  place: Place,
+  tried: Tried,
+  answer: Extract<ModelAnswer, { ok: true }>,
+): Promise<LoopAnswers['model']> {
+  const model = modelName(tried.model)
+  const answered = {
+    usage: answer.usage,
+    finishReason: answer.finishReason,
+    model,
+    attempt: scope.attempt,
+    ...costEntry(scope, answer.usage, model),
+  }
+  // Whatever comes of the answer, it was paid for.
+  scope.spent = () => answeredEntry(scope.state, scope.plan, place, answered)
+  const { message, repair, asks } = await judgeMessage(scope, tried.message)
+  if (asks.length > 0 && !repair) return { ...answered, message, ask: joinAsks(asks) }
+  tried.pieces.release(message)
+  return repair ? { ...answered, message, repair } : { ...answered, message }
+}
+
+/** A message as all hooks left it, and what they said of it. */
+interface Judged {
+  readonly message: Message
+  readonly repair?: Repair
+  readonly asks: readonly Ask[]
+}
+
+/** Every hook judges, each what those before it made of the answer; a repair goes before all asks. */
+async function judgeMessage(scope: RunScope, spoken: Message): Promise<Judged> {
+  const asks: Ask[] = []
+  let message = spoken
+  let repair: Repair | undefined
+  for (const { extension, hook } of scope.plan.hooks['model.response']) {
+    try {
+      const judged = await hook(message, scope.contextFor(extension))
+      if (!judged) continue
+      if ('stop' in judged) throw stopped(judged)
+      if ('ask' in judged) asks.push(judged.ask)
+      else if ('repair' in judged) repair ??= { content: judged.repair }
+      else message = messageOf({ role: 'assistant', ...judged.message }, message.id, message.label, message.agent)
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'model.response', thrown)
+    }
+  }
+  if (!repair && scope.plan.output) repair = await checkOutput(scope, message)
+  return { message, asks, ...(repair && { repair }) }
+}

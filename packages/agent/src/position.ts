@@ -1,0 +1,68 @@
+import type { EntryOf, PendingApproval, PendingRemoteCall, PendingUncertain, PendingWork } from '@provost/core'
+import { noPendingWork } from '@provost/core'
+
+import type { CallState, LogState, RunFold } from './log-state.ts'
+
+/** What a run does next. */
+export type Position = 'context' | 'model' | 'tools' | 'wait' | 'end'
+
+/**
+ * The position of a log's last run, from the log alone: whoever holds the log can go on.
+ *
+ * `context` begins a step, `model` goes on with one whose attempts failed so far, `tools` judges and runs its calls,
+ * `wait` needs somebody from outside, `end` has nothing left to do.
+ */
+export function next(state: LogState): Position {
+  const { run } = state
+  if (!run || run.status === 'completed' || run.status === 'aborted' || run.status === 'failed') return 'end'
+  if (run.candidate) return 'wait'
+  if (run.openCalls > 0) return callsMove(run) ? 'tools' : 'wait'
+  if (run.answer) return 'end'
+  return run.attempts > 0 ? 'model' : 'context'
+}
+
+function callsMove(run: RunFold): boolean {
+  for (const { stage } of run.calls.values()) if (stage !== 'settled' && stage !== 'waiting') return true
+  return false
+}
+
+/** The calls of the present step at a stage, in order. */
+export function callsAt(run: RunFold, ...stages: readonly CallState['stage'][]): readonly CallState[] {
+  const found: CallState[] = []
+  for (const call of run.calls.values()) if (stages.includes(call.stage)) found.push(call)
+  return found
+}
+
+/** What the run waits for. */
+export function pendingWork(state: LogState): PendingWork {
+  return pendingOn(state, state.waits.values())
+}
+
+/** Waits of the run as whoever may answer them sees them. */
+export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): PendingWork {
+  if (!run) return noPendingWork
+  const approvals: PendingApproval[] = []
+  const remoteCalls: PendingRemoteCall[] = []
+  const uncertain: PendingUncertain[] = []
+  for (const wait of waits) {
+    const call = wait.callId === undefined ? undefined : run.calls.get(wait.callId)
+    const shared = {
+      id: wait.token,
+      callId: wait.callId ?? wait.token,
+      toolName: call?.part.toolName ?? '',
+      agent: wait.agent,
+      runPath: [wait.runId],
+      ...(wait.deadline !== undefined && { expiresAt: wait.deadline }),
+      input: call?.args ?? null,
+    }
+    if (wait.kind === 'approval') {
+      approvals.push({
+        ...shared,
+        reason: wait.reason ?? '',
+        ...(wait.evidence !== undefined && { evidence: wait.evidence }),
+      })
+    } else if (wait.kind === 'remote') remoteCalls.push(shared)
+    else if (wait.kind === 'uncertain') uncertain.push({ ...shared, startedAt: call?.startedAt ?? wait.at })
+  }
+  return { approvals, remoteCalls, uncertain, inputs: [] }
+}

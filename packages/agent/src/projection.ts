@@ -1,0 +1,308 @@
+import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, ToolOutput } from '@provost/core'
+import { assertNever, textOf } from '@provost/core'
+
+import type { LogState, RunFold } from './log-state.ts'
+import { readVerdict } from './log-state.ts'
+import { pendingOn, pendingWork } from './position.ts'
+import { usageReport, totalCost } from './usage-report.ts'
+
+/** Emits an event that belongs to an entry of the log. */
+export type EmitDurable = <K extends EventType>(type: K, payload: EventPayloads[K]) => void
+
+/**
+ * Turns the entries of a log into the events that have a lasting meaning. The same log gives the same events, live,
+ * after a crash and on any machine: what a model streams in between is all that passes.
+ */
+export interface Projection {
+  /** Call with each entry after it was applied to the state. */
+  project(entry: Entry, emit: EmitDurable): void
+  /** Call at the end of each batch: the messages that a run starts with go into its first event. */
+  flush(emit: EmitDurable): void
+  /** A message was begun live: its start is not given again. */
+  opened(messageId: string, attempt: number): void
+  /** A step was begun live: it ends even if nothing comes of it. */
+  stepped(): void
+}
+
+/** Makes the projection of a log, at its beginning. */
+export function createProjection(sessionId: string, state: LogState): Projection {
+  /** Messages that were begun live, and by which attempt. */
+  const started = new Map<string, number>()
+  const waits = new Map<string, EntryOf<'wait'>>()
+  let inputs: Message[] | undefined
+  let held: Message | undefined
+  /** What was said in the present turn. */
+  let turn: Message[] | undefined
+  let stepOpen = false
+  /** Calls that have started, in call order, with what ends each. */
+  let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
+  /** Names of the calls of the present step. */
+  const names = new Map<string, string>()
+
+  function message(emit: EmitDurable, said: Message, tried = 1, fate: { discarded?: true } = {}): void {
+    const attempt = started.get(said.id) ?? tried
+    if (!started.delete(said.id)) emit('message.start', { messageId: said.id, attempt, role: said.role })
+    emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
+    if (!fate.discarded) turn?.push(said)
+  }
+
+  function beginTurn(emit: EmitDurable, trigger: EventPayloads['turn.start']['trigger']): void {
+    endTurn(emit)
+    turn = []
+    emit('turn.start', { trigger })
+  }
+
+  function endTurn(emit: EmitDurable): void {
+    if (!turn) return
+    const messages = turn
+    turn = undefined
+    emit('turn.end', { messages, text: lastText(messages) })
+  }
+
+  function endStep(emit: EmitDurable, run: RunFold | undefined, finish?: 'error' | 'interrupted'): void {
+    if (!stepOpen || !run) return
+    stepOpen = false
+    const { usage = {}, cost, finishReason = 'other' } = run.lastAttempt ?? {}
+    emit('step.end', { usage, ...(cost !== undefined && { cost }), finishReason: finish ?? finishReason })
+  }
+
+  /** What a model said counts now. */
+  function answered(emit: EmitDurable, said: Message): void {
+    const { run } = state
+    const attempt = run?.lastAttempt?.attempt ?? 1
+    // An answer tells of its step; an abort may come before any step has begun.
+    if (said.role === 'assistant') stepOpen = true
+    message(emit, said, attempt)
+    if (said.role !== 'assistant') return endStep(emit, run, said.role === 'aborted' ? 'interrupted' : 'error')
+    names.clear()
+    for (const part of said.content) if (part.type === 'tool-call') names.set(part.callId, part.toolName)
+    const queueSize = run?.openCalls ?? 0
+    emit('turn.mode', { mode: queueSize > 0 ? 'steer' : 'respond', queueSize })
+    if (queueSize === 0) endStep(emit, run)
+  }
+
+  function projectMessage(emit: EmitDurable, entry: EntryOf<'message'>): void {
+    const said = entry.message
+    if (said.role === 'system') return
+    switch (entry.via) {
+      case 'input':
+        if (inputs) inputs.push(said)
+        else message(emit, said)
+        break
+      case 'steer':
+        emit('agent.steered', { text: textOf(said), messageId: said.id })
+        beginTurn(emit, 'steer')
+        message(emit, said)
+        break
+      case 'queue':
+        beginTurn(emit, 'queue')
+        message(emit, said)
+        break
+      case 'model':
+        if (entry.held === undefined) answered(emit, said)
+        else held = said
+        break
+      case 'system':
+      case 'tool':
+        message(emit, said)
+        break
+      default:
+        assertNever(entry.via)
+    }
+  }
+
+  function projectCall(emit: EmitDurable, entry: Extract<Entry, { type: 'call' }>): void {
+    const { callId } = entry
+    const toolName = names.get(callId) ?? ''
+    if (entry.op === 'started') {
+      inFlight.set(callId, undefined)
+      const call = state.run?.calls.get(callId)
+      emit('tool.execute.start', { callId, toolName, input: call?.args ?? null })
+    } else if (entry.op === 'settled') {
+      if (inFlight.has(callId)) inFlight.set(callId, entry)
+      else settledEvent(emit, entry, toolName)
+      // Tools end in the order they started in, so that the lifecycle reads the same each time.
+      for (const [id, settled] of inFlight) {
+        if (!settled) break
+        inFlight.delete(id)
+        settledEvent(emit, settled, names.get(id) ?? '')
+      }
+      if (state.completed) {
+        message(emit, state.completed)
+        endStep(emit, state.run)
+      }
+    }
+  }
+
+  function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
+    waits.set(entry.token, entry)
+    const { approvals, remoteCalls, uncertain } = pendingOn(state, [entry])
+    const { token } = entry
+    for (const approval of approvals) emit('tool.approval.requested', { ...approval, token })
+    for (const call of remoteCalls) emit('tool.remote.requested', { ...call, token })
+    for (const { callId, toolName, input } of uncertain) {
+      inFlight.delete(callId)
+      emit('tool.uncertain', { callId, toolName, input })
+    }
+  }
+
+  function projectResolved(emit: EmitDurable, entry: EntryOf<'resolved'>): void {
+    const wait = waits.get(entry.token)
+    if (!wait) return
+    waits.delete(entry.token)
+    const callId = wait.callId ?? entry.token
+    const toolName = names.get(callId) ?? ''
+    if (wait.kind === 'approval') {
+      const { decision, reason, by = '' } = readVerdict(entry)
+      const said = by === 'deadline' ? 'expired' : decision
+      emit('tool.approval.resolved', {
+        id: entry.token,
+        token: entry.token,
+        callId,
+        toolName,
+        decision: said,
+        by,
+        ...(reason !== undefined && { reason }),
+      })
+      if (wait.callId === undefined && held) {
+        if (decision === 'approve') answered(emit, held)
+        // What a human refused is not given out with the refusal.
+        else message(emit, { ...held, content: [] }, state.run?.lastAttempt?.attempt, { discarded: true })
+        held = undefined
+      }
+    } else if (wait.kind === 'remote') {
+      emit('tool.remote.resolved', { id: entry.token, token: entry.token, callId, toolName, by: entry.by })
+    }
+  }
+
+  function projectRun(emit: EmitDurable, entry: Extract<Entry, { type: 'run' }>): void {
+    switch (entry.op) {
+      case 'started':
+        inputs = []
+        inFlight = new Map()
+        turn = undefined
+        stepOpen = false
+        break
+      case 'resumed':
+        emit('agent.resumed', { sessionId })
+        beginTurn(emit, 'resume')
+        break
+      case 'suspended':
+        endTurn(emit)
+        emit('agent.suspended', { pending: pendingWork(state) })
+        emit('agent.end', endPayload(state))
+        break
+      case 'ended':
+        endStep(emit, state.run, entry.status === 'aborted' ? 'interrupted' : 'error')
+        endTurn(emit)
+        emit('agent.end', endPayload(state))
+        break
+      default:
+        assertNever(entry)
+    }
+  }
+
+  function flush(emit: EmitDurable): void {
+    if (!inputs) return
+    const given = inputs
+    inputs = undefined
+    emit('agent.start', { sessionId, input: given })
+    beginTurn(emit, 'input')
+    for (const said of given) message(emit, said)
+  }
+
+  return {
+    flush,
+    opened(messageId, attempt) {
+      started.set(messageId, attempt)
+    },
+    stepped() {
+      stepOpen = true
+    },
+    project(entry, emit) {
+      if (inputs && !(entry.type === 'message' && entry.via === 'input')) flush(emit)
+      switch (entry.type) {
+        case 'run':
+          return projectRun(emit, entry)
+        case 'message':
+          return projectMessage(emit, entry)
+        case 'call':
+          return projectCall(emit, entry)
+        case 'wait':
+          return projectWait(emit, entry)
+        case 'resolved':
+          return projectResolved(emit, entry)
+        case 'audit': {
+          const { rule, callId, sources, evidence } = entry
+          return emit(`governance.${entry.decision}`, {
+            rule,
+            ...(callId !== undefined && { callId }),
+            sources,
+            evidence,
+          })
+        }
+        case 'attempt':
+        case 'child':
+        case 'ext':
+        case 'handoff':
+        case 'memo':
+        case 'tail':
+        case 'view':
+          return undefined
+        default:
+          return assertNever(entry)
+      }
+    },
+  }
+}
+
+function settledEvent(emit: EmitDurable, entry: EntryOf<'call', 'settled'>, toolName: string): void {
+  const { callId, outcome, output, label, details, durationMs, via } = entry
+  if (outcome === 'ok') {
+    emit('tool.execute.end', {
+      callId,
+      toolName,
+      output,
+      label,
+      durationMs,
+      via,
+      ...(details !== undefined && { details }),
+    })
+  } else if (outcome === 'skipped') emit('tool.skipped', { callId, toolName, reason: outputText(output) })
+  else emit('tool.execute.error', { callId, toolName, error: errorOf(entry), durationMs })
+}
+
+function errorOf(entry: EntryOf<'call', 'settled'>): ErrorInfo {
+  return entry.error ?? { code: `tool-${entry.outcome}`, message: outputText(entry.output) }
+}
+
+function outputText(output: ToolOutput): string {
+  if (output.type === 'text' || output.type === 'error-text') return output.value
+  if (output.type === 'execution-denied') return output.reason ?? ''
+  return JSON.stringify(output.value)
+}
+
+/** The text of the last answer among messages, as far as it came. */
+export function lastText(messages: readonly Message[]): string {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const said = messages[i]
+    if (said?.role === 'assistant' || said?.partial) return textOf(said)
+  }
+  return ''
+}
+
+/** What `agent.end` says of a run, from its log. */
+export function endPayload(state: LogState): EventPayloads['agent.end'] {
+  const { run } = state
+  const messages = state.messages.slice(run?.firstMessage ?? 0)
+  const cost = run && totalCost(run)
+  return {
+    status: run === undefined || run.status === 'running' ? 'failed' : run.status,
+    ...(run?.output !== undefined && { output: run.output }),
+    text: lastText(messages),
+    messages,
+    usage: run ? usageReport(run) : { byModel: {} },
+    ...(cost !== undefined && { cost }),
+    ...(run?.error && { error: run.error }),
+  }
+}

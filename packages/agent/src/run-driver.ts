@@ -1,0 +1,345 @@
+import { setImmediate as breath, setTimeout as sleep } from 'node:timers/promises'
+
+import type {
+  ApprovalDecision,
+  Decisions,
+  Entry,
+  Input,
+  MaybePromise,
+  NewEntry,
+  PendingApproval,
+  RunState,
+  RunStatus,
+} from '@provost/core'
+import { isPromise, positionId, ProvostError, textOf } from '@provost/core'
+
+import { resumedEntry } from './draft.ts'
+import { endRun } from './end-run.ts'
+import { newEntry, placeOf } from './entry.ts'
+import type { Place } from './entry.ts'
+import { executeCalls } from './execute.ts'
+import { enterMessages, messagesOf } from './input.ts'
+import { judgeCalls } from './judge.ts'
+import { offsetOf } from './log-state.ts'
+import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
+import { answerAsk, drive, turns } from './loop.ts'
+import { messageOf } from './message-init.ts'
+import { askModel } from './model-step.ts'
+import { next } from './position.ts'
+import { endPayload } from './projection.ts'
+import { dueDecisions, resolvedEntries } from './resolution.ts'
+import { around, heedAbort, hookFailed, report, RunEnding } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+import { checkAgent } from './run-state.ts'
+import type { RunStart } from './run.ts'
+
+/**
+ * Drives a run in this process until it ends or is suspended.
+ *
+ * @throws RunEnding, or whatever the store throws: the run then has to be closed.
+ */
+export async function driveRun<Output>(scope: RunScope, start: RunStart<Output>): Promise<RunStatus> {
+  const { plan, id } = scope
+  if ('resume' in start) await resume(scope, start.resume)
+  else await begin(scope, start.input)
+  const loop = turns(scope.state, plan, scope.given.maxSteps ?? plan.maxSteps, scope.journal.fence)
+  const handlers = handlersOf(scope)
+  if (plan.hooks.around.length === 0) return drive(loop, handlers)
+  const op = { kind: 'run', id, runId: id, agent: plan.name } as const
+  return around(scope, op, () => driveSteps(scope, loop, handlers))
+}
+
+function handlersOf(scope: RunScope): LoopHandlers {
+  const { journal } = scope
+  return {
+    input: ({ at }) => arrivals(scope, at),
+    model: () => askModel(scope),
+    decide: ({ calls }) => judgeCalls(scope, calls),
+    execute: ({ calls }) => executeCalls(scope, calls),
+    wait: ({ pending }) => decisionsOn(scope, pending.approvals),
+    append: async ({ entries }) => {
+      const written = await (entries.at(-1)?.type === 'run' ? endRun(scope, entries) : journal.append(entries))
+      // What was said stands in the log now.
+      scope.partial = undefined
+      scope.spent = undefined
+      return written
+    },
+  }
+}
+
+/** The same drive with each step inside the `around` hooks, so that its work runs in their async context. */
+async function driveSteps(scope: RunScope, loop: Loop, handlers: LoopHandlers): Promise<RunStatus> {
+  let turn = await loop.next()
+  while (!turn.done) {
+    if (!beginsStep(turn.value)) {
+      turn = await loop.next(await answerAsk(turn.value, handlers))
+      continue
+    }
+    const step = (scope.state.run?.step ?? 0) + (turn.value.ask === 'model' ? 1 : 0)
+    const op = { kind: 'step', id: `${scope.id}/${step}`, parent: scope.id, step } as const
+    let at: IteratorResult<LoopAsk, RunStatus> = turn
+    await around(scope, op, async () => {
+      while (!at.done && at.value.ask !== 'input') at = await loop.next(await answerAsk(at.value, handlers))
+    })
+    turn = at
+  }
+  return turn.value
+}
+
+function beginsStep({ ask }: LoopAsk): boolean {
+  return ask === 'model' || ask === 'decide' || ask === 'execute'
+}
+
+/** A new run: who runs, with what, and the messages it starts with, in one append. */
+async function begin(scope: RunScope, input: Input): Promise<void> {
+  const { plan, given, id, journal, state } = scope
+  const place: Place = { runId: id, step: 0, agent: plan.name }
+  // A session that another run left open is not gone on with by accident.
+  if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
+    throw new ProvostError('session-open', `Session ${scope.sessionId} has a ${state.run.status} run.`, {
+      hint: 'Resume that run from its state before starting another.',
+    })
+  }
+  const started = newEntry(place, `${id}/started`, {
+    type: 'run',
+    op: 'started',
+    manifest: plan.manifest,
+    ...(given.principal && { principal: given.principal }),
+  })
+  // Should its input not get in, the log tells of the run all the same.
+  scope.claim = [started]
+  const key = positionId(id, 0, 'message', 'input')
+  const messages = messagesOf(input, key, plan.name, takenIds(scope))
+  const entered = await enterMessages(scope, messages, 'input', place, key)
+  await journal.begin([started, ...entered])
+  scope.claim = []
+  await prepareSystem(scope, place)
+}
+
+/** Ids that the session knows, or that this run will make, are not for messages from outside. */
+function takenIds({ state, id }: RunScope): (messageId: string) => boolean {
+  let known: Set<string> | undefined
+  return (messageId) => {
+    // Few inputs bring ids of their own: only for these are the session's looked up.
+    known ??= new Set(state.messages.map((message) => message.id))
+    return messageId.startsWith(`${id}/`) || known.has(messageId)
+  }
+}
+
+/** Asks once a session for what extensions add to the system prompt, and once a run for the agent's own. */
+async function prepareSystem(scope: RunScope, place: Place): Promise<void> {
+  const { plan, state, journal } = scope
+  const ctx = (): ReturnType<RunScope['contextFor']> => scope.contextFor(plan.self)
+  if (plan.instruct) {
+    const { instruct } = plan
+    try {
+      scope.instructions = await ctx().memo('instructions', () => instruct(ctx()))
+    } catch (thrown) {
+      throw hookFailed(scope, plan.name, 'instructions', thrown)
+    }
+  }
+  const hooks = plan.hooks['session.start']
+  const key = `session.start/${plan.name}`
+  if (hooks.length === 0 || state.memos.has(key)) return
+  const entries: NewEntry[] = []
+  for (const { extension, hook } of hooks) {
+    try {
+      const answer = await hook(scope.contextFor(extension))
+      const inits = answer ? (typeof answer === 'string' ? [{ content: answer }] : answer) : []
+      for (const [index, init] of inits.entries()) {
+        const id = positionId(place.runId, place.step, `system/${extension.name}`, index)
+        const message = messageOf({ ...init, role: 'system' }, id, undefined, plan.name)
+        entries.push(newEntry(place, id, { type: 'message', message, via: 'system' }))
+      }
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'session.start', thrown)
+    }
+  }
+  await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
+}
+
+/** A run that goes on: from the log if the state is behind it. */
+async function resume(scope: RunScope, from: RunState): Promise<void> {
+  const { plan, journal, state, given, mailbox } = scope
+  checkAgent(from, plan)
+  await importEntries(scope, from.entries ?? [])
+  const { run } = state
+  if (!run || run.id !== from.cursor.runId) {
+    throw new ProvostError('unknown-run', `Session ${scope.sessionId} does not stand at run ${from.cursor.runId}.`, {
+      hint: 'Give the agent the store that the run was made with, and resume the last run of its session.',
+    })
+  }
+  scope.step = run.step
+  const { approvals, toolResults, uncertain, inputs } = given
+  const decisions: Decisions = {
+    ...(approvals && { approvals }),
+    ...(toolResults && { toolResults }),
+    ...(uncertain && { uncertain }),
+    ...(inputs && { inputs }),
+  }
+  // Where the run waits already, a decision on nothing is a mistake: it is said before anything is written.
+  if (next(state) === 'wait') resolvedEntries(state, decisions)
+  mailbox.decisions.push(decisions)
+  if (run.status === 'completed') {
+    // Nothing happens any more: the stream says so once more.
+    journal.emit('agent.end', endPayload(state))
+    return
+  }
+  scope.resumedFrom = offsetOf(state)
+  await journal.append([resumedEntry(state)])
+  scope.claim = []
+  await prepareSystem(scope, placeOf(state))
+}
+
+/** Brings the entries of a state into the log, which must have begun in the same way. */
+async function importEntries({ state, journal, sessionId }: RunScope, entries: readonly Entry[]): Promise<void> {
+  const known = state.entries.length
+  if (entries.slice(0, known).some((entry, index) => entry.id !== state.entries[index]?.id)) {
+    throw new ProvostError('diverged-state', `Session ${sessionId} went another way than the state to resume.`, {
+      hint: 'Resume from the log: give a state that was taken from this store.',
+    })
+  }
+  if (entries.length > known) await journal.copy(entries.slice(known))
+}
+
+/** What arrived since: steers before a step, and where the run would end what was queued too. */
+function arrivals(scope: RunScope, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {
+  const { mailbox, given } = scope
+  heedAbort(scope)
+  if (mailbox.draining) {
+    // A last answer that was let end is the end; nobody has to be told that it was cut off.
+    if (at === 'end' && mailbox.steers.length + mailbox.followUps.length === 0) return []
+    throw new RunEnding('aborted')
+  }
+  const awaited =
+    breathes(scope) ||
+    mailbox.steers.length > 0 ||
+    given.getSteering !== undefined ||
+    (at === 'end' && (mailbox.followUps.length > 0 || given.getFollowUp !== undefined))
+  return awaited ? collectArrivals(scope, at) : []
+}
+
+/** Where models and tools answer at once, timers and I/O of the process get their turn all the same, now and then. */
+function breathes({ state }: RunScope): boolean {
+  return (state.run?.step ?? 0) % 64 === 63
+}
+
+async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
+  const { mailbox, given } = scope
+  if (breathes(scope)) await breath()
+  heedAbort(scope)
+  const steering = given.getSteering ? listOf(await given.getSteering(), 'getSteering') : []
+  const steers = [...mailbox.steers.splice(0), ...steering]
+  if (steers.length > 0) return entering(scope, steers, 'steer')
+  if (at === 'step') return []
+  const following =
+    mailbox.followUps.length === 0 && given.getFollowUp ? listOf(await given.getFollowUp(), 'getFollowUp') : []
+  const queued = [...mailbox.followUps.splice(0), ...following]
+  if (queued.length === 0) return []
+  const entries = await entering(scope, queued, 'queue')
+  for (const entry of entries) {
+    if (entry.type !== 'message') continue
+    const { message } = entry
+    scope.journal.emit('agent.followup.queued', { text: textOf(message), messageId: message.id })
+  }
+  return entries
+}
+
+function listOf(inputs: unknown, name: string): readonly Input[] {
+  if (inputs === undefined || inputs === null) return []
+  if (Array.isArray(inputs)) return inputs
+  throw new ProvostError('invalid-input', `${name} gave a ${typeof inputs}, not a list of inputs.`, {
+    hint: `Return a list from ${name}: [] for nothing, ['text'] for one message.`,
+  })
+}
+
+async function entering(
+  scope: RunScope,
+  inputs: readonly Input[],
+  via: 'steer' | 'queue',
+): Promise<readonly NewEntry[]> {
+  const { plan, state } = scope
+  const place = placeOf(state)
+  const entries: NewEntry[] = []
+  for (const [index, input] of inputs.entries()) {
+    const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
+    const messages = messagesOf(input, key, plan.name, takenIds(scope))
+    entries.push(...(await enterMessages(scope, messages, via, place, key)))
+  }
+  return entries
+}
+
+/** Somebody's word on what the run waits for: the clock's first, then early ones, then whoever can be asked in process. */
+async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[]): Promise<Decisions | 'suspend'> {
+  const { mailbox, given } = scope
+  const expired = approvals.filter(isOver)
+  if (expired.length > 0) return { approvals: expired.map(overdue) }
+  const due = takeDue(scope)
+  if (due) return due
+  if (scope.signal.aborted || mailbox.draining) {
+    if (scope.pendingPolicy() === 'hold') return 'suspend'
+    throw new RunEnding('aborted')
+  }
+  const decided: ApprovalDecision[] = []
+  if (given.onApproval) {
+    for (const approval of approvals) {
+      const decision = await askInProcess(scope, approval)
+      if (decision) decided.push(decision)
+    }
+  }
+  if (decided.length > 0) return { approvals: decided }
+  if (mailbox.draining && scope.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
+  return 'suspend'
+}
+
+/** The first decisions of the mailbox that something waits for; those that came too early stay in it. */
+function takeDue({ state, mailbox }: RunScope): Decisions | undefined {
+  for (const [index, decisions] of mailbox.decisions.entries()) {
+    const { due, early } = dueDecisions(state, decisions)
+    if (!due) continue
+    mailbox.decisions.splice(index, 1, ...(early ? [early] : []))
+    return due
+  }
+  return undefined
+}
+
+function isOver({ expiresAt = Number.POSITIVE_INFINITY }: PendingApproval): boolean {
+  return expiresAt <= Date.now()
+}
+
+function overdue({ id }: PendingApproval): ApprovalDecision {
+  return { id, decision: 'deny', by: 'deadline', reason: 'Nobody decided in time.' }
+}
+
+async function askInProcess(scope: RunScope, approval: PendingApproval): Promise<ApprovalDecision | undefined> {
+  try {
+    const said = await inTime(scope, scope.given.onApproval?.(approval), approval)
+    if (isOver(approval)) return overdue(approval)
+    if (said === undefined) return undefined
+    return { by: 'onApproval', ...(typeof said === 'string' ? { decision: said } : said), id: approval.id }
+  } catch (thrown) {
+    report(scope, thrown, { kind: 'listener', name: 'onApproval' })
+    return undefined
+  }
+}
+
+const longestTimerMs = 2 ** 31 - 1
+
+/** The answer; or the word of the deadline, or none because the run is to end, where that comes first. */
+async function inTime<T>(
+  { signal, mailbox }: RunScope,
+  answer: MaybePromise<T>,
+  approval: PendingApproval,
+): Promise<T | ApprovalDecision | undefined> {
+  if (!isPromise(answer)) return answer
+  const { expiresAt = Number.POSITIVE_INFINITY } = approval
+  const answered = new AbortController()
+  const ms = Math.min(expiresAt - Date.now(), longestTimerMs)
+  const stop = AbortSignal.any([answered.signal, signal])
+  const clock = Number.isFinite(expiresAt) ? [sleep(ms, overdue(approval), { signal: stop })] : []
+  try {
+    return await Promise.race([answer, mailbox.drained.promise.then(() => undefined), ...clock])
+  } finally {
+    answered.abort()
+  }
+}

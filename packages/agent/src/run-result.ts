@@ -1,0 +1,75 @@
+import type { RunResult } from '@provost/core'
+import { fromErrorInfo, parseWith, ProvostError } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import type { LogState } from './log-state.ts'
+import { pendingWork } from './position.ts'
+import { endPayload } from './projection.ts'
+import { runStateOf } from './run-state.ts'
+
+/** What a result is made from besides the log. */
+export interface Ending {
+  readonly sessionId: string
+  readonly runId: string
+  /** The error itself where this process met it: `result.error` keeps its cause and class. */
+  readonly thrown?: unknown
+}
+
+/** The result of a run, from its log. */
+export async function runResult<Output>(plan: AgentPlan, state: LogState, ending: Ending): Promise<RunResult<Output>> {
+  const { status, output, error } = endPayload(state)
+  const report = reportOf<Output>(plan, state, ending)
+  if (status === 'failed') return withGetters(report, { status, error: errorOf(ending.thrown, error) })
+  if (status !== 'completed') return withGetters(report, { status })
+  const parsed = plan.output ? await parseWith(plan.output, output) : undefined
+  const value: unknown = parsed?.ok ? parsed.value : output
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the agent's type says what its schema makes of an answer, and text where it has none
+  return withGetters(report, { status, output: value as Output })
+}
+
+/**
+ * The result of a run whose log does not tell its end.
+ *
+ * @param error absent for a run that was aborted.
+ */
+export function brokenResult<Output>(
+  plan: AgentPlan,
+  state: LogState,
+  ending: Ending,
+  error: ProvostError | undefined,
+): RunResult<Output> {
+  const report = reportOf<Output>(plan, state, ending)
+  return error
+    ? withGetters(report, { status: 'failed' as const, error })
+    : withGetters(report, { status: 'aborted' as const })
+}
+
+function reportOf<Output>(
+  plan: AgentPlan,
+  state: LogState,
+  { sessionId, runId }: Ending,
+): Pick<RunResult<Output>, 'text' | 'messages' | 'usage' | 'cost' | 'pending' | 'state' | 'runId' | 'sessionId'> {
+  const { text, messages, usage, cost } = endPayload(state)
+  return {
+    text,
+    messages,
+    usage,
+    ...(cost !== undefined && { cost }),
+    pending: pendingWork(state),
+    get state() {
+      return runStateOf<Output>(plan, state, sessionId, runId)
+    },
+    runId,
+    sessionId,
+  }
+}
+
+/** A spread would read the state, which few want, for everybody. */
+function withGetters<A extends object, B extends object>(report: A, rest: B): A & B {
+  return Object.assign(report, rest)
+}
+
+function errorOf(thrown: unknown, info: ReturnType<typeof endPayload>['error']): ProvostError {
+  if (thrown instanceof ProvostError) return thrown
+  return fromErrorInfo(info ?? { code: 'unexpected', message: 'The run failed.' }, thrown)
+}

@@ -1,0 +1,147 @@
+import type { ErrorInfo, ErrorSource, Extension, HookContext, Message, NewEntry, ViewTrigger } from '@provost/core'
+import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
+import type { Prompt } from '@provost/provider'
+
+import type { AgentPlan } from './agent-plan.ts'
+import type { Given } from './agent.ts'
+import type { Reaction } from './event-hub.ts'
+import type { Hooked } from './hook-table.ts'
+import type { Journal } from './journal.ts'
+import type { LogState } from './log-state.ts'
+import type { Mailbox } from './mailbox.ts'
+
+/** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
+export interface RunScope {
+  readonly plan: AgentPlan
+  readonly id: string
+  readonly sessionId: string
+  readonly given: Given
+  readonly journal: Journal
+  readonly state: LogState
+  readonly signal: AbortSignal
+  readonly prompt: Prompt
+  /** The agent's own system prompt, as made for this run. */
+  instructions: string
+  /** Steers, follow-ups and early decisions of this process. */
+  readonly mailbox: Mailbox
+  /** Names of the tools that a hook left in the step's request; undefined where none took any away. */
+  offered: ReadonlySet<string> | undefined
+  /** Inputs that were parsed when they were judged, by call id. */
+  readonly parsed: Map<string, unknown>
+  /** Milliseconds that tools have to stop by themselves after an abort. */
+  readonly graceMs: number
+  /** What becomes of calls that wait for a human when the run is aborted. */
+  pendingPolicy(): 'deny' | 'hold' | 'fail'
+  /** The step under way, and its attempt. */
+  step: number
+  attempt: number
+  /** Counts the model calls that hooks made. */
+  generated: number
+  trigger: ViewTrigger
+  /**
+   * What this driver has still to write so that the run stands in the log as its own; empty once it does. Undefined
+   * where the run is not its own: nothing of it may be closed.
+   */
+  claim: readonly NewEntry[] | undefined
+  /** Where the log stood when this driver set out to resume the run: once it is further, the run is its own. */
+  resumedFrom: number | undefined
+  /** The attempt that was paid for while its answer is judged: it counts even if the answer does not. */
+  spent: (() => NewEntry) | undefined
+  /** What the model has said of a message that is not finished. */
+  partial: Message | undefined
+  /** How much of the view is in the prompt. */
+  prompted: { count: number; version: number }
+  contextFor(extension: Extension): HookContext
+}
+
+/** Thrown inside a run to end it: the status and what `result.error` says. */
+export class RunEnding extends Error {
+  readonly status: 'failed' | 'aborted'
+  readonly info: ErrorInfo | undefined
+  readonly thrown: unknown
+
+  constructor(status: 'failed' | 'aborted', info?: ErrorInfo, thrown?: unknown) {
+    super(info?.message ?? 'aborted')
+    this.status = status
+    this.info = info
+    this.thrown = thrown
+  }
+}
+
+/** Emits what went wrong without ending anything. */
+export function report(scope: RunScope, thrown: unknown, source: ErrorSource, by?: Reaction): void {
+  scope.journal.emit('agent.error', { error: toErrorInfo(thrown), source }, scope.step, by)
+}
+
+/**
+ * A hook that may answer and threw instead: nothing is let through, the run fails.
+ *
+ * @returns the ending to throw.
+ */
+export function hookFailed(scope: RunScope, extension: string, hook: string, thrown: unknown): RunEnding {
+  if (thrown instanceof RunEnding) return thrown
+  // A hook that heeds its signal has not failed.
+  if (scope.signal.aborted) return new RunEnding('aborted')
+  report(scope, thrown, { kind: 'hook', name: extension })
+  const error = new ProvostError(
+    'hook-failed',
+    `The ${hook} hook of ${extension} threw: ${toErrorInfo(thrown).message}`,
+    {
+      hint: 'Mend the extension; its hooks fail closed.',
+      cause: thrown,
+    },
+  )
+  return new RunEnding('failed', error.toJSON(), error)
+}
+
+/** The ending that a hook's `stop` asks for. */
+export function stopped(answer: { readonly stop: { readonly code: string; readonly message: string } }): RunEnding {
+  return new RunEnding('failed', { code: answer.stop.code, message: answer.stop.message })
+}
+
+/** Ends the run here if it was aborted. */
+export function heedAbort(scope: RunScope): void {
+  if (scope.signal.aborted) throw new RunEnding('aborted')
+}
+
+/** Runs `next` inside the `around` hooks, the first extension outermost. Without hooks it costs a comparison. */
+export function around<T>(scope: RunScope, op: Parameters<AroundHook>[0], next: () => Promise<T>): Promise<T> {
+  const { around: hooks } = scope.plan.hooks
+  if (hooks.length === 0) return next()
+  return hooks.reduceRight<() => Promise<T>>((inner, hooked) => () => callAround(scope, hooked, op, inner), next)()
+}
+type AroundHook = Hooked<'around'>['hook']
+
+/** A hook around an operation may fail, but not change what came out, nor leave it undone. */
+async function callAround<T>(
+  scope: RunScope,
+  { extension, hook }: Hooked<'around'>,
+  op: Parameters<AroundHook>[0],
+  inner: () => Promise<T>,
+): Promise<T> {
+  let ran: Promise<T> | undefined
+  const once = (): Promise<T> => (ran ??= inner())
+  try {
+    await hook(op, once, scope.contextFor(extension))
+  } catch (thrown) {
+    // The operation's own error is not the hook's.
+    if (!ran) report(scope, thrown, { kind: 'hook', name: extension.name })
+    else
+      await ran.then(
+        () => report(scope, thrown, { kind: 'hook', name: extension.name }),
+        () => {},
+      )
+  }
+  return once()
+}
+
+/** Calls observers, who may not disturb the run: what they throw is reported. */
+export function observe(scope: RunScope, extension: Extension, by: Reaction, call: () => unknown): void {
+  const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name }, by)
+  try {
+    const answer = call()
+    if (isPromise(answer)) answer.then(undefined, failed)
+  } catch (thrown) {
+    failed(thrown)
+  }
+}

@@ -1,0 +1,159 @@
+import type { Entry, Input, Json, Manifest, RunState as RunStateData } from '@provost/core'
+import { isRecord, ProvostError, toJson } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import { planOf } from './agent-plan.ts'
+import type { Agent } from './agent.ts'
+import type { LogState } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+
+/** The version that this release writes; it reads all up to it. */
+export const runStateVersion = 1
+
+/** Where a run stands. */
+export type RunState<Output = unknown> = RunStateData<Output>
+
+/** Reads run states. */
+export const RunState: {
+  /**
+   * A run state from what `JSON.stringify(result.state)` wrote, parsed or as text.
+   *
+   * @throws ProvostError `invalid-state`, `newer-state`, `wrong-agent`
+   *
+   * @example
+   * const state = RunState.fromJSON(await readFile('run.json', 'utf8'), agent)
+   * await agent.run(state, { approvals: [{ id, decision: 'approve' }] })
+   */
+  fromJSON<Output, App>(json: unknown, agent: Agent<Output, App>): RunStateData<Output>
+} = {
+  fromJSON(json, agent) {
+    const value = typeof json === 'string' ? parse(json) : json
+    refuseHostileKeys(value)
+    if (!isStateData(value)) throw invalid('it lacks the fields of one')
+    checkAgent(value, planOf(agent))
+    return stateOf(value)
+  },
+}
+
+interface StateData {
+  readonly v: number
+  readonly manifest: Manifest
+  readonly agent: string
+  readonly cursor: RunStateData['cursor']
+  readonly entries?: readonly Entry[]
+}
+
+/** The state of a run from its log; with a store that does not outlive the process, the entries are in it. */
+export function runStateOf<Output>(
+  plan: AgentPlan,
+  state: LogState,
+  sessionId: string,
+  runId: string,
+): RunStateData<Output> {
+  const offset = offsetOf(state)
+  return stateOf({
+    v: runStateVersion,
+    manifest: state.run?.manifest ?? plan.manifest,
+    agent: plan.name,
+    cursor: { sessionId, runId, offset },
+    ...(plan.store.ephemeral && { entries: state.entries.slice(0, offset) }),
+  })
+}
+
+function stateOf<Output>(data: StateData): RunStateData<Output> {
+  const { v, manifest, agent, cursor, entries } = data
+  const plain = { v, manifest, agent, cursor, ...(entries && { entries }) }
+  return { ...plain, toJSON: (): Json => toJson(plain) }
+}
+
+/** Whether an input is a run to resume. */
+export function isRunState<Output>(value: Input | RunStateData<Output>): value is RunStateData<Output> {
+  return isStateData(value)
+}
+
+/**
+ * Refuses a run of another agent or a newer release, and an agent that lacks an extension that governs the run.
+ *
+ * @throws ProvostError `newer-state`, `wrong-agent`, `missing-extension`
+ */
+export function checkAgent(state: StateData, plan: AgentPlan): void {
+  if (state.v > runStateVersion) {
+    throw new ProvostError(
+      'newer-state',
+      `The run state has version ${state.v}; this release reads up to ${runStateVersion}.`,
+      { hint: 'Resume it with a newer release.' },
+    )
+  }
+  if (state.agent !== plan.name) {
+    throw new ProvostError('wrong-agent', `The run belongs to agent ${state.agent}, not to ${plan.name}.`, {
+      hint: 'Resume it with the agent that began it.',
+    })
+  }
+  const missing = state.manifest.extensions.filter((name) => !plan.manifest.extensions.includes(name))
+  if (missing.length > 0) {
+    throw new ProvostError(
+      'missing-extension',
+      `The run is governed by ${missing.join(', ')}, which agent ${plan.name} lacks.`,
+      {
+        hint: 'Give the agent the same tree-scoped extensions as before.',
+      },
+    )
+  }
+}
+
+function isStateData(value: unknown): value is StateData {
+  if (!isRecord(value)) return false
+  const { v, agent, manifest, cursor, entries } = value
+  return (
+    typeof v === 'number' &&
+    typeof agent === 'string' &&
+    isRecord(manifest) &&
+    Array.isArray(manifest['extensions']) &&
+    isRecord(cursor) &&
+    typeof cursor['sessionId'] === 'string' &&
+    typeof cursor['runId'] === 'string' &&
+    typeof cursor['offset'] === 'number' &&
+    (entries === undefined || (Array.isArray(entries) && entries.every(isEntry)))
+  )
+}
+
+function isEntry(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    typeof value['id'] === 'string' &&
+    typeof value['offset'] === 'number' &&
+    typeof value['type'] === 'string'
+  )
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw invalid('it is not JSON', cause)
+  }
+}
+
+/** Where values of tools and models stand: any key but `__proto__` is data there. */
+const foreign: ReadonlySet<string> = new Set(['args', 'input', 'output', 'value', 'evidence', 'details', 'data'])
+
+function refuseHostileKeys(root: unknown): void {
+  // A stack of its own: a text can be nested deeper than calls can.
+  const open = [{ value: root, data: false }]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value, data } = next
+    if (typeof value !== 'object' || value === null) continue
+    for (const key of Object.keys(value)) {
+      const hostile = key === '__proto__' || (!data && (key === 'prototype' || key === 'constructor'))
+      if (hostile) throw invalid(`it has a key named ${key}`)
+      open.push({ value: Reflect.get(value, key), data: data || foreign.has(key) })
+    }
+  }
+}
+
+function invalid(why: string, cause?: unknown): ProvostError {
+  return new ProvostError('invalid-state', `This is not a run state: ${why}.`, {
+    hint: 'Pass what JSON.stringify(result.state) wrote, unchanged.',
+    cause,
+  })
+}

@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { AgentEvent, Entry, HookContext, Input, RunResult, RunState, RunStatus } from '@provost/core'
+import { fromErrorInfo, isPromise, ProvostError, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
+
+import type { AbortControl } from './abort-control.ts'
+import { createAbortControl, linkSignal } from './abort-control.ts'
+import type { AgentPlan } from './agent-plan.ts'
+import type { AgentStream, Given } from './agent.ts'
+import { closeRun } from './close-run.ts'
+import { createScope } from './create-scope.ts'
+import type { EventHub } from './event-hub.ts'
+import { createEventHub } from './event-hub.ts'
+import { observing } from './hook-context.ts'
+import { openJournal } from './journal.ts'
+import type { Lease } from './lease.ts'
+import { holdLease } from './lease.ts'
+import type { LogState } from './log-state.ts'
+import { emptyLog } from './log-state.ts'
+import type { Mailbox } from './mailbox.ts'
+import { createMailbox } from './mailbox.ts'
+import { endPayload } from './projection.ts'
+import { driveRun } from './run-driver.ts'
+import { brokenResult, runResult } from './run-result.ts'
+import type { RunScope } from './run-scope.ts'
+import { observe, report, RunEnding } from './run-scope.ts'
+
+/** A run of this process, for its agent. */
+export interface RunHandle<Output> extends AgentStream<Output> {
+  /** Resolves when the run has ended, in whatever way. */
+  readonly ended: Promise<void>
+}
+
+/** Of a root run: its events share it. */
+const noParents: readonly string[] = Object.freeze([])
+
+/** A run begins with an input, or goes on from a state. */
+export type RunStart<Output> = { readonly input: Input } | { readonly resume: RunState<Output> }
+
+/**
+ * Starts a run at once, in the async context of the caller. Nothing that the model, a tool or a store does makes it
+ * reject: whatever goes wrong is in the result.
+ *
+ * @param watched keeps the events for an iterator.
+ */
+export function startRun<Output>(
+  plan: AgentPlan,
+  start: RunStart<Output>,
+  given: Given,
+  watched: boolean,
+): RunHandle<Output> {
+  const runId = 'resume' in start ? start.resume.cursor.runId : uuidv7()
+  const hub = createEventHub(noParents)
+  let events = watched ? hub.subscribe() : undefined
+  const mailbox = createMailbox()
+  const control = createAbortControl(mailbox)
+  const unlink = linkSignal(given.signal, control)
+  const result = perform(plan, start, given, runId, hub, mailbox, control).finally(() => {
+    unlink()
+    control.release()
+    hub.close()
+  })
+  const ended = result.then(() => {})
+
+  return {
+    runId,
+    result,
+    ended,
+    get output() {
+      return result.then(outputOf)
+    },
+    steer: (input) => void mailbox.steers.push(input),
+    followUp: (input) => void mailbox.followUps.push(input),
+    resolve: async (decisions) => void mailbox.decisions.push(decisions),
+    abort(options) {
+      control.abort(options)
+      return ended
+    },
+    [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
+      // The first reader gets everything from the start; each further one is a subscriber of its own.
+      const queue = events ?? hub.subscribe()
+      events = undefined
+      return queue[Symbol.asyncIterator]()
+    },
+  }
+}
+
+function outputOf<Output>(result: RunResult<Output>): Output {
+  if (result.status === 'completed') return result.output
+  throw result.status === 'failed'
+    ? result.error
+    : new ProvostError(`run-${result.status}`, `The run has no output: it was ${result.status}.`, {
+        hint: result.status === 'suspended' ? 'Resume result.state with decisions on result.pending.' : 'Run it again.',
+      })
+}
+
+async function perform<Output>(
+  plan: AgentPlan,
+  start: RunStart<Output>,
+  given: Given,
+  runId: string,
+  hub: EventHub,
+  mailbox: Mailbox,
+  control: AbortControl,
+): Promise<RunResult<Output>> {
+  const sessionId = 'resume' in start ? start.resume.cursor.sessionId : (given.sessionId ?? uuidv7())
+  const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
+  let leasing: Promise<Lease | undefined> | undefined
+  let lease: Lease | undefined
+  let scope: RunScope | undefined
+  let error: unknown
+  let done = false
+  try {
+    const ready = plan.ready()
+    if (isPromise(ready)) await inTime(Promise.resolve(ready))
+    leasing = holdLease(plan.store, sessionId)
+    lease = await inTime(leasing)
+    if (!lease) throw new SessionBusyError(sessionId)
+    const fresh = !('resume' in start) && given.sessionId === undefined
+    const entries = fresh ? [] : await inTime(readLog(plan, sessionId))
+    const { store, name } = plan
+    const journal = openJournal(
+      { store, log: sessionId, sessionId, fence: lease.fence, hub, runId, agent: name },
+      entries,
+    )
+    scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
+    listenWithHooks(scope, hub)
+    await inTime(driveRun(scope, start))
+    done = true
+  } catch (thrown) {
+    error = thrown
+    if (scope) await within(close(scope, thrown))
+  } finally {
+    if (lease) await within(lease.release())
+    // One that comes too late is of no use to this run, and not to be kept from others.
+    else leasing?.then((late) => late?.release()).catch(() => {})
+  }
+  const ids = { sessionId, runId }
+  const thrown = error instanceof RunEnding ? error.thrown : error
+  const own = scope && (done || scope.claim?.length === 0) ? scope.state : emptyLog()
+  if (own.run?.id === runId && own.run.status !== 'running') return runResult<Output>(plan, own, { ...ids, thrown })
+  return brokenOff(plan, hub, ids, own, error)
+}
+
+async function readLog(plan: AgentPlan, log: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of plan.store.read(log)) entries.push(entry)
+  return entries
+}
+
+const closingMs = 1000
+
+/** A store that does not answer does not keep a run from ending. */
+async function within(work: Promise<void>): Promise<void> {
+  const settled = new AbortController()
+  const quiet = work.catch(() => {})
+  await Promise.race([quiet, sleep(closingMs, undefined, { signal: settled.signal }).catch(() => {})])
+  settled.abort()
+}
+
+/** Brings the log to a good end; where even that fails, the log stays as it is and can be resumed. */
+async function close(scope: RunScope, error: unknown): Promise<void> {
+  const ending = error instanceof RunEnding ? error : new RunEnding('failed', toErrorInfo(error), error)
+  try {
+    await closeRun(scope, ending)
+  } catch (closing) {
+    report(scope, closing, { kind: 'store', name: 'append' })
+  }
+}
+
+/** A run that its log does not see end: the store failed, or it never got to write. */
+async function brokenOff<Output>(
+  plan: AgentPlan,
+  hub: EventHub,
+  ids: { readonly sessionId: string; readonly runId: string },
+  state: LogState,
+  thrown: unknown,
+): Promise<RunResult<Output>> {
+  const { runId, sessionId } = ids
+  const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
+  const error = aborted ? undefined : asError(thrown)
+  const place = { runId, step: state.run?.step ?? 0, agent: plan.name, at: Date.now() }
+  if (error) {
+    const source = { kind: 'loop', name: plan.name } as const
+    hub.emit(`${sessionId}:0~0`, place, 'agent.error', { error: error.toJSON(), source })
+  }
+  const status: RunStatus = aborted ? 'aborted' : 'failed'
+  const { error: _, output: __, ...payload } = endPayload(state)
+  const end = { ...payload, status, ...(error && { error: error.toJSON() }) }
+  hub.emit(`${sessionId}:0~1`, place, 'agent.end', end)
+  return brokenResult<Output>(plan, state, ids, error)
+}
+
+function asError(thrown: unknown): ProvostError {
+  if (thrown instanceof ProvostError) return thrown
+  if (thrown instanceof RunEnding)
+    return thrown.info ? fromErrorInfo(thrown.info, thrown.thrown) : asError(thrown.thrown)
+  return fromErrorInfo(toErrorInfo(thrown), thrown)
+}
+
+function listenWithHooks(scope: RunScope, hub: EventHub): void {
+  for (const { extension, hook } of scope.plan.hooks.event) {
+    const alone = [extension]
+    let ctx: HookContext | undefined
+    hub.listen(extension, (event, by) => {
+      const chain = by.length === 0 ? alone : [...by, extension]
+      const own = by.length === 0 ? (ctx ??= observing(scope, extension, alone)) : observing(scope, extension, chain)
+      observe(scope, extension, chain, () => hook(event, own))
+    })
+  }
+}

@@ -1,0 +1,59 @@
+import type { NewEntry, ToolInfo } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import { decidedEntries, remoteWait, startedEntry, uncertainWait } from './draft.ts'
+import type { CallState, LogState } from './log-state.ts'
+import type { Verdict } from './loop.ts'
+
+/** What becomes of a step's calls: one append, then the calls to execute. */
+export interface ToolPhase {
+  readonly entries: readonly NewEntry[]
+  /** In the order of the calls. Those that can start at once are `started` once the entries are in the log. */
+  readonly execute: readonly CallState[]
+}
+
+/**
+ * Sends each call of a step on its way: judged ones start or settle, remote ones are parked, and those that a dead
+ * process left behind run again where that does no harm, else somebody is asked.
+ *
+ * @param verdicts for the planned calls, in their order. Where one is missing the call is denied.
+ */
+export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly Verdict[], fence: number): ToolPhase {
+  const entries: NewEntry[] = []
+  const execute: CallState[] = []
+  let judged = 0
+  for (const call of state.run?.calls.values() ?? []) {
+    let runs = call.stage === 'ready'
+    if (call.stage === 'planned') {
+      const verdict = verdicts[judged++] ?? { deny: 'Nobody judged this call.' }
+      entries.push(...decidedEntries(state, call, verdict))
+      runs = 'proceed' in verdict
+    } else if (call.stage === 'started') {
+      // Before anything was executed here, this means that a process died in it.
+      runs = mayRepeat(plan.info(call.part.toolName))
+      if (!runs) entries.push(uncertainWait(state, call))
+    } else if (call.stage === 'delivered') execute.push(call)
+    if (!runs) continue
+    if (plan.info(call.part.toolName).remote) entries.push(remoteWait(state, call))
+    else execute.push(call)
+  }
+  for (const call of firstWave(plan, execute)) {
+    if (call.stage !== 'delivered') entries.push(startedEntry(state, call, fence))
+  }
+  return { entries, execute }
+}
+
+function mayRepeat(tool: ToolInfo): boolean {
+  return tool.idempotent || tool.composite || tool.effect === 'none' || tool.effect === 'read'
+}
+
+/** How a call shares the time with others. */
+export function executionMode(plan: AgentPlan, call: CallState): 'parallel' | 'sequential' {
+  return plan.tools.get(call.part.toolName)?.['~tool'].executionMode ?? 'parallel'
+}
+
+/** The calls that can start before any has ended: their starts commit together. */
+function firstWave(plan: AgentPlan, calls: readonly CallState[]): readonly CallState[] {
+  const alone = calls.findIndex((call) => executionMode(plan, call) === 'sequential')
+  return calls.slice(0, Math.max(1, Math.min(plan.maxParallelTools, alone < 0 ? calls.length : alone)))
+}
