@@ -1,0 +1,194 @@
+// Agents and their runs.
+export { createAgent, RunState } from '@provost/agent'
+export type { AbortOptions, Agent, AgentOptions, AgentStream, ResumeOptions, RunOptions } from '@provost/agent'
+export type {
+  ApprovalDecision,
+  ApprovalVerdict,
+  Decisions,
+  Grant,
+  OnApproval,
+  PendingApproval,
+  PendingInput,
+  PendingRemoteCall,
+  PendingUncertain,
+  PendingWork,
+  Principal,
+  RemoteResult,
+  RunResult,
+  RunStatus,
+  UncertainDecision,
+} from '@provost/core'
+
+// Tools and their schemas.
+export { bashTool, fileTools, globTool, grepTool, nodeRuntime, readTool, rich, tool, writeTool } from '@provost/tools'
+export { z } from 'zod'
+export type {
+  Executed,
+  GlobResult,
+  GrepMatch,
+  GrepResult,
+  NodeRuntimeOptions,
+  ReadResult,
+  Rich,
+  RichMore,
+  ToolOptions,
+} from '@provost/tools'
+export type {
+  AnySchema,
+  ArgRole,
+  ContextOf,
+  Effect,
+  ExecResult,
+  FromJsonSchema,
+  JsonSchema,
+  NeedsContext,
+  ParsedBy,
+  Runtime,
+  RuntimeFile,
+  StandardJSONSchemaV1,
+  StandardSchemaV1,
+  Tool,
+  ToolContext,
+  ToolExample,
+  ToolInfo,
+  WrittenFor,
+} from '@provost/core'
+
+// Models, usage and prices.
+export { modelName, priceOf } from '@provost/provider'
+export type { Price, PriceTable, Rates } from '@provost/provider'
+export type {
+  ErrorClass,
+  FinishReason,
+  LanguageModelV3,
+  LanguageModelV4,
+  ModelSettings,
+  ModelSpec,
+  ModelUsage,
+  OneModel,
+  Tier,
+  Usage,
+  UsageReport,
+} from '@provost/core'
+
+// Messages and labels.
+export { toModelMessages } from '@provost/provider'
+export { joinLabels, textOf, trustedLabel, untrustedLabel } from '@provost/core'
+export type {
+  Confidentiality,
+  CustomPart,
+  FilePart,
+  FileSource,
+  Input,
+  Integrity,
+  Json,
+  JsonPointer,
+  Label,
+  LabelInit,
+  Message,
+  MessageInit,
+  ModelMessage,
+  Part,
+  ReasoningPart,
+  Role,
+  TextPart,
+  Timestamp,
+  ToolCallPart,
+  ToolOutput,
+  ToolResultPart,
+} from '@provost/core'
+
+// Events and errors.
+export { assertNever, ProvostError, SessionBusyError } from '@provost/core'
+export type {
+  AgentEvent,
+  ErrorInfo,
+  ErrorSource,
+  EventBase,
+  EventOf,
+  EventPayloads,
+  EventType,
+  GovernanceRow,
+  HandoffMode,
+  MergeKind,
+  ProvostErrorOptions,
+  ResultSource,
+} from '@provost/core'
+
+// Extensions and their hooks.
+export { argsByRole, defineExtension, isCallTo } from '@provost/core'
+export type {
+  Answer,
+  Ask,
+  CallAnswer,
+  CallOutcome,
+  ChildResult,
+  EmittedByExtensions,
+  Extension,
+  ExtensionOptions,
+  FailureAnswer,
+  Flow,
+  FlowAnswer,
+  FlowKind,
+  Generated,
+  GenerateRequest,
+  HookContext,
+  HookName,
+  Hooks,
+  MaybePromise,
+  ModelFailure,
+  ModelRequest,
+  Op,
+  RequestEdit,
+  ResponseAnswer,
+  RoleValue,
+  SessionContext,
+  Skill,
+  Stop,
+  ToolCall,
+  ToolResult,
+  View,
+  ViewEdit,
+  ViewTrigger,
+} from '@provost/core'
+
+// The log, its store and the loop.
+export { drive, foldLog, loop, next, pendingWork, startEntries } from '@provost/agent'
+export type {
+  LogState,
+  Loop,
+  LoopAnswers,
+  LoopAsk,
+  LoopAsks,
+  LoopHandlers,
+  ModelAnswered,
+  Position,
+  Verdict,
+} from '@provost/agent'
+export { memoryStore } from '@provost/sessions'
+export type {
+  Appended,
+  AppendPosition,
+  Delivery,
+  Entry,
+  EntryBody,
+  EntryOf,
+  FilterDescriptor,
+  Fold,
+  Lease,
+  Manifest,
+  NewEntry,
+  SessionInfo,
+  SessionStatus,
+  SessionStore,
+} from '@provost/core'
+
+// For tests.
+export { assertWellFormed, scriptedModel } from '@provost/testing'
+export type {
+  ScriptedEntry,
+  ScriptedModelOptions,
+  ScriptedPrompt,
+  ScriptedStep,
+  ScriptedToolCall,
+} from '@provost/testing'

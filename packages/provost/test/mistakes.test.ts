@@ -1,0 +1,91 @@
+import { createAgent, defineExtension, ProvostError, scriptedModel, tool, z } from 'provost'
+import type { AgentEvent } from 'provost'
+import { expect, test } from 'vitest'
+
+// What the compiler refuses can still arrive, from JavaScript or through an `any`.
+function unchecked(value: unknown): never {
+  return value as never
+}
+
+function thrownBy(make: () => unknown): ProvostError {
+  try {
+    make()
+  } catch (thrown) {
+    if (thrown instanceof ProvostError) return thrown
+    throw thrown
+  }
+  throw new Error('nothing was thrown')
+}
+
+const model = scriptedModel([{ toolCalls: [{ name: 'note', input: { text: 'x' } }] }, { text: 'done' }])
+const byHand = { name: 'note', description: 'Notes.', inputSchema: z.object({}), execute: () => 1 }
+
+test.each([
+  ['a tool of another library', { tools: [byHand] }, 'tools[0]', 'tool({'],
+  ['tools in a record', { tools: { byHand } }, 'tools that are no list', 'tools: ['],
+  [
+    'an extension that nobody defined',
+    { extensions: [{ name: 'x', hooks: {} }] },
+    'extensions[0]',
+    'defineExtension({',
+  ],
+  ['a limit that is no number', { maxSteps: Number('twenty') }, 'maxSteps: NaN', 'from 1'],
+  ['no room for tools', { maxParallelTools: 0 }, 'maxParallelTools: 0', 'from 1'],
+  ['an output that cannot validate', { output: { type: 'object' } }, 'output that is no schema', 'z.object'],
+  ['an output that is not JSON', { output: z.object({ at: z.date() }) }, 'Date', 'transform'],
+  ['no model', { model: undefined }, 'no model', 'anthropic/'],
+])('%s is refused when the agent is made, with a remedy', (_, options, message, hint) => {
+  const error = thrownBy(() => createAgent(unchecked({ name: 'desk', model, ...options })))
+  expect(error.code).toBe('invalid-agent')
+  expect(error.message).toContain('Agent desk')
+  expect(error.message).toContain(message)
+  expect(error.message).not.toContain('..')
+  expect(error.hint).toContain(hint)
+})
+
+test('an agent without a name says so', () => {
+  expect(thrownBy(() => createAgent(unchecked({ model }))).message).toBe('An agent needs a name.')
+})
+
+test('a schema that a model cannot be told of is refused in one sentence', () => {
+  const error = thrownBy(() => tool({ name: 'at', input: z.object({ at: z.date() }), execute: () => 1 }))
+  expect(error.code).toBe('invalid-tool')
+  expect(error.message).toMatch(/"at".*Date[^.]*\.$/)
+})
+
+test('a misspelt hook is refused: its policy would govern nothing', () => {
+  const error = thrownBy(() =>
+    defineExtension(unchecked({ name: 'policy', hooks: { 'tool.cal': () => ({ deny: 'no' }) } })),
+  )
+  expect(error.code).toBe('invalid-extension')
+  expect(error.message).toContain('"tool.cal"')
+  expect(error.hint).toContain('tool.call')
+})
+
+test('an answer that a tool.call hook cannot give denies the call, and is reported', async () => {
+  const noted: string[] = []
+  const note = tool({
+    name: 'note',
+    input: { type: 'object' },
+    execute: (input) => void noted.push(JSON.stringify(input)),
+  })
+  const lenient = defineExtension({ name: 'lenient', hooks: { 'tool.call': () => unchecked({ allow: true }) } })
+  const script = scriptedModel([{ toolCalls: [{ name: 'note', input: { text: 'x' } }] }, { text: 'done' }])
+  const agent = createAgent({ name: 'desk', model: script, tools: [note], extensions: [lenient] })
+  const events: AgentEvent[] = []
+  for await (const event of agent.stream('Note it.')) events.push(event)
+  expect(noted).toEqual([])
+  expect(events.find((event) => event.type === 'agent.error')).toMatchObject({
+    error: { code: 'invalid-answer' },
+    source: { kind: 'hook', name: 'lenient' },
+  })
+})
+
+test('a limit of a run that is no number lets it take no step, rather than any number of them', async () => {
+  const note = tool({ name: 'note', input: z.object({}), execute: () => 1 })
+  const endless = scriptedModel([{ toolCalls: [{ name: 'note' }] }], { after: 'repeat-last' })
+  const { status, error } = await createAgent({ name: 'desk', model: endless, tools: [note] }).run('Go.', {
+    maxSteps: NaN,
+  })
+  expect([status, error?.code]).toEqual(['failed', 'max-steps'])
+})
