@@ -1,0 +1,43 @@
+// Approve later: nobody is there to ask, so the run is suspended, written down as JSON, and resumed when a decision has come.
+import { createAgent, RunState, scriptedModel, tool, z } from 'provost'
+
+const refund = tool({
+  name: 'refund',
+  input: z.object({ orderId: z.string(), amount: z.number() }),
+  needsApproval: true,
+  execute({ orderId, amount }) {
+    console.log(`refunding ${amount} on ${orderId}`)
+    return 'done'
+  },
+})
+const model =
+  process.env.PROVOST_MODEL ??
+  scriptedModel([
+    { toolCalls: [{ name: 'refund', input: { orderId: '17', amount: 80 } }] },
+    { text: 'You get 60 euros back.' },
+  ])
+const makeDesk = () => createAgent({ name: 'desk', instructions: 'Help with orders.', model, tools: [refund] })
+
+const asked = await makeDesk().run('Refund order 17, 80 euros')
+for (const { toolName, input, reason } of asked.pending.approvals) console.log(toolName, JSON.stringify(input), reason)
+console.log(asked.status)
+// → refund {"orderId":"17","amount":80} refund needs approval
+// → suspended
+
+// The state of a run is JSON: a file, a row, a message to the boss.
+const saved = JSON.stringify(asked.state)
+
+// Days later, in another process. The boss allows it, but less of it; edited arguments are judged anew.
+const desk = makeDesk()
+const approvals = asked.pending.approvals.map(({ id }) => {
+  return { id, decision: 'approve', by: 'boss', args: { orderId: '17', amount: 60 } } as const
+})
+const done = await desk.run(RunState.fromJSON(saved, desk), { approvals })
+console.log(done.status, done.text)
+// → refunding 60 on 17
+// → completed You get 60 euros back.
+
+// The same once more: what has run does not run again.
+const again = await desk.run(RunState.fromJSON(saved, desk), { approvals })
+console.log(again.status, again.text)
+// → completed You get 60 euros back.
