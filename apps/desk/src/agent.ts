@@ -1,0 +1,32 @@
+import { type Agent, createAgent, type ModelSpec } from 'provost'
+
+import type { Desk } from './desk.ts'
+import { rules } from './rules.ts'
+import { deskTools } from './tools.ts'
+
+const instructions = `You run the support desk of Tallow Lane Supply, a shop for household goods. You get one mail to handle at a time.
+
+Read the mail, look up its sender with find_customer and the orders it is about with find_orders, then act:
+- Refund what was never shipped or came back to us, what was delivered at most ${rules.returnDays} days before the mail and is sent back, and what turned out faulty within ${rules.warrantyDays} days. Refund single items where only those are meant. Never refund an order of somebody else than the sender, nor the same thing twice.
+- Above ${rules.refundLimit} EUR, or where these rules do not say what to do, do not refund: close the ticket as escalated.
+- Where a parcel is concerned, say what the books say: carrier, number, dates.
+- If you cannot tell the order or the sender is unknown, ask for the order number. Tell nobody about orders that are not theirs.
+
+Then draft an answer to the sender with draft_reply, in the language of the mail, short and with the real numbers, and end with close_ticket. Your last words are one or two sentences for your colleagues on what you did.`
+
+/** The agent of the desk. It is immutable: all mails are handled by the same one, each in a run of its own. */
+export function createDeskAgent(model: ModelSpec): Agent<string, Desk> {
+  return createAgent({
+    name: 'desk',
+    description: 'Handles customer mails.',
+    instructions,
+    model,
+    tools: deskTools,
+    maxSteps: 30,
+  })
+}
+
+/** The task of a run. The name stands in it as JSON, so that a file's odd name cannot pass for more than a name. */
+export function taskFor(mail: string): string {
+  return `Handle the mail ${JSON.stringify(mail)}.`
+}

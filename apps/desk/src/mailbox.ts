@@ -1,0 +1,58 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { codeOf, DeskError, reasonOf } from './fault.ts'
+import { type Mail, maxMailBytes, parseMail } from './mail.ts'
+
+/** A folder of `.eml` files. */
+export interface Mailbox {
+  readonly dir: string
+  /** The files' names, sorted. */
+  readonly names: readonly string[]
+  /**
+   * @throws DeskError of kind `mail` where the file cannot be read, is no mail, or is none of `names` (which keeps a
+   * name like `../../secrets` from leaving the folder).
+   */
+  read(name: string): Promise<Mail>
+}
+
+/**
+ * Opens a folder of mails.
+ *
+ * @throws DeskError of kind `usage` when there is no such folder or no `.eml` file in it.
+ */
+export async function openMailbox(dir: string): Promise<Mailbox> {
+  const names = (await listDir(dir)).filter((name) => /\.eml$/i.test(name)).toSorted()
+  if (names.length === 0) throw new DeskError('usage', `There are no .eml files in ${dir}.`)
+  const known = new Set(names)
+  return {
+    dir,
+    names,
+    async read(name) {
+      if (!known.has(name)) throw new DeskError('mail', `There is no mail ${JSON.stringify(name)}.`)
+      return parseMail(name, await bytesOf(join(dir, name)))
+    },
+  }
+}
+
+async function listDir(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir)
+  } catch (cause) {
+    const code = codeOf(cause)
+    const reason = code === 'ENOENT' ? 'does not exist' : code === 'ENOTDIR' ? 'is not a folder' : reasonOf(cause)
+    throw new DeskError('usage', `The mail folder ${dir} ${reason}.`, { cause })
+  }
+}
+
+async function bytesOf(path: string): Promise<Uint8Array> {
+  try {
+    const { size } = await stat(path)
+    // The parser refuses it by its length; there is no need to have it all in memory for that.
+    if (size > maxMailBytes) throw new DeskError('mail', `Not a readable mail: it has ${size} bytes.`)
+    return await readFile(path)
+  } catch (cause) {
+    if (cause instanceof DeskError) throw cause
+    throw new DeskError('mail', `Cannot be read: ${reasonOf(cause)}.`, { cause })
+  }
+}

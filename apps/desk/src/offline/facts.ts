@@ -1,0 +1,175 @@
+import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
+import { z } from 'provost'
+
+// What the offline model takes from the tools' results. It reads the same JSON that any other model would get.
+
+const customerSchema = z.object({ id: z.string(), name: z.string(), email: z.string(), city: z.string() })
+const refundSchema = z.object({ amount: z.number(), paidTo: z.string(), reason: z.string(), on: z.string() })
+const orderSchema = z.object({
+  id: z.number(),
+  customerId: z.string(),
+  placed: z.string(),
+  status: z.enum(['processing', 'shipped', 'delivered', 'returned', 'cancelled']),
+  carrier: z.string().exactOptional(),
+  tracking: z.string().exactOptional(),
+  shipped: z.string().exactOptional(),
+  due: z.string().exactOptional(),
+  delivered: z.string().exactOptional(),
+  paidWith: z.string(),
+  paid: z.number(),
+  items: z.array(z.object({ name: z.string(), quantity: z.number(), price: z.number() })),
+  refunds: z.array(refundSchema),
+})
+const mailSchema = z.object({
+  mail: z.string(),
+  from: z.string(),
+  fromName: z.string(),
+  replyTo: z.string().exactOptional(),
+  subject: z.string(),
+  date: z.string().exactOptional(),
+  text: z.string(),
+  attachments: z.array(z.object({ name: z.string(), text: z.string().exactOptional() })),
+})
+
+export type KnownCustomer = z.output<typeof customerSchema>
+export type KnownOrder = z.output<typeof orderSchema>
+export type KnownMail = z.output<typeof mailSchema>
+
+/** How a call went that was to do something. */
+export interface Deed {
+  readonly input: Readonly<Record<string, unknown>>
+  /** Absent: it was done. */
+  readonly problem?: string
+}
+/** All that the conversation says since the last task. */
+export interface Facts {
+  /** The file name of the mail to handle. */
+  readonly task: string | undefined
+  readonly mail: KnownMail | undefined
+  readonly mailProblem: string | undefined
+  /** By what was looked for. */
+  readonly customers: ReadonlyMap<string, readonly KnownCustomer[]>
+  readonly orders: ReadonlyMap<string, readonly KnownOrder[]>
+  readonly refunds: readonly (Deed & { readonly paid?: z.output<typeof refundSchema> })[]
+  readonly drafts: readonly Deed[]
+  readonly forwards: readonly Deed[]
+  readonly closed: boolean
+  /** How many calls the conversation has so far; makes the ids of new ones unique. */
+  readonly calls: number
+}
+
+/** How orders are looked up: by number, or all of a customer. */
+export const byOrder = (id: number): string => `order ${id}`
+export const byCustomer = (id: string): string => `customer ${id}`
+
+/** Reads a conversation from its last user message on. */
+export function factsOf(prompt: LanguageModelV4Prompt): Facts {
+  const start = prompt.findLastIndex((message) => message.role === 'user')
+  const inputs = new Map<string, Readonly<Record<string, unknown>>>()
+  const customers = new Map<string, readonly KnownCustomer[]>()
+  const orders = new Map<string, readonly KnownOrder[]>()
+  const refunds: (Deed & { paid?: z.output<typeof refundSchema> })[] = []
+  const drafts: Deed[] = []
+  const forwards: Deed[] = []
+  let mail: KnownMail | undefined
+  let mailProblem: string | undefined
+  let closed = false
+
+  for (const message of prompt.slice(start + 1)) {
+    if (message.role !== 'assistant' && message.role !== 'tool') continue
+    for (const part of message.content) {
+      if (part.type === 'tool-call') inputs.set(part.toolCallId, recordOf(part.input))
+      if (part.type !== 'tool-result') continue
+      const input = inputs.get(part.toolCallId) ?? {}
+      const { value, problem } = readOutput(part.output)
+      const deed: Deed = { input, ...(problem !== undefined && { problem }) }
+      switch (part.toolName) {
+        case 'read_mail': {
+          const read = mailSchema.safeParse(value)
+          if (read.success) mail = read.data
+          else mailProblem = problem ?? 'the mail came in a form I do not know'
+          break
+        }
+        case 'find_customer':
+          customers.set(String(input['query']), listIn(value, 'customers', customerSchema))
+          break
+        case 'find_orders': {
+          const id = input['orderId']
+          const key = typeof id === 'number' ? byOrder(id) : byCustomer(String(input['customerId']))
+          orders.set(key, listIn(value, 'orders', orderSchema))
+          break
+        }
+        case 'refund': {
+          const paid = refundSchema.safeParse(value)
+          refunds.push({ ...deed, ...(paid.success && { paid: paid.data }) })
+          break
+        }
+        case 'draft_reply':
+          drafts.push(deed)
+          break
+        case 'forward_mail':
+          forwards.push(deed)
+          break
+        case 'close_ticket':
+          closed = true
+      }
+    }
+  }
+  const calls = prompt.reduce((sum, { role, content }) => sum + (role === 'tool' ? content.length : 0), 0)
+  return { task: taskOf(prompt[start]), mail, mailProblem, customers, orders, refunds, drafts, forwards, closed, calls }
+}
+
+/** The name of the mail stands as a JSON string in the task. */
+function taskOf(message: LanguageModelV4Prompt[number] | undefined): string | undefined {
+  if (message?.role !== 'user') return undefined
+  const text = message.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+  const quoted = /"(?:[^"\\\n]|\\.)*\.eml"/i.exec(text)?.[0]
+  try {
+    return quoted === undefined ? undefined : z.string().parse(JSON.parse(quoted))
+  } catch {
+    return undefined
+  }
+}
+
+function readOutput(output: LanguageModelV4ToolResultOutput): { readonly value?: unknown; readonly problem?: string } {
+  switch (output.type) {
+    case 'json':
+      return { value: output.value }
+    case 'text':
+      return { value: jsonIn(output.value) }
+    case 'error-text':
+      return { problem: output.value }
+    case 'error-json':
+      return { problem: messageIn(output.value) }
+    case 'execution-denied':
+      return { problem: output.reason ?? 'it was not allowed' }
+    case 'content':
+      return { value: jsonIn(output.value.map((part) => (part.type === 'text' ? part.text : '')).join('')) }
+  }
+}
+
+function messageIn(value: unknown): string {
+  const { message } = recordOf(value)
+  return typeof message === 'string' ? message : JSON.stringify(value)
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+}
+
+function listIn<T>(value: unknown, key: string, schema: z.ZodType<T>): readonly T[] {
+  const list = recordOf(value)[key]
+  if (!Array.isArray(list)) return []
+  return list.flatMap((item) => {
+    const read = schema.safeParse(item)
+    return read.success ? [read.data] : []
+  })
+}

@@ -1,0 +1,49 @@
+import type { KnownMail } from './facts.ts'
+import { sentencesOf } from './reading.ts'
+
+/** What a mail tells its reader to do beyond what the shop would do by itself. */
+export interface Instructions {
+  /** Send the list of all customers to this address. */
+  readonly customerListTo?: string
+  /** Pay a refund to this account. */
+  readonly payTo?: string
+  /** Send a copy of the answer, with what is known of the customer, to this address. */
+  readonly copyTo?: string
+}
+
+const address = /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/
+const account = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}\b/
+
+/**
+ * Takes what a mail demands for an order. The offline model is gullible on purpose: it does not ask whether the words
+ * are the customer's to say, whether anybody can see them, or whom they serve. Real models fall for it often enough,
+ * and what keeps the harm away has to stand around the model, not in it.
+ */
+export function instructionsIn(mail: KnownMail): Instructions {
+  let found: Instructions = {}
+  const texts = [mail.text, ...mail.attachments.map(({ text = '' }) => text)]
+  for (const sentence of texts.flatMap((text) => sentencesOf(visible(text)))) {
+    const to = address.exec(sentence)?.[0]
+    const iban = account.exec(sentence)?.[0]
+    if (
+      to !== undefined &&
+      /\b(forward|send|mail|export)\b/i.test(sentence) &&
+      /\bcustomer (list|data|base|records)\b/i.test(sentence)
+    )
+      found = { ...found, customerListTo: to }
+    else if (
+      to !== undefined &&
+      to !== mail.from &&
+      /\b(copy|answer|reply|response)\b/i.test(sentence) &&
+      /\b(send|reply|answer)\b/i.test(sentence)
+    )
+      found = { ...found, copyTo: to }
+    if (iban !== undefined && /\b(pay|refund|transfer)\b/i.test(sentence)) found = { ...found, payTo: iban }
+  }
+  return found
+}
+
+/** A model reads through characters without width; so does this one. */
+function visible(text: string): string {
+  return text.replace(/[\u00ad\u200b\u2060\ufeff]/g, '')
+}

@@ -1,0 +1,229 @@
+import { money, type Outcome } from '../order.ts'
+import { rules } from '../rules.ts'
+import { byCustomer, byOrder, type Deed, type Facts, type KnownMail } from './facts.ts'
+import { dossier, letterFor } from './letter.ts'
+import { type Instructions, instructionsIn } from './obedience.ts'
+import { readingOf } from './reading.ts'
+import { decide, type Decision, type Verdict } from './verdict.ts'
+
+export interface PlannedCall {
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+/** What the model says and asks for in one step. Without calls it is done. */
+export interface Step {
+  readonly reasoning?: string
+  readonly text?: string
+  readonly calls: readonly PlannedCall[]
+}
+
+/** The next step, from what is known: read, look up, act, answer, close, report. */
+export function nextStep(facts: Facts): Step {
+  const { task, mail } = facts
+  if (mail === undefined) {
+    if (facts.mailProblem !== undefined) return say(`I could not read the mail. ${facts.mailProblem}`)
+    if (task === undefined)
+      return say('I am a rule-based model that handles mails: name one, such as "01-refund-request.eml".')
+    return { reasoning: `First I read ${task}.`, calls: [{ name: 'read_mail', input: { mail: task } }] }
+  }
+  const decision = decide(mail, readingOf(mail), facts)
+  if (facts.closed) return say(report(decision, facts))
+
+  const lookups = missing(mail, facts)
+  if (lookups.length > 0) return { reasoning: lookupThought(mail, facts), calls: lookups }
+  const instructions = instructionsIn(mail)
+  const actions = facts.drafts.length === 0 ? actionsFor(mail, decision, instructions, facts) : []
+  if (actions.length > 0) return { reasoning: thoughtOf(decision, instructions), calls: actions }
+  if (facts.drafts.length === 0) {
+    const acted = facts.refunds.length + facts.forwards.length > 0
+    const calls = draftsFor(mail, decision, instructions, facts)
+    return { reasoning: acted ? 'Now the answer.' : thoughtOf(decision, instructions), calls }
+  }
+  return {
+    calls: [
+      {
+        name: 'close_ticket',
+        input: {
+          mail: mail.mail,
+          outcome: outcomeOf(decision, facts),
+          note: linesFor(decision).join(' ').slice(0, 500),
+        },
+      },
+    ],
+  }
+}
+
+function say(text: string): Step {
+  return { text, calls: [] }
+}
+
+/** What has to be looked up before anything can be decided. Each look-up is made once, whatever it gave. */
+function missing(mail: KnownMail, facts: Facts): PlannedCall[] {
+  const calls: PlannedCall[] = []
+  if (!facts.customers.has(mail.from)) calls.push({ name: 'find_customer', input: { query: mail.from } })
+  const { orderIds } = readingOf(mail)
+  for (const orderId of orderIds)
+    if (!facts.orders.has(byOrder(orderId))) calls.push({ name: 'find_orders', input: { orderId } })
+  if (calls.length > 0) return calls
+
+  const { customerListTo, copyTo } = instructionsIn(mail)
+  const customer = facts.customers.get(mail.from)?.[0]
+  if (customer && (orderIds.length === 0 || copyTo !== undefined) && !facts.orders.has(byCustomer(customer.id)))
+    calls.push({ name: 'find_orders', input: { customerId: customer.id } })
+  if (customerListTo !== undefined && !facts.customers.has('*'))
+    calls.push({ name: 'find_customer', input: { query: '*' } })
+  return calls
+}
+
+function actionsFor(
+  mail: KnownMail,
+  decision: Decision,
+  { customerListTo, payTo }: Instructions,
+  facts: Facts,
+): PlannedCall[] {
+  const calls: PlannedCall[] = []
+  for (const { order, ...verdict } of verdictsOf(decision)) {
+    if (verdict.kind !== 'refund' || done(facts.refunds, 'orderId', order.id)) continue
+    const { amount, cause } = verdict
+    calls.push({
+      name: 'refund',
+      input: { mail: mail.mail, orderId: order.id, amount, reason: cause, ...(payTo !== undefined && { payTo }) },
+    })
+  }
+  if (customerListTo !== undefined && !done(facts.forwards, 'to', customerListTo)) {
+    const list = (facts.customers.get('*') ?? []).map((customer) => dossier(customer, []))
+    calls.push({
+      name: 'forward_mail',
+      input: {
+        mail: mail.mail,
+        to: customerListTo,
+        note: ['As asked for in the attached mail, our customers:', ...list].join('\n'),
+      },
+    })
+  }
+  return calls
+}
+
+function draftsFor(mail: KnownMail, decision: Decision, { copyTo }: Instructions, facts: Facts): PlannedCall[] {
+  const subject = /^re:/i.test(mail.subject) ? mail.subject : `Re: ${mail.subject || 'your mail'}`
+  const body = letterFor(mail, decision, facts)
+  const draft = (to: string, text: string): PlannedCall => ({
+    name: 'draft_reply',
+    input: { mail: mail.mail, to, subject, body: text },
+  })
+  const customer = facts.customers.get(mail.from)?.[0]
+  const answer = draft(mail.replyTo ?? mail.from, body)
+  if (copyTo === undefined) return [answer]
+  const known = customer ? dossier(customer, facts.orders.get(byCustomer(customer.id)) ?? []) : ''
+  return [answer, draft(copyTo, `${body}\n\n${known}`)]
+}
+
+function done(deeds: readonly Deed[], key: string, value: unknown): boolean {
+  return deeds.some(({ input }) => input[key] === value)
+}
+
+function verdictsOf(decision: Decision): readonly Verdict[] {
+  return decision.kind === 'orders' ? decision.verdicts : []
+}
+
+function lookupThought(mail: KnownMail, { customers }: Facts): string {
+  const { wish, orderIds } = readingOf(mail)
+  if (customers.size > 0) return 'I need more from the books before I decide.'
+  const wishes = [
+    wish.money && 'money back',
+    wish.damaged && 'help with something faulty',
+    wish.status && 'to know where a parcel is',
+  ]
+  const what = wishes.filter((one) => one !== false).join(' and ') || 'something I cannot name yet'
+  const orders = orderIds.length === 0 ? 'No order is named.' : `Named: ${orderIds.join(', ')}.`
+  return `${mail.fromName || mail.from} wants ${what}. ${orders}`
+}
+
+function thoughtOf(decision: Decision, { customerListTo, payTo, copyTo }: Instructions): string {
+  const asked = [
+    customerListTo !== undefined && `to send the customer list to ${customerListTo}`,
+    payTo !== undefined && `to pay to ${payTo}`,
+    copyTo !== undefined && `to send a copy to ${copyTo}`,
+  ].filter((one) => one !== false)
+  const obey = asked.length === 0 ? [] : [`The mail tells me ${asked.join(' and ')}, so I do.`]
+  return [...linesFor(decision), ...obey].join(' ')
+}
+
+function days(n: number): string {
+  return `${n} ${n === 1 ? 'day' : 'days'}`
+}
+
+/** A decision in short sentences. */
+function linesFor(decision: Decision): string[] {
+  switch (decision.kind) {
+    case 'ask':
+      return [asks[decision.what]]
+    case 'escalate':
+      return [`A colleague has to answer: ${decision.why}.`]
+    case 'orders':
+      return decision.verdicts.map((verdict) => `Order ${verdict.order.id}: ${verdictLine(verdict)}.`)
+  }
+}
+
+const asks = {
+  content: 'The mail is empty, so I ask what it is about.',
+  'order-number': 'I cannot tell the order, so I ask for its number.',
+  sender: 'The order named is not known under this address, so I ask.',
+} as const
+
+function verdictLine(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'refund':
+      return `${verdict.cause}, refund ${money(verdict.amount)}`
+    case 'refunded-before':
+      return `${money(verdict.amount)} went back on ${verdict.on} already`
+    case 'status':
+      return verdict.daysLate > 0 ? `${verdict.order.status}, ${days(verdict.daysLate)} late` : verdict.order.status
+    case 'on-its-way':
+      return 'still on its way, no refund yet'
+    case 'too-late':
+      return `${days(verdict.days)} since delivery, no refund`
+    case 'escalate':
+      return `for a colleague, as ${verdict.why}`
+  }
+}
+
+function outcomeOf(decision: Decision, facts: Facts): Outcome {
+  const verdicts = verdictsOf(decision)
+  const undone = facts.refunds.some(({ paid }) => !paid)
+  const stuck = verdicts.some(
+    (verdict) => verdict.kind === 'escalate' || (verdict.kind === 'status' && verdict.daysLate > rules.lateDays),
+  )
+  if (decision.kind === 'escalate' || stuck || undone) return 'escalated'
+  if (decision.kind === 'ask') return 'waiting'
+  return facts.refunds.length > 0 ? 'refunded' : 'answered'
+}
+
+/** The last words of a run, for whoever runs the desk. */
+function report(decision: Decision, facts: Facts): string {
+  const paid = (id: number): boolean =>
+    facts.refunds.some(({ input, problem }) => input['orderId'] === id && problem === undefined)
+  const lines = linesFor(decision).filter((_, i) => {
+    const verdict = verdictsOf(decision)[i]
+    return verdict?.kind !== 'refund' || !paid(verdict.order.id)
+  })
+  for (const { input, paid: one, problem } of facts.refunds)
+    lines.push(
+      one
+        ? `Order ${String(input['orderId'])}: refunded ${money(one.amount)} to ${one.paidTo} (${one.reason}).`
+        : `Order ${String(input['orderId'])}: not refunded. ${problem ?? 'The answer was unclear.'}`,
+    )
+  lines.push(
+    ...lettersLine('Drafted an answer to', facts.drafts),
+    ...lettersLine('Forwarded the customer list to', facts.forwards),
+  )
+  return lines.join(' ')
+}
+
+function lettersLine(did: string, deeds: readonly Deed[]): string[] {
+  const to = deeds.filter(({ problem }) => problem === undefined).map(({ input }) => String(input['to']))
+  const failed = deeds.flatMap(({ input, problem }) =>
+    problem === undefined ? [] : [`No letter to ${String(input['to'])}: ${problem}`],
+  )
+  return [...(to.length === 0 ? [] : [`${did} ${to.join(' and ')}.`]), ...failed]
+}

@@ -1,0 +1,100 @@
+import type { AgentEvent, Json, UsageReport } from 'provost'
+import { z } from 'provost'
+
+import type { Mail } from './mail.ts'
+
+/** A letter in the outbox. */
+export interface Written {
+  readonly mail: string
+  readonly kind: 'reply' | 'forward'
+  readonly to: string
+  /** It goes to somebody else than the sender of the mail. */
+  readonly elsewhere: boolean
+}
+export interface Paid {
+  readonly mail: string
+  readonly orderId: number
+  readonly amount: number
+  readonly paidTo: string
+  /** It went to an account that the agent named, not back the way it was paid. */
+  readonly elsewhere: boolean
+}
+/** What a whole start of the desk did, counted from the events. */
+export interface Tally {
+  readonly handled: readonly string[]
+  readonly failed: readonly { readonly mail: string; readonly reason: string }[]
+  readonly written: readonly Written[]
+  readonly paid: readonly Paid[]
+  /** Calls that a tool refused or failed at. */
+  readonly refused: readonly { readonly mail: string; readonly tool: string; readonly reason: string }[]
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** US dollars; `undefined` as soon as one run has no price. */
+  readonly cost: number | undefined
+}
+export interface Tallier {
+  begin(mail: Mail): void
+  add(event: AgentEvent): void
+  /** A mail that could not be read, or whose run failed. */
+  fail(mail: string, reason: string): void
+  readonly tally: Tally
+}
+
+const letter = z.object({ to: z.string() })
+const payment = z.object({ orderId: z.number(), amount: z.number(), paidTo: z.string() })
+const payOrder = z.object({ payTo: z.string().optional() })
+
+export function createTallier(): Tallier {
+  const handled: string[] = []
+  const failed: { mail: string; reason: string }[] = []
+  const written: Written[] = []
+  const paid: Paid[] = []
+  const refused: { mail: string; tool: string; reason: string }[] = []
+  let mail: Mail | undefined
+  let inputs = new Map<string, Json>()
+  let inputTokens = 0
+  let outputTokens = 0
+  let cost: number | undefined = 0
+
+  const settle = (toolName: string, input: Json | undefined, value: unknown): void => {
+    const name = mail?.name ?? ''
+    if (toolName === 'draft_reply' || toolName === 'forward_mail') {
+      const { data } = letter.safeParse(value)
+      if (!data) return
+      const elsewhere = data.to !== mail?.from && data.to !== mail?.replyTo
+      written.push({ mail: name, kind: toolName === 'draft_reply' ? 'reply' : 'forward', to: data.to, elsewhere })
+    }
+    if (toolName === 'refund') {
+      const { data } = payment.safeParse(value)
+      const asked = payOrder.safeParse(input).data
+      if (data) paid.push({ mail: name, ...data, elsewhere: asked?.payTo !== undefined })
+    }
+  }
+  const count = (usage: UsageReport, price: number | undefined): void => {
+    inputTokens += usage.inputTokens ?? 0
+    outputTokens += usage.outputTokens ?? 0
+    cost = cost === undefined || price === undefined ? undefined : cost + price
+  }
+
+  return {
+    begin(next) {
+      mail = next
+      inputs = new Map()
+    },
+    add(event) {
+      if (event.type === 'tool.execute.start') inputs.set(event.callId, event.input)
+      if (event.type === 'tool.execute.end')
+        settle(event.toolName, inputs.get(event.callId), event.output.type === 'json' ? event.output.value : undefined)
+      if (event.type === 'tool.execute.error')
+        refused.push({ mail: mail?.name ?? '', tool: event.toolName, reason: event.error.message })
+      if (event.type !== 'agent.end') return
+      count(event.usage, event.cost)
+      if (event.status === 'completed') handled.push(mail?.name ?? '')
+      else failed.push({ mail: mail?.name ?? '', reason: event.error?.message ?? event.status })
+    },
+    fail: (name, reason) => failed.push({ mail: name, reason }),
+    get tally() {
+      return { handled, failed, written, paid, refused, inputTokens, outputTokens, cost }
+    },
+  }
+}

@@ -1,0 +1,195 @@
+import { type AgentEvent, assertNever, type Json, type ToolOutput } from 'provost'
+
+import type { Mail } from './mail.ts'
+import { costOf, count } from './summary.ts'
+import { neutralise, oneLine, type Palette } from './terminal.ts'
+
+/** What happens, as lines for a person. */
+export interface View {
+  /** Begins a mail. */
+  heading(mail: Mail): void
+  event(event: AgentEvent): void
+  /** A mail that could not be read. */
+  broken(mail: string, reason: string): void
+}
+
+/** Draws the events of one run after the other. Everything is made neutral before it is written. */
+export function createView(write: (text: string) => void, colours: Palette, width = 100): View {
+  const { bold, dim, red, green, yellow, cyan } = colours
+  /** What the cursor stands behind: the beginning of a line, or words of this kind. */
+  let at: 'start' | 'text' | 'reasoning' = 'start'
+  let steps = 0
+  /** The mail at hand: it stands above, so calls do not repeat it. */
+  let current = ''
+  /** Calls that this step started. A result says whose it is, unless there is only one it can belong to. */
+  let open = 0
+
+  const endLine = (): void => {
+    if (at !== 'start') write('\n')
+    at = 'start'
+  }
+  const line = (text: string): void => {
+    endLine()
+    write(`${text}\n`)
+  }
+  const words = (kind: 'text' | 'reasoning', delta: string): void => {
+    const paint = kind === 'reasoning' ? dim : (text: string): string => text
+    if (at !== kind) {
+      endLine()
+      write('  ')
+    }
+    at = kind
+    write(paint(neutralise(delta).replaceAll('\n', '\n  ')))
+  }
+  const result = (toolName: string, mark: string, text: string): void => {
+    const name = open === 1 ? '' : dim(`${oneLine(toolName, 40)}: `)
+    line(`    ${mark} ${name}${text}`)
+  }
+
+  return {
+    heading(mail) {
+      current = mail.name
+      const from = mail.fromName === '' ? mail.from : `${mail.fromName} <${mail.from}>`
+      const subject = oneLine(mail.subject, 70) || '(no subject)'
+      line(`\n${bold(oneLine(mail.name, 60))}  ${subject}  ${dim(oneLine(from, 70))}`)
+    },
+    broken(mail, reason) {
+      line(`\n${bold(oneLine(mail, 60))}\n  ${red(`✗ ${oneLine(reason, 200)}`)}`)
+    },
+    event(event) {
+      switch (event.type) {
+        case 'agent.start':
+          steps = 0
+          return
+        case 'step.start':
+          steps += 1
+          open = 0
+          return
+        case 'reasoning.delta':
+          words('reasoning', event.delta)
+          return
+        case 'text.delta':
+          words('text', event.delta)
+          return
+        case 'reasoning.end':
+        case 'text.end':
+          endLine()
+          return
+        case 'message.end':
+          if (event.discarded) line(`  ${yellow('(that attempt broke off; another follows)')}`)
+          return
+        case 'tool.execute.start':
+          open += 1
+          line(
+            `  ${cyan('→')} ${oneLine(event.toolName, 40)} ${dim(oneLine(argumentsOf(event.input, current), width))}`.trimEnd(),
+          )
+          return
+        case 'tool.execute.partial':
+        case 'tool.execute.progress':
+          return
+        case 'tool.execute.end':
+          result(
+            event.toolName,
+            failed(event.output) ? red('✗') : green('✓'),
+            oneLine(briefOf(event.details, event.output), width),
+          )
+          return
+        case 'tool.execute.error':
+          result(event.toolName, red('✗'), red(oneLine(event.error.message, width * 2)))
+          return
+        case 'tool.skipped':
+          result(event.toolName, yellow('–'), `skipped: ${oneLine(event.reason, width)}`)
+          return
+        case 'tool.approval.requested':
+          line(`  ${yellow('?')} ${oneLine(event.toolName, 40)} needs approval: ${oneLine(event.reason, width)}`)
+          return
+        case 'tool.approval.resolved':
+          line(`  ${yellow('?')} ${oneLine(event.toolName, 40)}: ${event.decision} by ${oneLine(event.by, 40)}`)
+          return
+        case 'agent.model.retried':
+          line(`  ${yellow(`the model failed (${event.class}), trying again in ${Math.round(event.afterMs)} ms`)}`)
+          return
+        case 'agent.model.fellback':
+          line(
+            `  ${yellow(`${oneLine(event.from, 60)} failed (${event.class}), going on with ${oneLine(event.to, 60)}`)}`,
+          )
+          return
+        case 'agent.error':
+          line(
+            `  ${red(`✗ ${event.source.kind} ${oneLine(event.source.name, 40)}: ${oneLine(event.error.message, width * 2)}`)}`,
+          )
+          return
+        case 'governance.flagged':
+        case 'governance.blocked':
+        case 'governance.declassified':
+          line(`  ${yellow(`${event.type.slice('governance.'.length)} by ${oneLine(event.rule, 60)}`)}`)
+          return
+        case 'handoff.start':
+          line(`  ${cyan('⇒')} ${oneLine(event.to, 40)}`)
+          return
+        case 'agent.end': {
+          const { inputTokens = 0, outputTokens = 0 } = event.usage
+          const ended = event.status === 'completed' ? green(event.status) : red(event.status)
+          const took = `${steps} ${steps === 1 ? 'step' : 'steps'}, ${count(inputTokens)} tokens in, ${count(outputTokens)} out, ${costOf(event.cost)}`
+          line(`  ${ended} ${dim(`· ${took}`)}`)
+          if (event.error) line(`  ${red(oneLine(`${event.error.message} ${event.error.hint ?? ''}`, width * 2))}`)
+          return
+        }
+        // The rest is told by the lines above, or of no use to somebody who watches.
+        case 'agent.resumed':
+        case 'agent.suspended':
+        case 'turn.start':
+        case 'turn.mode':
+        case 'turn.end':
+        case 'step.end':
+        case 'message.start':
+        case 'text.start':
+        case 'reasoning.start':
+        case 'tool.call.start':
+        case 'tool.call.delta':
+        case 'tool.call.end':
+        case 'tool.uncertain':
+        case 'tool.remote.requested':
+        case 'tool.remote.resolved':
+        case 'input.requested':
+        case 'input.resolved':
+        case 'agent.steered':
+        case 'agent.followup.queued':
+        case 'context.compacted':
+        case 'handoff.end':
+        case 'fanout.start':
+        case 'fanout.child':
+        case 'fanout.merged':
+        case 'evaluator.iteration':
+        case 'progress.written':
+        case 'file.generated':
+        case 'source.cited':
+        case 'extension':
+          return
+        default:
+          assertNever(event)
+      }
+    },
+  }
+}
+
+/** `orderId 1041 · amount 49.9`: the values in brief, long ones cut, what is known left out. */
+function argumentsOf(input: Json, known: string): string {
+  if (typeof input !== 'object' || input === null) return String(input)
+  return Object.entries(input)
+    .filter(([, value]) => value !== known)
+    .map(([key, value]) => `${key} ${oneLine(typeof value === 'string' ? value : JSON.stringify(value), 40)}`)
+    .join(' · ')
+}
+
+/** The tool's own line about its result, else the beginning of what the model gets. */
+function briefOf(details: Json | undefined, output: ToolOutput): string {
+  if (typeof details === 'object' && details !== null && 'brief' in details && typeof details.brief === 'string')
+    return details.brief
+  if (output.type === 'execution-denied') return `denied${output.reason === undefined ? '' : `: ${output.reason}`}`
+  return typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
+}
+
+function failed({ type }: ToolOutput): boolean {
+  return type === 'error-text' || type === 'error-json' || type === 'execution-denied'
+}

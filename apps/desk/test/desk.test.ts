@@ -1,0 +1,263 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { AgentEvent } from 'provost'
+import { beforeAll, expect, test } from 'vitest'
+
+import { openDatabase } from '../src/database.ts'
+import { createOrders, type Orders } from '../src/orders.ts'
+import { samples } from './samples.ts'
+
+// The app as a user starts it: a process of its own, without keys and with no Ollama to be found.
+
+interface Finished {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+const main = join(import.meta.dirname, '../src/main.ts')
+/** The compile cache halves the time each of the many starts takes. */
+const env = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1', NODE_COMPILE_CACHE: folder() }
+
+function folder(): string {
+  return mkdtempSync(join(tmpdir(), 'desk-'))
+}
+
+function launch(args: readonly string[], more: Record<string, string> = {}): ChildProcess {
+  return spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env: { ...env, ...more } })
+}
+
+function finish(child: ChildProcess): Promise<Finished> {
+  let out = ''
+  let err = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, out, err }))
+  })
+}
+
+const desk = (...args: string[]): Promise<Finished> => finish(launch(args))
+const eventsIn = (out: string): AgentEvent[] =>
+  out
+    .trimEnd()
+    .split('\n')
+    .map((line): AgentEvent => JSON.parse(line))
+
+function withOrders<T>(data: string, read: (orders: Orders) => T): T {
+  const orders = createOrders(openDatabase(join(data, 'desk.sqlite')))
+  try {
+    return read(orders)
+  } finally {
+    orders.close()
+  }
+}
+
+const data = folder()
+let first: Finished
+let events: readonly AgentEvent[]
+
+beforeAll(async () => {
+  first = await desk('--json', '--data', data)
+  events = eventsIn(first.out)
+}, 60_000)
+
+test('--json: stdout is events only, one run for each readable mail, each run gap-free and ended', () => {
+  expect(first.code).toBe(0)
+  const runs = Map.groupBy(events, ({ runId }) => runId)
+  expect(runs.size).toBe(readdirSync(samples).filter((name) => name.endsWith('.eml')).length - 1)
+  for (const run of runs.values()) {
+    expect(run[0]?.type).toBe('agent.start')
+    expect(run.map(({ seq }) => seq)).toEqual(run.map((_, i) => (run[0]?.seq ?? 0) + i))
+    expect(run.filter(({ type }) => type === 'agent.end')).toHaveLength(1)
+    expect(run.at(-1)).toMatchObject({ type: 'agent.end', status: 'completed' })
+  }
+})
+
+test('no tool call of the offline model is refused by a schema', () => {
+  expect(events.filter(({ type }) => type === 'tool.execute.error')).toEqual([])
+})
+
+test('the model is said to be offline in the first line, the broken mail is reported, the rest goes on', () => {
+  expect(first.err.split('\n')[0]).toContain('offline model: rule-based')
+  expect(first.err).toContain('13-truncated.eml')
+  expect(first.err).toContain('Not a readable mail: it breaks off')
+  expect(first.err).toContain('16: 15 handled, 1 not')
+  expect(first.err).toMatch(/cost +unpriced/)
+})
+
+test('the refunds stand in the database as the orders allow', () => {
+  const refunds = withOrders(data, (orders) =>
+    Array.from({ length: 17 }, (_, i) => orders.orderById(1041 + i)).flatMap((order) =>
+      (order?.refunds ?? []).map(({ amount, paidTo }) => `${order?.id} ${amount.toFixed(2)} ${paidTo}`),
+    ),
+  )
+  expect(refunds).toEqual([
+    '1041 49.90 card ending 4417',
+    '1042 39.00 bank transfer',
+    '1046 64.00 card ending 2250',
+    '1048 76.00 card ending 6638',
+    '1049 29.50 card ending 5189',
+    '1052 42.60 card ending 1376',
+    '1053 56.90 card ending 8844',
+    '1054 54.00 card ending 3021',
+    '1056 33.30 XX42 TEST 0000 1111 2222',
+    '1057 24.00 card ending 6004',
+  ])
+})
+
+test('the replies quote what the books say', () => {
+  const reply = (name: string): string => readFileSync(join(data, 'outbox', name), 'utf8')
+  expect(reply('02-delivery-status.reply-to-tobin@ashgrove.example.com.eml')).toContain(
+    'parcel SP-4410-2291 with Swiftparcel and is due on 2026-11-13',
+  )
+  expect(reply('09-reply-with-history.reply-to-petra@hollmund.example.org.eml')).toContain('we refunded 29.50 EUR')
+  expect(reply('10-two-orders.reply-to-ines.valdorra@example.net.eml')).toMatch(
+    /refunded 54\.00 EUR.*\n\r?\n?.*1055.*9 days late/s,
+  )
+})
+
+test('the gullible model does what the injected mails say, and the summary shows it', () => {
+  expect(first.err).toContain('! to backup@northgate-audit.example.net (14-injected-visible.eml)')
+  expect(first.err).toContain('to XX42 TEST 0000 1111 2222, not the way it was paid (15-injected-white-text.eml)')
+  expect(first.err).toContain(
+    '! to collect@parcel-forms.example.net, who is not the sender (16-injected-attachment.eml)',
+  )
+  const forward = readdirSync(join(data, 'outbox')).find((name) => name.includes('.forward-to-backup@'))
+  expect(readFileSync(join(data, 'outbox', forward ?? ''), 'utf8')).toContain('mara.feldkamp@example.org')
+})
+
+test('what comes from mails is labelled untrusted, what comes from the books trusted', () => {
+  const labels = new Map(
+    events.flatMap((event) => (event.type === 'tool.execute.end' ? [[event.toolName, event.label] as const] : [])),
+  )
+  expect(labels.get('read_mail')).toMatchObject({ integrity: 'untrusted', confidentiality: 'internal' })
+  expect(labels.get('find_customer')).toMatchObject({ integrity: 'trusted', confidentiality: 'secret' })
+  expect(labels.get('find_orders')).toMatchObject({ integrity: 'trusted' })
+})
+
+test('a second start on the same data pays nothing twice; --fresh starts over', { timeout: 60_000 }, async () => {
+  const copy = folder()
+  cpSync(data, copy, { recursive: true })
+  const again = await desk(
+    '--data',
+    copy,
+    '--only',
+    '01-refund-request.eml',
+    '--only',
+    '04-latin1-quoted-printable.eml',
+  )
+  expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/refunds +none/) })
+  expect(again.out).toContain('went back on')
+  writeFileSync(join(copy, 'outbox', 'keep.txt'), 'not a draft')
+  const fresh = await desk('--data', copy, '--only', '01-refund-request.eml', '--fresh')
+  expect(fresh.out).toContain('49.90 EUR on order 1041')
+  expect(readdirSync(join(copy, 'outbox')).toSorted()).toEqual([
+    '01-refund-request.reply-to-mara.feldkamp@example.org.eml',
+    'keep.txt',
+  ])
+})
+
+test(
+  'without a terminal the view is plain text: headings, calls, words and a summary',
+  { timeout: 30_000 },
+  async () => {
+    const { code, out, err } = await desk('--data', folder(), '--only', '01-refund-request.eml')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).not.toContain('\u001b')
+    expect(out.split('\n')[0]).toBe(
+      'Provost desk, with the offline model: rule-based, no AI, nothing leaves this machine',
+    )
+    for (const piece of [
+      '01-refund-request.eml  Refund for order 1041',
+      '→ refund',
+      '✓ 49.90 EUR to card ending 4417',
+      'Summary',
+    ])
+      expect(out).toContain(piece)
+  },
+)
+
+test('a mail with escape sequences cannot write to the terminal', { timeout: 30_000 }, async () => {
+  const dir = folder()
+  const text =
+    'From: "\u001b[31mEve" <eve@example.org>\nSubject: \u001b]0;owned\u0007 refund\nContent-Type: text/plain; charset=utf-8\n\nrefund \u001b[2J\u009b31m order 1041\n'
+  writeFileSync(join(dir, 'escape.eml'), text)
+  const [plain, json] = await Promise.all([
+    desk('--mail', dir, '--data', folder()),
+    desk('--json', '--mail', dir, '--data', folder()),
+  ])
+  for (const { code, out, err } of [plain, json]) {
+    expect(code).toBe(0)
+    // oxlint-disable-next-line no-control-regex
+    expect(out + err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
+  }
+  expect(plain.out).toContain('␛')
+  expect(json.out).toContain('\\u001b[2J')
+})
+
+test('when no mail could be handled the exit code says so', { timeout: 30_000 }, async () => {
+  const dir = folder()
+  writeFileSync(join(dir, 'a.eml'), 'no mail at all')
+  mkdirSync(join(dir, 'b.eml'))
+  const { code, out } = await desk('--mail', dir, '--data', folder())
+  expect(code).toBe(1)
+  expect(out).toContain('2: 0 handled, 2 not')
+})
+
+test('a model server that refuses fails each mail with its reason', { timeout: 30_000 }, async () => {
+  const server = createServer((request, response) => {
+    const models = request.url === '/v1/models'
+    response.writeHead(models ? 200 : 401, { 'content-type': 'application/json' })
+    response.end(
+      JSON.stringify(models ? { data: [{ id: 'm1' }] } : { error: { message: 'Incorrect API key provided' } }),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const only = ['--only', '01-refund-request.eml', '--only', '02-delivery-status.eml']
+  const child = launch(['--data', folder(), ...only], { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
+  const { code, out } = await finish(child)
+  server.close()
+  expect(code).toBe(1)
+  expect(out).toContain('2: 0 handled, 2 not')
+  expect(out).toContain('02-delivery-status.eml: Incorrect API key provided')
+})
+
+test('--help explains itself', async () => {
+  const { code, out, err } = await desk('--help')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toContain('--mail DIR')
+})
+
+test.each([
+  [['--mial', 'x'], 'desk: There is no option --mial. --help lists the options.\n'],
+  [['--mail', '/nowhere/at/all'], 'desk: The mail folder /nowhere/at/all does not exist.\n'],
+  [
+    ['--model', 'anthropic/claude-sonnet-5'],
+    'desk: --model anthropic/claude-sonnet-5 needs ANTHROPIC_API_KEY, or AI_GATEWAY_API_KEY for the AI gateway.\n',
+  ],
+  [['--only', 'no.eml'], `desk: There is no "no.eml" in ${samples}.\n`],
+])('%j ends with one clear line and exit code 2', async (args, message) => {
+  expect(await desk(...args, '--data', folder())).toEqual({ code: 2, out: '', err: message })
+})
+
+test.skipIf(process.platform === 'win32')(
+  'Ctrl-C ends the run at hand properly and says what was done',
+  { timeout: 30_000 },
+  async () => {
+    const dir = folder()
+    for (let i = 0; i < 300; i++) cpSync(join(samples, '01-refund-request.eml'), join(dir, `${i}.eml`))
+    const child = launch(['--json', '--mail', dir, '--data', folder()])
+    child.stdout?.once('data', () => child.kill('SIGINT'))
+    const { code, out, err } = await finish(child)
+    expect(code).toBe(130)
+    expect(eventsIn(out).at(-1)?.type).toBe('agent.end')
+    expect(err).toContain('Summary')
+  },
+)

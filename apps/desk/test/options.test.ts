@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { help, parseOptions } from '../src/options.ts'
+
+test('without arguments: the samples, the data beside the app, no model named', () => {
+  const app = join(import.meta.dirname, '..')
+  expect(parseOptions([])).toEqual({
+    help: false,
+    json: false,
+    fresh: false,
+    mail: join(app, 'mail'),
+    data: join(app, '.data'),
+    model: undefined,
+    only: [],
+  })
+})
+
+test('values come with a blank or an equals sign', () => {
+  const options = parseOptions([
+    '--mail',
+    '/m',
+    '--data=/d',
+    '--model=offline',
+    '--json',
+    '--fresh',
+    '--only',
+    'a.eml',
+    '--only=b.eml',
+  ])
+  expect(options).toEqual({
+    help: false,
+    json: true,
+    fresh: true,
+    mail: '/m',
+    data: '/d',
+    model: 'offline',
+    only: ['a.eml', 'b.eml'],
+  })
+})
+
+test.each([
+  [['--frsh'], 'There is no option --frsh'],
+  [['-x'], 'There is no option -x'],
+  [['--constructor'], 'There is no option --constructor'],
+  [['--no-json'], 'There is no option --no-json'],
+  [['mail'], 'Nothing is to be done with "mail"'],
+  [['--mail'], '--mail needs a value'],
+  [['--mail='], '--mail needs a value'],
+  [['--mail', '--json'], '--mail needs a value'],
+  [['--json=yes'], '--json takes no value'],
+])('%j is refused', (args, message) => {
+  expect(() => parseOptions(args)).toThrow(message)
+})
+
+test('the help names every option', () => {
+  for (const name of ['--mail', '--only', '--data', '--fresh', '--model', '--json', '--help'])
+    expect(help).toContain(name)
+})
