@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+import { streamTextLoop, toolLoopAgent } from './loop/ai.ts'
+import type { Contender } from './loop/contender.ts'
+import { openaiAgents } from './loop/openai-agents.ts'
+import { pi } from './loop/pi.ts'
+import { provost } from './loop/provost.ts'
+import { measureScaling } from './loop/scaling.ts'
+import type { Scaling } from './loop/scaling.ts'
+import { check } from './loop/script.ts'
+import { compare } from './measure.ts'
+import type { Plan, Summary } from './measure.ts'
+
+const help = `Compares what the agent loop costs with that of its peers, in CPU milliseconds a run.
+
+Usage: node --conditions=@provost/source bench/loop.ts [options]
+
+All contenders follow the same script: each step streams one chunk of text and calls one trivial tool, the last step
+only talks. A step is one request to the model. Models and tools cost next to nothing, so what is left is the loop.
+
+Options:
+  --steps 10,1000   lengths of the compared runs (default 10,1000)
+  --runs 7          samples of each contender and length; the medians are compared (default 7)
+  --json            one JSON object on stdout, nothing else
+  --help            this text
+`
+
+const contenders: readonly Contender[] = [provost, toolLoopAgent, streamTextLoop, openaiAgents, pi]
+const baseline = toolLoopAgent.name
+/** Steps in one sample at least. */
+const sampleSteps = 200
+
+interface Report {
+  readonly bench: 'loop'
+  readonly unit: 'CPU ms per run, median'
+  readonly baseline: string
+  readonly runs: number
+  /** By steps, then by contender. */
+  readonly medians: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** The same, divided by the baseline's. */
+  readonly ratios: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly details: Readonly<Record<string, Readonly<Record<string, Summary>>>>
+  /** Provost alone. */
+  readonly scaling: Scaling
+  readonly versions: Readonly<Record<string, string>>
+}
+
+function compareAt(steps: number, plan: Plan): Promise<Record<string, Summary>> {
+  const subjects = contenders.map((contender) => ({
+    name: contender.name,
+    repeat: Math.max(1, Math.round(sampleSteps / steps)),
+    prepare() {
+      const run = contender.prepare(steps)
+      return async () => check(contender.name, steps, await run())
+    },
+  }))
+  return compare(subjects, { ...plan, progress: (text) => plan.progress(`${steps} steps, ${text}`) })
+}
+
+function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}
+
+function versionOf(name: string): string {
+  const path = new URL(`./node_modules/${name}/package.json`, import.meta.url)
+  const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : ''
+}
+
+async function measure(lengths: readonly number[], plan: Plan): Promise<Report> {
+  const details: Record<string, Record<string, Summary>> = {}
+  for (const steps of lengths) details[steps] = await compareAt(steps, plan)
+  const medians = mapValues(details, (byName) => mapValues(byName, ({ cpuMs }) => cpuMs))
+  const scaling = await measureScaling(20, 2_000, { ...plan, progress: (text) => plan.progress(`scaling, ${text}`) })
+  return {
+    bench: 'loop',
+    unit: 'CPU ms per run, median',
+    baseline,
+    runs: plan.runs,
+    medians,
+    ratios: mapValues(medians, (byName) => mapValues(byName, (cpuMs) => cpuMs / (byName[baseline] ?? Number.NaN))),
+    details,
+    scaling,
+    versions: {
+      node: process.version,
+      ...Object.fromEntries(contenders.map((contender) => [contender.package, versionOf(contender.package)])),
+    },
+  }
+}
+
+function table(report: Report): string {
+  const lines: string[] = []
+  for (const [steps, byName] of Object.entries(report.details)) {
+    lines.push(`${steps} steps`.padEnd(24) + ['CPU ms', 'lowest', 'highest', 'samples', 'ratio'].map(cell).join(''))
+    for (const [name, { cpuMs, lowest, highest, runs }] of Object.entries(byName)) {
+      const ratio = report.ratios[steps]?.[name] ?? Number.NaN
+      const cells = [cpuMs.toFixed(2), lowest.toFixed(2), highest.toFixed(2), `${runs}`, ratio.toFixed(3)]
+      lines.push(`  ${name}`.padEnd(24) + cells.map(cell).join(''))
+    }
+    lines.push('')
+  }
+  const { steps, cpuMsPerStep, cpuRatio, heapBytesPerStep, heapRatio } = report.scaling
+  lines.push(`${provost.name}, per step`.padEnd(24) + ['CPU µs', 'heap bytes'].map(cell).join(''))
+  for (const length of steps) {
+    const cells = [
+      ((cpuMsPerStep[length] ?? Number.NaN) * 1_000).toFixed(1),
+      (heapBytesPerStep[length] ?? 0).toFixed(0),
+    ]
+    lines.push(`  of ${length} steps`.padEnd(24) + cells.map(cell).join(''))
+  }
+  lines.push(`  ratio`.padEnd(24) + [cpuRatio.toFixed(2), heapRatio.toFixed(2)].map(cell).join(''))
+  return lines.join('\n')
+}
+
+function cell(text: string): string {
+  return text.padStart(12)
+}
+
+/** A list of whole numbers above the least, or an error that names the flag. */
+function wholeNumbers(flag: string, text: string, least: number): number[] {
+  const numbers = text.split(',').map(Number)
+  if (numbers.every((number) => Number.isInteger(number) && number >= least)) return numbers
+  throw new TypeError(`--${flag} takes whole numbers from ${least} on, not '${text}'.`)
+}
+
+function readArguments(): { lengths: number[]; runs: number; json: boolean; help: boolean } {
+  const { values } = parseArgs({
+    options: {
+      steps: { type: 'string', default: '10,1000' },
+      runs: { type: 'string', default: '7' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const [runs = 1] = wholeNumbers('runs', values.runs, 1)
+  return { lengths: wholeNumbers('steps', values.steps, 2), runs, json: values.json, help: values.help }
+}
+
+async function main(): Promise<void> {
+  let options: ReturnType<typeof readArguments>
+  try {
+    options = readArguments()
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\nTry --help.\n`)
+    process.exitCode = 2
+    return
+  }
+  if (options.help) {
+    process.stdout.write(help)
+    return
+  }
+  const report = await measure(options.lengths, {
+    runs: options.runs,
+    warmUps: 2,
+    budgetMs: 30_000,
+    progress: (text) => process.stderr.write(`${text}\n`),
+  })
+  process.stdout.write(`${options.json ? JSON.stringify(report) : table(report)}\n`)
+}
+
+await main()

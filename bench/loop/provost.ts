@@ -1,0 +1,55 @@
+import { createAgent, tool } from 'provost'
+
+import { emptyTally } from './contender.ts'
+import type { Contender, Tally } from './contender.ts'
+import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from './script.ts'
+
+type Run = () => Promise<{ readonly tally: Tally; readonly result: unknown }>
+
+function prepare(steps: number): Run {
+  let tally = emptyTally()
+  const agent = createAgent({
+    name: 'looker',
+    model: aiSdkModel(steps, () => tally),
+    tools: [
+      tool({
+        name: toolName,
+        description: toolDescription,
+        input: inputSchema,
+        execute({ item }) {
+          tally.executed++
+          return look(item)
+        },
+      }),
+    ],
+    maxSteps: steps,
+  })
+  return async () => {
+    tally = emptyTally()
+    const stream = agent.stream(question)
+    for await (const event of stream) {
+      if (event.type === 'text.delta') tally.chunks++
+      else if (event.type === 'tool.execute.end') tally.results++
+    }
+    const result = await stream.result
+    tally.text = result.text
+    return { tally, result }
+  }
+}
+
+export const provost: Contender = {
+  name: 'provost',
+  package: 'provost',
+  prepare(steps) {
+    const run = prepare(steps)
+    return async () => (await run()).tally
+  },
+}
+
+/** Runs with everything they leave behind: the agent with its store, and the results. */
+export async function keptRuns(steps: number, runs: number): Promise<{ run: Run; results: unknown[] }> {
+  const run = prepare(steps)
+  const results: unknown[] = []
+  for (let n = 0; n < runs; n++) results.push((await run()).result)
+  return { run, results }
+}

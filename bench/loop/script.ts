@@ -1,0 +1,41 @@
+import { scriptedModel } from '@provost/testing'
+import type { ScriptedStep } from '@provost/testing'
+import { z } from 'zod'
+
+import type { Tally } from './contender.ts'
+
+/**
+ * The script all contenders follow: every step says one chunk of text and makes one call, the last one only talks.
+ * A step is one request to the model, so a run of n steps has n - 1 calls.
+ */
+export const question = 'Look at all items, one after the other.'
+export const chunk = 'Looking at the next item. '
+export const closing = 'All of them are in order.'
+export const toolName = 'look'
+export const toolDescription = 'Looks at an item.'
+export const inputSchema = z.object({ item: z.number() })
+
+export function look(item: number): string {
+  return `item ${item} is in order`
+}
+
+/** Throws unless the run did all of the script and told all of it. */
+export function check(name: string, steps: number, tally: Tally): void {
+  const calls = steps - 1
+  // The question, then what was said and what the tool returned, at every step.
+  const expected: Tally = { executed: calls, chunks: steps, results: calls, prompt: 1 + 2 * calls, text: closing }
+  const wrong = (['executed', 'chunks', 'results', 'text'] as const).filter((key) => tally[key] !== expected[key])
+  if (wrong.length === 0 && tally.prompt >= expected.prompt) return
+  throw new Error(`${name} did not follow the script: ${JSON.stringify(tally)} instead of ${JSON.stringify(expected)}`)
+}
+
+/** The script as an AI SDK model; it serves one run after the other. */
+export function aiSdkModel(steps: number, tally: () => Tally): ReturnType<typeof scriptedModel> {
+  function answer({ messages }: { messages: readonly unknown[] }, call: number): ScriptedStep {
+    const step = call % steps
+    tally().prompt = messages.length
+    if (step === steps - 1) return { text: closing }
+    return { text: chunk, toolCalls: [{ name: toolName, input: { item: step } }] }
+  }
+  return scriptedModel([answer], { after: 'repeat-last' })
+}
