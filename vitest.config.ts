@@ -18,6 +18,8 @@ export default defineConfig({
   test: {
     // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
     isolate: false,
+    // All cores: vitest would leave one to others.
+    maxWorkers: '100%',
     // A busy machine is no failure; what hangs still ends.
     testTimeout: 30_000,
     hookTimeout: 30_000,
