@@ -115,6 +115,7 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
+  if (isLabel(init)) return init
   const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
   const readers = init.readers ?? defaults.readers
   const sources = init.sources ?? defaults.sources
@@ -124,6 +125,18 @@ export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
     ...(readers !== undefined && { readers: isNames(readers) ? readers : [] }),
     sources: isNames(sources) ? sources : ['*'],
   }
+}
+
+/** Whether nothing is missing from a label: then it is taken as it is, and many messages share one. */
+function isLabel(init: LabelInit): init is Label {
+  const { integrity, confidentiality, readers, sources } = init
+  return (
+    (integrity === 'trusted' || integrity === 'untrusted') &&
+    confidentiality !== undefined &&
+    confidentialities.includes(confidentiality) &&
+    (readers === undefined || isNames(readers)) &&
+    isNames(sources)
+  )
 }
 
 function isNames(list: unknown): list is readonly string[] {

@@ -1,0 +1,73 @@
+import { assertNever, fromErrorInfo, ProvostError, SessionBusyError, toErrorInfo } from '@provost/core'
+import { describe, expect, test } from 'vitest'
+
+describe('a ProvostError', () => {
+  const cause = new Error('refused')
+  const error = new ProvostError('store-gone', 'The store at x is gone.', { hint: 'Start it.', retryable: true, cause })
+
+  test('says what happened, what to do and why', () => {
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({ name: 'ProvostError', code: 'store-gone', hint: 'Start it.', retryable: true, cause })
+    expect(String(error)).toBe('ProvostError: The store at x is gone.')
+    expect(error.stack).toContain('error.test.ts')
+  })
+
+  test('is data without its stack and its cause', () => {
+    expect(JSON.parse(JSON.stringify(error))).toStrictEqual({
+      code: 'store-gone',
+      message: 'The store at x is gone.',
+      hint: 'Start it.',
+      retryable: true,
+    })
+  })
+
+  test('has no hint and no cause unless given', () => {
+    const bare = new ProvostError('odd', 'Odd.')
+    expect(bare).toMatchObject({ hint: '', retryable: false })
+    expect('cause' in bare).toBe(false)
+    expect(JSON.parse(JSON.stringify(bare))).toStrictEqual({ code: 'odd', message: 'Odd.' })
+  })
+
+  test('comes back from its data', () => {
+    const again = fromErrorInfo(error.toJSON(), 'somewhere')
+    expect(again).toBeInstanceOf(ProvostError)
+    expect(again.toJSON()).toEqual(error.toJSON())
+    expect(again.cause).toBe('somewhere')
+  })
+})
+
+test('SessionBusyError names the session, and can be told by its class, its name and its code', () => {
+  const error = new SessionBusyError('s-1')
+  expect(error).toBeInstanceOf(ProvostError)
+  expect(error).toMatchObject({ name: 'SessionBusyError', code: 'session-busy', retryable: true })
+  expect(error.message).toContain('s-1')
+})
+
+test.for<[string, unknown, string | undefined, object]>([
+  [
+    'of ours as it is',
+    new ProvostError('mine', 'Mine.', { hint: 'h' }),
+    'other',
+    { code: 'mine', message: 'Mine.', hint: 'h' },
+  ],
+  [
+    'of others with the code of the place',
+    new TypeError('bad'),
+    'tool-failed',
+    { code: 'tool-failed', message: 'bad' },
+  ],
+  ['without a code of the place', new Error('bad'), undefined, { code: 'unexpected', message: 'bad' }],
+  ['without a message', new RangeError(), undefined, { code: 'unexpected', message: 'RangeError' }],
+  ['that is a string', 'just text', undefined, { code: 'unexpected', message: 'just text' }],
+  ['that is nothing', undefined, undefined, { code: 'unexpected', message: expect.stringContaining('undefined') }],
+  ['that is an object', { status: 429 }, undefined, { code: 'unexpected', message: expect.stringContaining('object') }],
+])('whatever is thrown becomes data: an error %s', ([, thrown, code, expected]) => {
+  expect(toErrorInfo(thrown, code)).toEqual(expected)
+})
+
+test('assertNever throws where data of a newer version arrives', () => {
+  const unknown: unknown = { type: 'later' }
+  expect(() => assertNever(unknown as never)).toThrow(
+    expect.objectContaining({ code: 'unhandled-case', message: expect.stringContaining('later') }),
+  )
+})

@@ -1,0 +1,163 @@
+import { canonicalJson, deepFreeze, isPromise, isRecord, toJson } from '@provost/core'
+import type { Json } from '@provost/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import { json } from './arbitrary.ts'
+
+describe('toJson', () => {
+  test.for<[string, unknown, Json]>([
+    ['what is JSON as it is', { a: [1, 'x', null, true] }, { a: [1, 'x', null, true] }],
+    ['nothing as null', undefined, null],
+    ['undefined fields not at all, undefined items as null', { a: undefined, b: [undefined] }, { b: [null] }],
+    ['what toJSON gives', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
+    ['numbers that JSON lacks as null', [Number.NaN, Infinity, 1], [null, null, 1]],
+    ['one such number as null', Number.NaN, null],
+    ['functions and symbols in objects not at all', { f: () => 1, s: Symbol('s'), n: 1 }, { n: 1 }],
+    [
+      'keys named __proto__ not at all',
+      JSON.parse('{"__proto__": {"admin": true}, "a": [{"__proto__": 1, "b": 2}]}'),
+      { a: [{ b: 2 }] },
+    ],
+    ['text that only speaks of them as it is', { say: '"__proto__"' }, { say: '"__proto__"' }],
+  ])('writes %s', ([, value, expected]) => {
+    expect(toJson(value)).toStrictEqual(expected)
+  })
+
+  test('gives a copy that shares nothing, and is the same again', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const copy = toJson(value)
+        expect(copy).toStrictEqual(value)
+        expect(typeof value === 'object' && value !== null && copy === value).toBe(false)
+      }),
+    )
+  })
+
+  const cycle: Record<string, unknown> = {}
+  cycle['self'] = cycle
+  test.for<[string, unknown, RegExp]>([
+    ['a cycle', cycle, /circular/i],
+    ['a BigInt', 1n, /BigInt/],
+    ['a BigInt inside', { n: 1n }, /BigInt/],
+    ['a function', () => 1, /function/],
+    ['a symbol', Symbol('s'), /symbol/],
+    [
+      'a toJSON that throws',
+      {
+        toJSON: () => {
+          throw new Error('no way')
+        },
+      },
+      /no way/,
+    ],
+  ])('refuses %s, naming it, in one line', ([, value, what]) => {
+    const write = (): Json => toJson(value)
+    expect(write).toThrow(
+      expect.objectContaining({
+        code: 'not-json',
+        message: expect.stringMatching(what),
+        hint: expect.stringMatching(/./),
+      }),
+    )
+    expect(write).not.toThrow(/\n/)
+  })
+})
+
+describe('canonicalJson', () => {
+  test('is JSON of the same value', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(JSON.parse(canonicalJson(value))).toStrictEqual(value)
+      }),
+    )
+  })
+
+  test('is the same for the same value, whatever the order of its keys', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(canonicalJson(reversed(value))).toBe(canonicalJson(value))
+      }),
+    )
+  })
+
+  test('tells different values apart', () => {
+    fc.assert(
+      fc.property(json, json, (a, b) => {
+        const same = JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
+        expect(canonicalJson(a) === canonicalJson(b)).toBe(same)
+      }),
+    )
+    expect(new Set([{}, [], '', null, 0, false, '{}', { a: null }].map(canonicalJson)).size).toBe(8)
+  })
+
+  test('passes over undefined fields, as JSON does', () => {
+    expect(canonicalJson({ b: 1, a: [true], c: undefined })).toBe('{"a":[true],"b":1}')
+  })
+})
+
+/** Every object with its keys the other way round. */
+function reversed(value: Json): Json {
+  return rebuilt(value, (keys) => keys.toReversed())
+}
+
+function sorted(value: Json): Json {
+  return rebuilt(value, (keys) => keys.toSorted())
+}
+
+function rebuilt(value: Json, order: (keys: string[]) => string[]): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => rebuilt(item, order))
+  if (!isRecord(value)) return value
+  const fields: Record<string, Json> = value as Record<string, Json>
+  return Object.fromEntries(order(Object.keys(fields)).map((key) => [key, rebuilt(fields[key] ?? null, order)]))
+}
+
+describe('deepFreeze', () => {
+  test('freezes all the way down and gives the value back', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const copy = structuredClone(value)
+        expect(deepFreeze(copy)).toBe(copy)
+        expect(isFrozenThrough(copy)).toBe(true)
+        expect(copy).toStrictEqual(value)
+      }),
+    )
+  })
+
+  test('does not walk again what is frozen', () => {
+    let walked = 0
+    const shared = deepFreeze({
+      a: 1,
+      get b() {
+        walked++
+        return { c: 1 }
+      },
+    })
+    const before = walked
+    deepFreeze({ one: shared, two: shared })
+    expect(walked).toBe(before)
+  })
+
+  test('ends with a cycle', () => {
+    const cycle: Record<string, unknown> = {}
+    cycle['self'] = cycle
+    expect(Object.isFrozen(deepFreeze(cycle))).toBe(true)
+  })
+})
+
+function isFrozenThrough(value: unknown): boolean {
+  return (
+    typeof value !== 'object' ||
+    value === null ||
+    (Object.isFrozen(value) && Object.values(value).every(isFrozenThrough))
+  )
+}
+
+test('isPromise knows thenables, isRecord plain objects', () => {
+  // oxlint-disable-next-line unicorn/no-thenable -- it is what is asked about
+  const [thenable, odd] = [{ then: () => 1 }, { then: 1 }]
+  expect([Promise.resolve(), thenable].map((value) => isPromise<unknown>(value))).toEqual([true, true])
+  expect([null, undefined, 1, 'then', {}, odd].map((value) => isPromise<unknown>(value))).not.toContain(true)
+  expect([{}, new Date()].map(isRecord)).toEqual([true, true])
+  expect([null, undefined, [], 'x', 1].map(isRecord)).not.toContain(true)
+})

@@ -1,0 +1,51 @@
+import { deepFreeze, eventTypes, isEventType, toJson } from '@provost/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import { entryOf, entryTypes, eventOf, message } from './arbitrary.ts'
+
+/** As a store, a socket or another process gives it back. */
+function sent(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+describe('survives a round trip through JSON', () => {
+  test.for(eventTypes)('event %s', (type) => {
+    fc.assert(
+      fc.property(eventOf(type), (event) => {
+        expect(event.type).toBe(type)
+        expect(sent(event)).toStrictEqual(event)
+        expect(toJson(event)).toStrictEqual(event)
+        expect(sent(deepFreeze(event))).toStrictEqual(event)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test.for(entryTypes)('entry %s', (type) => {
+    fc.assert(
+      fc.property(entryOf(type), (entry) => {
+        expect(entry.type).toBe(type)
+        expect(sent(entry)).toStrictEqual(entry)
+        expect(toJson(entry)).toStrictEqual(entry)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('message', () => {
+    fc.assert(
+      fc.property(message, (one) => {
+        expect(sent(one)).toStrictEqual(one)
+      }),
+    )
+  })
+})
+
+test('eventTypes names every event once, and nothing else is one', () => {
+  expect(new Set(eventTypes).size).toBe(eventTypes.length)
+  expect(eventTypes).toContain('agent.end')
+  expect(isEventType('agent.end')).toBe(true)
+  for (const stranger of ['', 'agent', 'toString', '__proto__', 'constructor'])
+    expect(isEventType(stranger)).toBe(false)
+})

@@ -1,0 +1,49 @@
+import { isStandardSchema, parseWith } from '@provost/core'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+/** One schema in three languages: a name, and items of which the second has a count that is a number. */
+const schemas = [
+  ['zod', z.object({ name: z.string(), items: z.array(z.object({ n: z.number() })) })],
+  ['valibot', v.object({ name: v.string(), items: v.array(v.object({ n: v.number() })) })],
+  ['arktype', type({ name: 'string', items: [{ n: 'number' }, '[]'] })],
+] as const
+
+describe.for(schemas)('a schema of %s', ([, schema]) => {
+  test('is a standard schema, and takes what fits, at once', () => {
+    expect(isStandardSchema(schema)).toBe(true)
+    const value = { name: 'a', items: [{ n: 1 }] }
+    expect(parseWith(schema, value)).toEqual({ ok: true, value })
+  })
+
+  test('says where and what is wrong', () => {
+    const parsed = parseWith(schema, { name: 'a', items: [{ n: 1 }, { n: 'two' }] })
+    expect(parsed).toMatchObject({
+      ok: false,
+      issues: [{ path: 'items.1.n', message: expect.stringMatching(/number/i) }],
+    })
+  })
+
+  test('says so of the value itself', () => {
+    expect(parseWith(schema, 'text')).toMatchObject({ ok: false, issues: [{ path: '' }] })
+  })
+})
+
+test('defaults and transforms are in what comes out', () => {
+  const schema = z.object({ n: z.string().transform(Number), more: z.boolean().default(true) })
+  expect(parseWith(schema, { n: '7' })).toEqual({ ok: true, value: { n: 7, more: true } })
+})
+
+test('a schema that has to wait gives a promise', async () => {
+  const schema = z.string().refine(async (value) => value === 'yes')
+  const parsed = parseWith(schema, 'no')
+  expect(parsed).toBeInstanceOf(Promise)
+  expect(await parsed).toMatchObject({ ok: false })
+  expect(await parseWith(schema, 'yes')).toEqual({ ok: true, value: 'yes' })
+})
+
+test('a JSON Schema and other things are no standard schemas', () => {
+  for (const other of [{ type: 'object' }, null, undefined, 'x', () => 1]) expect(isStandardSchema(other)).toBe(false)
+})
