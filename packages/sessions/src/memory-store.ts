@@ -34,7 +34,7 @@ export function memoryStore(): SessionStore {
   const watchers = new Map<string, Set<() => void>>()
   /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
   let fences = 0
-  let closed = false
+  const closing = new AbortController()
 
   function logOf(name: string): Log {
     let log = logs.get(name)
@@ -124,15 +124,16 @@ export function memoryStore(): SessionStore {
       const notify = (): void => news.resolve()
       const set = watchers.get(sessionId) ?? new Set()
       watchers.set(sessionId, set.add(notify))
-      signal.addEventListener('abort', notify, { once: true })
+      const ended = AbortSignal.any([signal, closing.signal])
+      ended.addEventListener('abort', notify, { once: true })
       try {
-        while (!signal.aborted && !closed) {
+        while (!ended.aborted) {
           await news.promise
           news = Promise.withResolvers<void>()
-          if (!signal.aborted && !closed) yield
+          if (!ended.aborted) yield
         }
       } finally {
-        signal.removeEventListener('abort', notify)
+        ended.removeEventListener('abort', notify)
         set.delete(notify)
         if (set.size === 0) watchers.delete(sessionId)
       }
@@ -170,8 +171,7 @@ export function memoryStore(): SessionStore {
     },
 
     async close() {
-      closed = true
-      for (const sessionId of [...watchers.keys()]) wake(sessionId)
+      closing.abort()
     },
   }
 }
