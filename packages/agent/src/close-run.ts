@@ -18,9 +18,11 @@ import type { RunEnding, RunScope } from './run-scope.ts'
 export async function closeRun(scope: RunScope, ending: RunEnding): Promise<void> {
   const { state, journal, plan } = scope
   const key = journal.seal()
-  const { append, begin, quiet } = key
+  const { append, begin, quiet, catchUp } = key
   // What was being written may change where the run stands; its end has to fit.
   await quiet
+  const paused = state.run?.status === 'suspended'
+  await catchUp()
   const { resumedFrom } = scope
   if (resumedFrom !== undefined && offsetOf(state) > resumedFrom) scope.claim ??= []
   if (!scope.claim) return
@@ -32,6 +34,8 @@ export async function closeRun(scope: RunScope, ending: RunEnding): Promise<void
   if (scope.claim.length > 0 && state.run?.id !== scope.id) await begin(scope.claim)
   scope.claim = []
   if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return
+  // Its own end was stored after all, though the store said otherwise.
+  if (state.run.status === 'suspended' && !paused) return
   const waiting = next(state) === 'wait'
   if (ending.status === 'aborted' && waiting && scope.pendingPolicy() === 'hold') {
     await endRun(closing, [suspendedEntry(state)])

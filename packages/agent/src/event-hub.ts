@@ -61,7 +61,7 @@ export function createEventHub(parents: readonly string[]): EventHub {
         if (typeof value === 'object' && value !== null) deepFreeze(value)
       }
       const event = (seq: number): AgentEvent => {
-        const made: unknown = Object.freeze({ id, ...payload, seq, type, runId, step, agent, parents, at })
+        const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
         return made as AgentEvent
       }

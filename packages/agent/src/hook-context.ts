@@ -11,7 +11,7 @@ import type {
   Message,
   View,
 } from '@provost/core'
-import { isEventType, positionId, ProvostError, toJson } from '@provost/core'
+import { isEventType, isRecord, positionId, ProvostError, toJson } from '@provost/core'
 import { messageTokens } from '@provost/provider'
 
 import { newEntry } from './entry.ts'
@@ -188,13 +188,21 @@ function emitFor(scope: RunScope, extension: Extension, args: readonly unknown[]
     scope.journal.emit('extension', { name: extension.name, data: toJson(first) }, scope.step, by)
   } else if (typeof first === 'string' && isEventType(first) && emittable.has(first)) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads of `emit` tie the payload to the type
-    scope.journal.emit(first, toJson(payload) as never, scope.step, by)
+    scope.journal.emit(first, withoutFrame(toJson(payload)) as never, scope.step, by)
   } else {
     throw new ProvostError('not-emittable', `${extension.name} may not emit ${String(first).slice(0, 100)}.`, {
       hint: `Emit data of your own with ctx.emit(data), or one of ${[...emittable].join(', ')}.`,
     })
   }
 }
+
+/** A payload cannot say where, when and for whom an event is. */
+function withoutFrame(payload: Json): unknown {
+  const fields = isRecord(payload) ? Object.entries(payload) : []
+  return Object.fromEntries(fields.filter(([key]) => !frame.has(key)))
+}
+
+const frame: ReadonlySet<string> = new Set(['seq', 'type', 'runId', 'step', 'agent', 'parents', 'at'])
 
 /** What the runtime says of itself cannot be said by an extension. */
 const emittable: ReadonlySet<EventType> = new Set<EmittedByExtensions>([

@@ -42,6 +42,8 @@ export interface Written {
 export interface Sealed {
   /** Resolves when what was being written at the sealing is, one way or the other. */
   readonly quiet: Promise<void>
+  /** Brings in what the store has and this writer does not know of: an append may be stored and answered by an error. */
+  catchUp(): Promise<void>
   begin(entries: readonly NewEntry[]): Promise<Written>
   append(entries: readonly NewEntry[]): Promise<Written>
   emit: Journal['emit']
@@ -133,6 +135,12 @@ export function openJournal(options: JournalOptions, past: Iterable<Entry>): Jou
     return batch.done.promise
   }
 
+  async function catchUp(): Promise<void> {
+    const tell = hub.active ? durable : muted
+    for await (const entry of store.read(log, offsetOf(state))) commit(entry, tell)
+    projection.flush(tell)
+  }
+
   /** Whether the run stands in the log. */
   const stands = (): boolean => state.run?.id === options.runId
 
@@ -173,7 +181,7 @@ export function openJournal(options: JournalOptions, past: Iterable<Entry>): Jou
       // What waits behind the write under way was meant for a run that goes on.
       batch?.done.reject(refusal())
       batch = undefined
-      return { quiet: underway, begin, append: enqueue, emit }
+      return { quiet: underway, catchUp, begin, append: enqueue, emit }
     },
   }
 }
@@ -194,14 +202,14 @@ function placeEntry(draft: NewEntry, offset: number): Entry {
   return deepFreeze({ ...draft, offset })
 }
 
-/** Where an id stood in the log already, what stands there counts, not what was meant to be written. */
+/**
+ * Where an id stood in the log already, what stands there counts, not what was meant to be written. What this writer did
+ * not know of yet comes first, as it does in the log.
+ */
 function known(placed: readonly Entry[], existing: readonly Entry[], before: number): readonly Entry[] {
   const stored = new Map(existing.map((entry) => [entry.id, entry]))
-  let offset = before
-  return placed.flatMap((entry) => {
-    const there = stored.get(entry.id)
-    if (there && there.offset <= before) return []
-    offset++
-    return [there ?? Object.freeze({ ...entry, offset })]
-  })
+  const adopted = [...stored.values()].filter(({ offset }) => offset > before).toSorted((a, b) => a.offset - b.offset)
+  const fresh = placed.filter(({ id }) => !stored.has(id))
+  const first = before + adopted.length + 1
+  return [...adopted, ...fresh.map((entry, index) => Object.freeze({ ...entry, offset: first + index }))]
 }

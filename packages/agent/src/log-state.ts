@@ -281,12 +281,17 @@ function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
 }
 
 function applyAnswer(state: LogState, run: RunFold, message: Message): void {
-  say(state, message)
+  if (!isSilent(message)) say(state, message)
   run.attempts = 0
   delete run.answer
   if (message.role !== 'assistant') return
   openCalls(run, message)
   if (run.openCalls === 0) run.answer = message
+}
+
+/** Some models end without a word. The log tells of it; in a history that goes to a model it would be refused. */
+export function isSilent({ role, content }: Message): boolean {
+  return role === 'assistant' && content.every((part) => part.type === 'text' && part.text === '')
 }
 
 function say(state: LogState, message: Message): void {

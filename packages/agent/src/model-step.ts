@@ -207,9 +207,10 @@ function endDiscarded(scope: RunScope, { message: whole, pieces }: Tried, { hold
 }
 
 function said(agent: string, id: string, label: Label, parts: readonly Part[]): Message {
-  // Some models end without a word: an empty text keeps the turn in the history.
-  const content: readonly Part[] = parts.length > 0 ? parts : [{ type: 'text', text: '' }]
-  return { id, role: 'assistant', content, label, agent, createdAt: Date.now() }
+  const message = { id, role: 'assistant', content: parts, label, agent, createdAt: Date.now() } as const
+  // Thoughts that led to nothing are no answer that a provider would take back.
+  const last = parts.at(-1)?.type
+  return last === 'reasoning' || last === 'reasoning-file' ? { ...message, partial: true } : message
 }
 
 type Remedy =

@@ -2,7 +2,7 @@ import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, Tool
 import { assertNever, textOf } from '@provost/core'
 
 import type { LogState, RunFold } from './log-state.ts'
-import { readVerdict } from './log-state.ts'
+import { isSilent, readVerdict } from './log-state.ts'
 import { pendingOn, pendingWork } from './position.ts'
 import { usageReport, totalCost } from './usage-report.ts'
 
@@ -43,7 +43,7 @@ export function createProjection(sessionId: string, state: LogState): Projection
     const attempt = started.get(said.id) ?? tried
     if (!started.delete(said.id)) emit('message.start', { messageId: said.id, attempt, role: said.role })
     emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
-    if (!fate.discarded) turn?.push(said)
+    if (!fate.discarded && !isSilent(said)) turn?.push(said)
   }
 
   function beginTurn(emit: EmitDurable, trigger: EventPayloads['turn.start']['trigger']): void {

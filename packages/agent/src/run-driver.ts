@@ -111,7 +111,8 @@ async function begin(scope: RunScope, input: Input): Promise<void> {
   const key = positionId(id, 0, 'message', 'input')
   const messages = messagesOf(input, key, plan.name, takenIds(scope))
   const entered = await enterMessages(scope, messages, 'input', place, key)
-  await journal.begin([started, ...entered])
+  scope.claim = [started, ...entered]
+  await journal.begin(scope.claim)
   scope.claim = []
   await prepareSystem(scope, place)
 }

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { AgentEvent, Entry, HookContext, Input, RunResult, RunState, RunStatus } from '@provost/core'
 import { fromErrorInfo, isPromise, ProvostError, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
 
@@ -151,11 +149,15 @@ async function readLog(plan: AgentPlan, log: string): Promise<readonly Entry[]> 
 const closingMs = 1000
 
 /** A store that does not answer does not keep a run from ending. */
-async function within(work: Promise<void>): Promise<void> {
-  const settled = new AbortController()
-  const quiet = work.catch(() => {})
-  await Promise.race([quiet, sleep(closingMs, undefined, { signal: settled.signal }).catch(() => {})])
-  settled.abort()
+function within(work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, closingMs)
+    const settled = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    work.then(settled, settled)
+  })
 }
 
 /** Brings the log to a good end; where even that fails, the log stays as it is and can be resumed. */

@@ -115,7 +115,14 @@ function asObject(input: Json): unknown {
 }
 
 function asItIs({ role, content }: Message): readonly ImportedMessage[] {
-  return isWireRole(role) ? [{ role, content }] : []
+  if (!isWireRole(role)) return []
+  return [{ role, content: role === 'assistant' ? settled(content) : content }]
+}
+
+/** Without reasoning that nothing follows: a provider refuses to take it back. */
+function settled(content: readonly Part[]): readonly Part[] {
+  const last = content.findLastIndex(({ type }) => type !== 'reasoning' && type !== 'reasoning-file')
+  return last === content.length - 1 ? content : content.slice(0, last + 1)
 }
 
 /** What `convert` made of a message; its calls and results get back the `callId` they have in ours. */

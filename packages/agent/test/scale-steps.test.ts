@@ -1,0 +1,211 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import { createAgent, foldLog } from '@provost/agent'
+import type { LanguageModelV4, Message, SessionStore } from '@provost/core'
+import { defineExtension } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
+import { assertWellFormed, scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { readLog } from './run-check.ts'
+
+const look = tool({
+  name: 'look',
+  input: z.object({ n: z.number() }),
+  effect: 'read',
+  execute: ({ n }) => ({ n, found: 'nothing' }),
+})
+
+/** So many steps with a text and two calls each, then an answer. It looks only at the length of what it is sent. */
+function model(steps: number, seen?: (prompt: readonly object[]) => void): LanguageModelV4 {
+  return scriptedModel(
+    [
+      ({ messages }) => {
+        seen?.(messages)
+        const step = (messages.length - 1) / 2
+        if (step >= steps - 1) return { text: 'Done.', usage: { inputTokens: 1, outputTokens: 1 } }
+        const toolCalls = [0, 1].map((n) => ({ name: 'look', input: { n }, id: 'call_0' }))
+        return { text: `Step ${step}.`, toolCalls, usage: { inputTokens: 1, outputTokens: 1 } }
+      },
+    ],
+    { after: 'repeat-last' },
+  )
+}
+
+/** What a run did, in numbers. */
+interface Count {
+  appends: number
+  entries: number
+  events: number
+  conversions: number
+  /** Of the prompt's messages, those that were not the same object as in the request before. */
+  fresh: number
+}
+
+async function countRun(steps: number): Promise<Count & { readonly messages: readonly Message[] }> {
+  const count: Count = { appends: 0, entries: 0, events: 0, conversions: 0, fresh: 0 }
+  const store = memoryStore()
+  const counted: SessionStore = {
+    ...store,
+    append(log, entries, at) {
+      count.appends++
+      count.entries += entries.length
+      return store.append(log, entries, at)
+    },
+  }
+  let last: readonly object[] = []
+  const agent = createAgent({
+    name: 'walker',
+    model: model(steps, (prompt) => {
+      count.fresh += prompt.filter((message, index) => message !== last[index]).length
+      last = prompt
+    }),
+    tools: [look],
+    store: counted,
+    maxSteps: steps,
+    convertToModel: () => {
+      count.conversions++
+      return undefined
+    },
+  })
+  const stream = agent.stream('Go.')
+  for await (const _ of stream) count.events++
+  const { messages, status, sessionId } = await stream.result
+  expect(status).toBe('completed')
+  expect(foldLog(await readLog(store, sessionId)).messages).toEqual(messages)
+  return { ...count, messages }
+}
+
+describe('a run of 2,000 steps does in each what a run of 20 does', () => {
+  test('appends, entries, events, conversions, and nothing sent twice as another object', async () => {
+    const [short, long] = [await countRun(20), await countRun(2_000)]
+    for (const [steps, count] of [
+      [20, short],
+      [2_000, long],
+    ] as const) {
+      expect(count.messages).toHaveLength(2 * steps)
+      // The last answer is never sent.
+      expect(count.conversions).toBe(count.messages.length - 1)
+      expect(count.fresh).toBe(count.messages.length - 1)
+    }
+    assertWellFormed(long.messages)
+    for (const what of ['appends', 'entries', 'events'] as const) {
+      // The same for each step, but for the beginning and the end.
+      const each = (long[what] - short[what]) / 1_980
+      expect(each).toBe(Math.round(each))
+      expect(short[what]).toBeLessThan(each * 20 + 15)
+    }
+  })
+
+  test('walks, copies and writes no more of what is there already', async () => {
+    const [first, second, last] = [await workOf(20), await workOf(40), await workOf(2_000)]
+    for (const what of ['frozen', 'parsed', 'written', 'characters', 'copied'] as const) {
+      const early = (second[what] - first[what]) / 20
+      const late = (last[what] - second[what]) / 1_960
+      // Step numbers get longer.
+      expect(late, `${what} in each step`).toBeLessThanOrEqual(early * 1.1)
+    }
+    // Or nothing was counted.
+    expect(last.frozen).toBeGreaterThan(2_000)
+  })
+
+  test('also with an extension on every step', async () => {
+    const calls = { request: 0, response: 0, call: 0, result: 0, event: 0 }
+    const agent = createAgent({
+      name: 'walker',
+      model: model(300),
+      tools: [look],
+      maxSteps: 300,
+      extensions: [
+        defineExtension({
+          name: 'counter',
+          hooks: {
+            'model.request': () => void calls.request++,
+            'model.response': () => void calls.response++,
+            'tool.call': () => void calls.call++,
+            'tool.result': () => void calls.result++,
+            event: () => void calls.event++,
+          },
+        }),
+      ],
+    })
+    expect((await agent.run('Go.')).status).toBe('completed')
+    expect(calls).toMatchObject({ request: 300, response: 300, call: 598, result: 598 })
+  })
+})
+
+/** How often the built-ins were called that walk, copy and write values, and how much they wrote. */
+interface Work {
+  frozen: number
+  parsed: number
+  written: number
+  characters: number
+  copied: number
+}
+
+async function workOf(steps: number): Promise<Work> {
+  const work: Work = { frozen: 0, parsed: 0, written: 0, characters: 0, copied: 0 }
+  const agent = createAgent({ name: 'walker', model: model(steps), tools: [look], maxSteps: steps })
+  // Everything is loaded and compiled before anything is counted.
+  await agent.run('Go.', { maxSteps: 1 })
+  const { freeze, isFrozen } = Object
+  const { parse, stringify } = JSON
+  const clone = globalThis.structuredClone
+  try {
+    Object.isFrozen = (value) => {
+      work.frozen++
+      return isFrozen(value)
+    }
+    Object.freeze = <T>(value: T) => {
+      work.frozen++
+      return freeze(value)
+    }
+    JSON.parse = (...args: Parameters<typeof parse>): unknown => {
+      work.parsed++
+      return parse(...args)
+    }
+    JSON.stringify = (...args: unknown[]): string => {
+      work.written++
+      const text: string = Reflect.apply(stringify, JSON, args)
+      work.characters += text?.length ?? 0
+      return text
+    }
+    globalThis.structuredClone = <T>(value: T): T => {
+      work.copied++
+      return clone(value)
+    }
+    const stream = agent.stream('Go.')
+    for await (const _ of stream) continue
+    expect((await stream.result).status).toBe('completed')
+  } finally {
+    Object.assign(Object, { freeze, isFrozen })
+    Object.assign(JSON, { parse, stringify })
+    globalThis.structuredClone = clone
+  }
+  return work
+}
+
+test('what stays of a run grows with its messages, not with their square', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const heldBy = async (steps: number): Promise<number> => {
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    const store = memoryStore()
+    const agent = createAgent({ name: 'walker', model: model(steps), tools: [look], maxSteps: steps, store })
+    const result = await agent.run('Go.')
+    collectGarbage()
+    const held = process.memoryUsage().heapUsed - before
+    // All of it is still there: the result, the agent, and the log in its store.
+    expect(result.messages).toHaveLength(2 * steps)
+    expect(await readLog(store, result.sessionId)).not.toEqual([])
+    return held
+  }
+  await heldBy(200)
+  const [some, many] = [await heldBy(400), await heldBy(2_000)]
+  // Five times the steps: five times as much, where the square would be twenty-five times.
+  expect(many / some).toBeLessThan(10)
+})
