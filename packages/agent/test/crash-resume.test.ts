@@ -117,7 +117,7 @@ describe('a driver that dies', () => {
         for (const [appended, death] of deaths) await live(world, appended, death)
         await expectSameEnd(world)
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 })

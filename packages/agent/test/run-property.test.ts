@@ -61,6 +61,6 @@ test('whatever model, tools, hooks and callers do: runs end, histories are well 
       expect(result.status).not.toBe('suspended')
       await expectTaken(store, result.sessionId)
     }),
-    { numRuns: 250, timeout: 10_000 },
+    { numRuns: 150, timeout: 10_000 },
   )
 })

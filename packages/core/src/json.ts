@@ -36,7 +36,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export function toJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  // JSON knows neither infinities nor a negative zero.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
   if (value === undefined) return null
   let text: string | undefined
   try {

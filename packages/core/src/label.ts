@@ -115,7 +115,7 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
-  if (isLabel(init)) return init
+  if (isLabel(init) && (init.readers ?? defaults.readers) === init.readers) return init
   const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
   const readers = init.readers ?? defaults.readers
   const sources = init.sources ?? defaults.sources

@@ -124,6 +124,25 @@ describe('a label that is given in part', () => {
       sources: ['mail'],
     })
     expect(fillLabel({ readers: ['ann'] }, trustedLabel)).toMatchObject({ readers: ['ann'] })
+    expect(fillLabel(trustedLabel, { ...untrustedLabel('mail'), readers: ['ann'] })).toEqual({
+      ...trustedLabel,
+      readers: ['ann'],
+    })
+  })
+
+  test('fails closed: what is no word of a label is taken for the strictest', () => {
+    const odd: unknown = { integrity: 'sure', confidentiality: 'open', readers: 'all', sources: [1] }
+    expect(fillLabel(odd as Label, trustedLabel)).toEqual({
+      integrity: 'untrusted',
+      confidentiality: 'secret',
+      readers: [],
+      sources: ['*'],
+    })
+  })
+
+  test('that is whole stays the same object', () => {
+    const whole = untrustedLabel('mail')
+    expect(fillLabel(whole, trustedLabel)).toBe(whole)
   })
 
   test('of what is untrusted names where it is from', () => {
