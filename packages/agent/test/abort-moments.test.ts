@@ -302,6 +302,58 @@ describe('a run that is aborted', () => {
   })
 })
 
+test.for<[string, AbortOptions]>([
+  ['hard', { graceMs: 1 }],
+  ['with drain', { drain: true }],
+  ['with drain and then hard', { drain: true, graceMs: 1 }],
+])('a run that is aborted %s at any of its events ends well', async ([how, options]) => {
+  const steps: readonly ScriptedStep[] = [
+    {
+      reasoning: 'Hm.',
+      text: ['Let ', 'me see.'],
+      toolCalls: [{ name: 'quick' }, { name: 'drips' }, { name: 'quick' }],
+    },
+    { text: 'Once more. ', toolCalls: [{ name: 'alone' }, { name: 'risky' }] },
+    { text: ['All ', 'done.'] },
+  ]
+  const tools = [
+    quick,
+    tool({
+      name: 'drips',
+      input,
+      async *execute() {
+        for (const drop of ['a', 'b']) {
+          await tick()
+          yield drop
+        }
+      },
+    }),
+    tool({ name: 'alone', input, executionMode: 'sequential', execute: () => tick('alone') }),
+    tool({ name: 'risky', input, needsApproval: true, execute: () => 'risked' }),
+  ]
+  const abortedAt = async (at: number): Promise<Seen> => {
+    let events = 0
+    const { agent, store } = actor(steps, tools, {
+      event() {
+        if (events++ !== at) return
+        void stream.abort(options)
+        if (how === 'with drain and then hard') void stream.abort({ graceMs: 1 })
+      },
+    })
+    const stream: AgentStream = agent.stream('Go.', { onApproval: () => 'approve' })
+    const seen = await collect(stream)
+    expectSound(seen)
+    await expectLogged(store, seen.result)
+    return seen
+  }
+  const { length } = (await abortedAt(Infinity)).events
+  expect(length).toBeGreaterThan(50)
+  // After its last event there is nothing left to abort.
+  const statuses = new Set<string>()
+  for (let at = 0; at < length; at++) statuses.add((await abortedAt(at)).result.status)
+  expect([...statuses].toSorted()).toEqual(['aborted', 'completed'])
+})
+
 test('agent.abort ends all runs of the agent and leaves those of others', async () => {
   const { agent } = actor([{ stall: 'connect' }, { stall: 'connect' }])
   const { agent: other } = actor([{ text: 'Undisturbed.' }])

@@ -1,6 +1,6 @@
 import { createAgent, RunState } from '@provost/agent'
 import type { Agent, AgentStream } from '@provost/agent'
-import type { Decisions, Entry, Json, Message, PendingWork, RunResult, SessionStore, Tool } from '@provost/core'
+import type { Decisions, Json, Message, NewEntry, PendingWork, RunResult, SessionStore, Tool } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt, ScriptedStep } from '@provost/testing'
@@ -18,7 +18,7 @@ export interface World {
   /** Which calls of writing tools took effect, and how often. */
   readonly effects: Map<string, { readonly output: Json; readonly keys: string[] }>
   /** Entries as they were stored, without waiting. */
-  readonly stored: Entry[]
+  readonly stored: NewEntry[]
 }
 
 export function createWorld(): World {
@@ -54,7 +54,7 @@ export function mortal(world: World, lives: number, death: Death): Mortal {
         if (dead || appends >= lives) return die(log, at.fence)
         appends++
         const appended = await store.append(log, entries, at)
-        world.stored.splice(0, Infinity, ...(await readLog(store, log)))
+        world.stored.push(...entries)
         return death === 'unanswered' && appends === lives ? die(log, at.fence) : appended
       },
     },

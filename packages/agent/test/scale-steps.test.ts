@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -75,7 +76,7 @@ async function countRun(steps: number): Promise<Count & { readonly messages: rea
   for await (const _ of stream) count.events++
   const { messages, status, sessionId } = await stream.result
   expect(status).toBe('completed')
-  expect(foldLog(await readLog(store, sessionId)).messages).toEqual(messages)
+  expect(isDeepStrictEqual(foldLog(await readLog(store, sessionId)).messages, messages)).toBe(true)
   return { ...count, messages }
 }
 
