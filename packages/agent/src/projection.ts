@@ -1,8 +1,8 @@
 import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, ToolOutput } from '@provost/core'
 import { assertNever, textOf } from '@provost/core'
 
+import { isSilent, readVerdict } from './fold.ts'
 import type { LogState, RunFold } from './log-state.ts'
-import { isSilent, readVerdict } from './log-state.ts'
 import { pendingOn, pendingWork } from './position.ts'
 import { usageReport, totalCost } from './usage-report.ts'
 

@@ -2,7 +2,7 @@ import type { Decisions, EntryOf, ErrorInfo, Json, NewEntry } from '@provost/cor
 import { ProvostError, toJson } from '@provost/core'
 
 import { newEntry, placeOf } from './entry.ts'
-import { waitKey } from './log-state.ts'
+import { waitKey } from './fold.ts'
 import type { LogState } from './log-state.ts'
 
 /** Entries that resolve waits; `denied` when a human refused the model's answer, which ends the run. */

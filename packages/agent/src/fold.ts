@@ -1,0 +1,333 @@
+import type { ApprovalDecision, Entry, EntryOf, Message, ToolCallPart, ToolResultPart } from '@provost/core'
+import {
+  addUsage,
+  assertNever,
+  deepFreeze,
+  fillLabel,
+  isRecord,
+  joinLabels,
+  labelOf,
+  positionId,
+  toJson,
+  untrustedLabel,
+} from '@provost/core'
+
+import { emptyLog } from './log-state.ts'
+import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
+
+/** The state that a log's entries come to. */
+export function foldLog(entries: Iterable<Entry>): LogState {
+  const state = emptyLog()
+  for (const entry of entries) applyEntry(state, entry)
+  return state
+}
+
+/** Brings a state up to date with one more entry. */
+export function applyEntry(state: LogState, entry: Entry): void {
+  state.entries.push(entry)
+  state.completed = undefined
+  const { run } = state
+  switch (entry.type) {
+    case 'run':
+      applyRun(state, entry)
+      break
+    case 'message':
+      applyMessage(state, entry)
+      break
+    case 'attempt':
+      if (run) applyAttempt(run, entry)
+      break
+    case 'call':
+      if (run) applyCall(state, run, entry)
+      break
+    case 'wait':
+      state.waits.set(entry.token, entry)
+      if (run) applyWait(run, entry)
+      break
+    case 'resolved':
+      applyResolved(state, entry)
+      break
+    case 'view':
+      applyView(state, entry)
+      break
+    case 'memo':
+      state.memos.set(entry.key, entry.value)
+      break
+    case 'tail':
+      if (run && entry.with) run.tail.push(...entry.with)
+      break
+    case 'handoff':
+      state.agent = entry.to
+      break
+    case 'child':
+    case 'ext':
+    case 'audit':
+      break
+    default:
+      assertNever(entry)
+  }
+}
+
+function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void {
+  const { run } = state
+  switch (entry.op) {
+    case 'started':
+      state.agent = entry.agent
+      state.run = {
+        id: entry.runId,
+        manifest: entry.manifest,
+        ...(entry.principal && { principal: entry.principal }),
+        startedAt: entry.at,
+        status: 'running',
+        step: 0,
+        attempts: 0,
+        calls: new Map(),
+        openCalls: 0,
+        repairs: 0,
+        tail: [],
+        firstMessage: state.messages.length,
+        usage: {},
+        byModel: new Map(),
+      }
+      break
+    case 'suspended':
+      if (run) run.status = 'suspended'
+      break
+    case 'resumed':
+      if (run) {
+        run.status = 'running'
+        delete run.error
+      }
+      break
+    case 'ended':
+      if (run) {
+        run.status = entry.status
+        // Nobody waits any more for what an ended run asked.
+        for (const [token, wait] of state.waits) settleWait(state, token, wait)
+        state.waits.clear()
+        if (entry.output !== undefined) run.output = entry.output
+        if (entry.error) run.error = entry.error
+      }
+      break
+    default:
+      assertNever(entry)
+  }
+}
+
+function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
+  const { message, via } = entry
+  if (message.role === 'system') {
+    const prelude = state.preludes.get(entry.agent)
+    if (prelude) prelude.push(message)
+    else state.preludes.set(entry.agent, [message])
+    // A system prompt stands in front: the view changes from its start.
+    state.viewVersion++
+    state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
+    return
+  }
+  const { run } = state
+  if (via === 'model' && run) {
+    // A step that was spoken in is over, even where no attempt at it stands in the log.
+    run.step = Math.max(run.step, entry.step)
+    if (entry.held === undefined) applyAnswer(state, run, message)
+    else run.candidate = { message, token: entry.held }
+    return
+  }
+  say(state, message)
+  // What comes from outside in the human's place is not the human's word.
+  const own = message.role === 'user' && via !== 'system' && message.label?.integrity !== 'untrusted'
+  if (own) state.intent.push(message)
+  if (!run) return
+  if (message.id === positionId(run.id, entry.step, 'message', 'output')) run.repairs++
+  delete run.answer
+}
+
+function applyAnswer(state: LogState, run: RunFold, message: Message): void {
+  if (!isSilent(message)) say(state, message)
+  run.attempts = 0
+  delete run.answer
+  if (message.role !== 'assistant') return
+  openCalls(run, message)
+  if (run.openCalls === 0) run.answer = message
+}
+
+/** Some models end without a word. The log tells of it; in a history that goes to a model it would be refused. */
+export function isSilent({ role, content }: Message): boolean {
+  return role === 'assistant' && content.every((part) => part.type === 'text' && part.text === '')
+}
+
+function say(state: LogState, message: Message): void {
+  state.messages.push(message)
+  state.view.push(message)
+  state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
+}
+
+function openCalls(run: RunFold, message: Message): void {
+  run.calls.clear()
+  const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)
+  for (const part of message.content) {
+    if (part.type !== 'tool-call' || part.providerExecuted) continue
+    run.calls.set(part.callId, {
+      part,
+      label: joinLabels(label, part.label ? fillLabel(part.label, label) : label),
+      stage: 'planned',
+      args: part.input,
+      decisions: 0,
+      starts: 0,
+      startedAt: 0,
+    })
+  }
+  run.openCalls = run.calls.size
+}
+
+function applyAttempt(run: RunFold, entry: EntryOf<'attempt'>): void {
+  const known = run.byModel.get(entry.model) ?? {}
+  const cost = entry.cost === undefined ? known.cost : (known.cost ?? 0) + entry.cost
+  const discarded = entry.outcome === 'discarded' ? addUsage(known.discarded ?? {}, entry.usage) : known.discarded
+  run.byModel.set(entry.model, {
+    ...addUsage(known, entry.usage),
+    ...(cost !== undefined && { cost }),
+    ...(discarded && { discarded }),
+  })
+  run.usage = addUsage(run.usage, entry.usage)
+  if (entry.purpose === 'generated') return
+  run.step = entry.step
+  run.lastAttempt = entry
+  if (entry.outcome === 'discarded') run.attempts = entry.attempt
+}
+
+function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 'call' }>): void {
+  const call = run.calls.get(entry.callId)
+  if (!call) return
+  switch (entry.op) {
+    case 'planned':
+      break
+    case 'decided':
+      call.args = entry.args
+      if (entry.argsHash !== undefined) call.argsHash = entry.argsHash
+      call.decisions++
+      if (entry.reason !== undefined) call.reason = entry.reason
+      // `ask` is followed by its wait, `deny` and `result` by what they settle with.
+      call.stage = entry.outcome === 'proceed' ? 'ready' : entry.outcome === 'ask' ? 'waiting' : 'answered'
+      break
+    case 'started':
+      call.stage = 'started'
+      call.starts++
+      call.startedAt = entry.at
+      break
+    case 'settled':
+      if (call.stage === 'settled') break
+      call.stage = 'settled'
+      call.outcome = entry.outcome
+      call.result = resultPart(call.part, entry)
+      if (--run.openCalls === 0) state.completed = completeStep(state, run, entry)
+      break
+    default:
+      assertNever(entry)
+  }
+}
+
+function resultPart(part: ToolCallPart, entry: EntryOf<'call', 'settled'>): ToolResultPart {
+  return {
+    type: 'tool-result',
+    callId: part.callId,
+    toolCallId: part.toolCallId,
+    toolName: part.toolName,
+    output: entry.output,
+    label: entry.label,
+    ...(entry.fields && { fields: entry.fields }),
+    ...(entry.details !== undefined && { details: entry.details }),
+  }
+}
+
+/** The results of a step are one message, in the order of the calls: made here, so that the log holds each result once. */
+function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
+  const content: ToolResultPart[] = []
+  let label = joinLabels()
+  for (const { result } of run.calls.values()) {
+    if (!result) continue
+    content.push(result)
+    label = joinLabels(label, fillLabel(result.label, untrustedLabel(result.toolName)))
+  }
+  const message: Message = deepFreeze({
+    id: positionId(run.id, run.step, 'message', 'tool'),
+    role: 'tool',
+    content,
+    label,
+    agent: entry.agent,
+    createdAt: entry.at,
+  })
+  say(state, message)
+  run.calls.clear()
+  return message
+}
+
+function applyWait(run: RunFold, entry: EntryOf<'wait'>): void {
+  const call = entry.callId === undefined ? undefined : run.calls.get(entry.callId)
+  if (call && call.stage !== 'settled') call.stage = 'waiting'
+}
+
+function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
+  const wait = state.waits.get(entry.token)
+  state.waits.delete(entry.token)
+  settleWait(state, entry.token, wait)
+  const { run } = state
+  if (!run || !wait) return
+  if (run.candidate?.token === entry.token) {
+    const { message } = run.candidate
+    delete run.candidate
+    if (readVerdict(entry).decision === 'approve') applyAnswer(state, run, message)
+    return
+  }
+  const call = wait.callId === undefined ? undefined : run.calls.get(wait.callId)
+  if (!call || call.stage === 'settled') return
+  if (wait.kind === 'approval') {
+    call.approval = readVerdict(entry)
+    call.stage = 'planned'
+  } else if (wait.kind === 'uncertain') {
+    const value = isRecord(entry.value) ? entry.value : {}
+    const { decision, output = null } = value
+    if (decision === 'retry') call.stage = 'ready'
+    else deliver(call, { output: toJson(output), failed: decision !== 'done', via: 'human' })
+  } else {
+    deliver(call, { output: entry.value, failed: false, via: 'remote' })
+  }
+}
+
+function settleWait(state: LogState, token: string, wait: EntryOf<'wait'> | undefined): void {
+  state.resolved.add(token)
+  if (wait?.callId !== undefined) state.resolved.add(waitKey(wait.kind, wait.callId))
+}
+
+/** How a wait about a call is found once it is over. */
+export function waitKey(kind: EntryOf<'wait'>['kind'], callId: string): string {
+  return `${kind} ${callId}`
+}
+
+function deliver(call: CallState, delivered: Delivered): void {
+  call.stage = 'delivered'
+  call.delivered = delivered
+}
+
+/** The decision that resolved an approval. Whatever is not clearly an approval denies. */
+export function readVerdict(entry: EntryOf<'resolved'>): ApprovalDecision {
+  const value = isRecord(entry.value) ? entry.value : {}
+  return {
+    id: entry.token,
+    decision: value['decision'] === 'approve' ? 'approve' : 'deny',
+    by: entry.by,
+    ...(typeof value['reason'] === 'string' && { reason: value['reason'] }),
+    ...(value['args'] !== undefined && { args: value['args'] }),
+    ...(value['sticky'] === 'session' && { sticky: 'session' }),
+  }
+}
+
+function applyView(state: LogState, entry: EntryOf<'view'>): void {
+  const from = state.view.findIndex((message) => message.id === entry.from)
+  const to = state.view.findIndex((message) => message.id === entry.to)
+  if (from < 0 || to < from) return
+  state.view.splice(from, to - from + 1, ...entry.with)
+  state.viewVersion++
+  const sent = [...state.preludes.values(), state.view].flat()
+  state.viewLabel = joinLabels(...sent.map(labelOf))
+}
