@@ -23,6 +23,7 @@ export function createAbortControl(mailbox: Mailbox): AbortControl {
   // Whoever aborts: tools and hooks hear of it in the async context that the run was started in.
   const inRun = AsyncLocalStorage.snapshot()
   let timer: NodeJS.Timeout | undefined
+  let over = false
   const overdue = Promise.withResolvers<never>()
   // Nobody may be racing against it any more.
   overdue.promise.catch(() => {})
@@ -31,10 +32,12 @@ export function createAbortControl(mailbox: Mailbox): AbortControl {
     options: {},
     overdue: overdue.promise,
     abort(options = {}) {
+      if (over) return
       control.options = { ...control.options, ...options }
+      // Nobody waits for a human any more.
+      mailbox.drained.resolve()
       if (options.drain) {
         mailbox.draining = true
-        mailbox.drained.resolve()
         return
       }
       if (controller.signal.aborted) return
@@ -42,7 +45,10 @@ export function createAbortControl(mailbox: Mailbox): AbortControl {
       // Tools have the grace to stop by themselves; a little more lets their results be written.
       timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), graceOf(control) + 25)
     },
-    release: () => clearTimeout(timer),
+    release() {
+      over = true
+      clearTimeout(timer)
+    },
   }
   return control
 }

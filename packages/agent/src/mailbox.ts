@@ -8,7 +8,7 @@ export interface Mailbox {
   readonly decisions: Decisions[]
   /** The run ends after the present step. */
   draining: boolean
-  /** Resolves when `draining` is set: nobody is waited for any more. */
+  /** Resolves when the run is to end: no human is waited for any more. */
   readonly drained: PromiseWithResolvers<void>
 }
 

@@ -20,6 +20,7 @@ import type { Place } from './entry.ts'
 import { executeCalls } from './execute.ts'
 import { enterMessages, messagesOf } from './input.ts'
 import { judgeCalls } from './judge.ts'
+import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
 import { answerAsk, drive, turns } from './loop.ts'
@@ -189,7 +190,19 @@ async function resume(scope: RunScope, from: RunState): Promise<void> {
   scope.resumedFrom = offsetOf(state)
   await journal.append([resumedEntry(state)])
   scope.claim = []
+  if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
   await prepareSystem(scope, placeOf(state))
+}
+
+/** Whether anything was said to a run: a hook may have stopped its input at the door. */
+function hasInput(state: LogState, run: RunFold): boolean {
+  return state.messages.slice(run.firstMessage).some(({ role }) => role !== 'error' && role !== 'aborted')
+}
+
+const noInput = {
+  code: 'no-input',
+  message: 'The run has nothing to go on from: its input was never let in.',
+  hint: 'Start another run.',
 }
 
 /** Brings the entries of a state into the log, which must have begun in the same way. */
@@ -289,7 +302,8 @@ async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[
     }
   }
   if (decided.length > 0) return { approvals: decided }
-  if (mailbox.draining && scope.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
+  const ending = mailbox.draining || scope.signal.aborted
+  if (ending && scope.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
   return 'suspend'
 }
 
