@@ -27,7 +27,7 @@ export interface Settling {
 /** What a model's answer puts into the log: that it was paid for, what it said, and what became of it. */
 export function answerEntries(state: LogState, plan: AgentPlan, place: Place, answered: ModelAnswered): NewEntry[] {
   const { message, ask, repair } = answered
-  const token = positionId(place.runId, place.step, 'message', 'approval')
+  const token = `${message.id}/approval`
   const entries = [
     answeredEntry(state, plan, place, answered),
     newEntry(place, message.id, { type: 'message', message, via: 'model', ...(ask && { held: token }) }),

@@ -20,19 +20,17 @@ export async function executeCalls(scope: RunScope, asked: readonly ToolCall[]):
   const { plan, state, given, mailbox, signal } = scope
   heedAbort(scope)
   const calls = asked.flatMap((call) => state.run?.calls.get(call.callId) ?? [])
-  // What the log says has started is started: it may be ended, but not skipped.
-  const skips = (call: CallState | undefined): boolean =>
-    call?.stage !== 'started' && (signal.aborted || mailbox.steers.length > 0)
+  // What has begun, here or with those who delivered its result, is not skipped any more.
+  const skips = ({ stage }: CallState): boolean => stage === 'ready' && (signal.aborted || mailbox.steers.length > 0)
   const [only] = calls
   if (only && calls.length === 1 && !skips(only)) await executeCall(scope, only)
   else {
-    let at = 0
-    const left = await runBatch(calls, {
+    const left: CallState[] = []
+    await runBatch(calls, {
       maxParallel: plan.maxParallelTools,
       mode: (call) => executionMode(plan, call),
-      stopped: () => skips(calls[at]),
       async run(call) {
-        at++
+        if (skips(call)) return void left.push(call)
         await executeCall(scope, call)
         if (given.getSteering) mailbox.steers.push(...(await given.getSteering()))
       },

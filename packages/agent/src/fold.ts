@@ -193,7 +193,8 @@ function applyAttempt(run: RunFold, entry: EntryOf<'attempt'>): void {
   if (entry.purpose === 'generated') return
   run.step = entry.step
   run.lastAttempt = entry
-  if (entry.outcome === 'discarded') run.attempts = entry.attempt
+  // Until its answer counts: one that a human refuses is followed by another attempt, not by the same one.
+  run.attempts = entry.attempt
 }
 
 function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 'call' }>): void {

@@ -46,6 +46,9 @@ function judge(scope: RunScope, call: ToolCall): MaybePromise<Verdict> {
     : judgeParsed(scope, call, tool, parsed)
 }
 
+/** How often a call is proposed: one that is rewritten whenever it is approved gets no further. */
+const mostProposals = 8
+
 /** Hooks and humans are asked only about calls that can run. */
 function judgeParsed(scope: RunScope, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Verdict> {
   if (!parsed.ok) return { ...failed(call, parsed.error.code, said(parsed.error)), by: 'schema' }
@@ -107,6 +110,10 @@ async function judgeByHooks(
     const second = await opinionOn(scope, current, tool, holds ? approval : undefined)
     if (second.rewrittenBy !== undefined && hashJson(second.args) !== hashJson(current.input)) {
       return { deny: 'The arguments were rewritten again after they had been judged.', by: second.rewrittenBy }
+    }
+    // Where a hook rewrites whatever was approved and a program approves whatever is asked, somebody has to stop.
+    if (approval && !holds && (state?.decisions ?? 0) >= mostProposals) {
+      return { deny: 'The arguments were rewritten each time they had been approved.', by: opinion.rewrittenBy }
     }
     opinion = { ...second, args: current.input }
   }

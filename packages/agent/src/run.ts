@@ -10,6 +10,7 @@ import { createScope } from './create-scope.ts'
 import type { EventHub } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
 import { observing } from './hook-context.ts'
+import type { Journal } from './journal.ts'
 import { openJournal } from './journal.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
@@ -21,7 +22,7 @@ import { endPayload } from './projection.ts'
 import { driveRun } from './run-driver.ts'
 import { brokenResult, runResult } from './run-result.ts'
 import type { RunScope } from './run-scope.ts'
-import { observe, report, RunEnding } from './run-scope.ts'
+import { observe, RunEnding } from './run-scope.ts'
 
 /** A run of this process, for its agent. */
 export interface RunHandle<Output> extends AgentStream<Output> {
@@ -137,7 +138,7 @@ async function perform<Output>(
   const thrown = error instanceof RunEnding ? error.thrown : error
   const own = scope && (done || scope.claim?.length === 0) ? scope.state : emptyLog()
   if (own.run?.id === runId && own.run.status !== 'running') return runResult<Output>(plan, own, { ...ids, thrown })
-  return brokenOff(plan, hub, ids, own, error)
+  return brokenOff(plan, scope?.journal.seal().emit ?? unlogged(plan, hub, ids), ids, own, error)
 }
 
 async function readLog(plan: AgentPlan, log: string): Promise<readonly Entry[]> {
@@ -166,30 +167,39 @@ async function close(scope: RunScope, error: unknown): Promise<void> {
   try {
     await closeRun(scope, ending)
   } catch (closing) {
-    report(scope, closing, { kind: 'store', name: 'append' })
+    const source = { kind: 'store', name: 'append' } as const
+    scope.journal.seal().emit('agent.error', { error: toErrorInfo(closing), source }, scope.step)
   }
+}
+
+/** Emits events of a run that never got as far as its log. */
+function unlogged(plan: AgentPlan, hub: EventHub, { runId, sessionId }: RunIds): Journal['emit'] {
+  let passing = 0
+  return (type, payload) => {
+    const place = { runId, step: 0, agent: plan.name, at: Date.now() }
+    hub.emit(`${sessionId}:0~${passing++}`, place, type, payload)
+  }
+}
+
+interface RunIds {
+  readonly sessionId: string
+  readonly runId: string
 }
 
 /** A run that its log does not see end: the store failed, or it never got to write. */
 async function brokenOff<Output>(
   plan: AgentPlan,
-  hub: EventHub,
-  ids: { readonly sessionId: string; readonly runId: string },
+  emit: Journal['emit'],
+  ids: RunIds,
   state: LogState,
   thrown: unknown,
 ): Promise<RunResult<Output>> {
-  const { runId, sessionId } = ids
   const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
   const error = aborted ? undefined : asError(thrown)
-  const place = { runId, step: state.run?.step ?? 0, agent: plan.name, at: Date.now() }
-  if (error) {
-    const source = { kind: 'loop', name: plan.name } as const
-    hub.emit(`${sessionId}:0~0`, place, 'agent.error', { error: error.toJSON(), source })
-  }
+  if (error) emit('agent.error', { error: error.toJSON(), source: { kind: 'loop', name: plan.name } })
   const status: RunStatus = aborted ? 'aborted' : 'failed'
   const { error: _, output: __, ...payload } = endPayload(state)
-  const end = { ...payload, status, ...(error && { error: error.toJSON() }) }
-  hub.emit(`${sessionId}:0~1`, place, 'agent.end', end)
+  emit('agent.end', { ...payload, status, ...(error && { error: error.toJSON() }) })
   return brokenResult<Output>(plan, state, ids, error)
 }
 

@@ -37,19 +37,20 @@ export function mortal(world: World, lives: number, death: Death): Mortal {
   const died = Promise.withResolvers<void>()
   let appends = 0
   let dead = false
+  const gone = (): Promise<never> =>
+    death === 'refused' ? Promise.reject(new Error('the store is gone')) : new Promise<never>(() => {})
   const die = async (log: string, fence: number): Promise<never> => {
     dead = true
     // The lease of a dead driver runs out; nobody has to wait for it here.
     await store.release(log, fence)
     died.resolve()
-    if (death === 'refused') throw new Error('the store is gone')
-    return new Promise<never>(() => {})
+    return gone()
   }
   return {
     died: died.promise,
     store: {
       ...store,
-      lease: (log, owner, ttlMs) => (dead ? new Promise(() => {}) : store.lease(log, owner, ttlMs)),
+      lease: (log, owner, ttlMs) => (dead ? gone() : store.lease(log, owner, ttlMs)),
       async append(log, entries, at) {
         if (dead || appends >= lives) return die(log, at.fence)
         appends++

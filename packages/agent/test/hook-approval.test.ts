@@ -297,6 +297,18 @@ describe('after a decision', () => {
     expect(again.pending.approvals[0]?.id).not.toBe(approval.id)
   })
 
+  it('a hook that rewrites whatever is approved gets nowhere: nobody is asked for ever', async () => {
+    let n = 0
+    const restless = extension('restless', { 'tool.call': () => ({ args: { amount: ++n } }) })
+    const agent = payer([restless, asks('limits', { reason: 'over 50' })])
+    const onApproval = vi.fn<OnApproval>(() => 'approve')
+    const { status, messages } = await agent.run('pay', { onApproval })
+    expect(status).toBe('completed')
+    expect(paid).toEqual([])
+    expect(onApproval.mock.calls.length).toBeLessThan(10)
+    expect(transcript(messages)[2]).toMatch(/denied: .*rewritten/)
+  })
+
   it('an approval of one call is none of another', async () => {
     const { result, agent } = await suspended([asks('limits', { reason: 'over 50' })], 10, 20)
     const [first, second] = result.pending.approvals

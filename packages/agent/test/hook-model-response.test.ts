@@ -247,6 +247,18 @@ describe('ask', () => {
     assertWellFormed(result.messages)
   })
 
+  it('denied, the run can be resumed: the model answers anew, and both answers were paid for', async () => {
+    const { agent, decide } = await held()
+    const denied = await decide('deny').result
+    const again = await watch(agent.stream(denied.state))
+    expect(again.result.status).toBe('suspended')
+    const [approval] = again.result.pending.approvals
+    const end = await agent.run(again.result.state, { approvals: [{ id: approval?.id ?? '', decision: 'approve' }] })
+    expect(end).toMatchObject({ status: 'completed', text: 'done' })
+    const attempts = (end.state.entries ?? []).filter(({ type }) => type === 'attempt')
+    expect(attempts).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
+  })
+
   it('expires like any approval', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
     try {

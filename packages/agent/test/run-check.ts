@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { foldLog } from '@provost/agent'
+import { createAgent, foldLog } from '@provost/agent'
 import type { AgentStream } from '@provost/agent'
 import type { AgentEvent, Entry, Message, RunResult, SessionStore } from '@provost/core'
-import { assertWellFormed } from '@provost/testing'
+import { assertWellFormed, scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt } from '@provost/testing'
 import { expect } from 'vitest'
 
@@ -61,7 +61,7 @@ function counts({ discarded, message }: Extract<AgentEvent, { type: 'message.end
 /** Whether the log does not know of the end, since it could not be written any more. */
 function brokenOff(events: readonly AgentEvent[]): boolean {
   const before = events.at(-2)
-  return before?.type === 'agent.error' && before.source.kind === 'loop'
+  return before?.type === 'agent.error' && (before.source.kind === 'loop' || before.source.kind === 'store')
 }
 
 /** Expects that a log is whole and says what the result says. */
@@ -91,6 +91,20 @@ export function expectPaired(prompt: ScriptedPrompt['messages']): void {
     const results = next?.role === 'tool' ? next.content : []
     if (calls.length > 0) expect(results.map((part) => part.type === 'tool-result' && part.toolCallId)).toEqual(calls)
   }
+}
+
+/** Expects that the next turn of a session is one that any provider takes. */
+export async function expectTaken(store: SessionStore, sessionId: string): Promise<void> {
+  const model = scriptedModel([
+    ({ messages }) => {
+      expectPaired(messages)
+      return { text: 'Yes.' }
+    },
+  ])
+  const next = await createAgent({ name: 'actor', model, store }).run('Go on?', { sessionId })
+  expect(next).toMatchObject({ status: 'completed', text: 'Yes.' })
+  const entries = await readLog(store, sessionId)
+  assertWellFormed(foldLog(entries).messages)
 }
 
 /** What is wrong with the events of one stream, in words. */

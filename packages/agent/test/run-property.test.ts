@@ -1,41 +1,12 @@
 import type { AgentStream } from '@provost/agent'
-import { createAgent, foldLog, RunState } from '@provost/agent'
-import type { PendingWork, SessionStore } from '@provost/core'
+import { RunState } from '@provost/agent'
 import { memoryStore } from '@provost/sessions'
-import { assertWellFormed, scriptedModel } from '@provost/testing'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { collect, expectLogged, expectPaired, expectSound, readLog } from './run-check.ts'
+import { collect, expectLogged, expectSound, expectTaken } from './run-check.ts'
 import type { Seen } from './run-check.ts'
-import { actorOf, script } from './run-script.ts'
-
-/** Answers for everything that a run waits for; the scheduler's choice is not needed, the order is as asked. */
-function answersTo(pending: PendingWork, choice: number): Parameters<AgentStream['resolve']>[0] {
-  return {
-    approvals: pending.approvals.map(({ id }, index) =>
-      (choice + index) % 3 === 0
-        ? { id, decision: 'deny' }
-        : { id, decision: 'approve', ...((choice + index) % 3 === 1 && { args: { n: 5 } }) },
-    ),
-    toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: choice })).toReversed(),
-    uncertain: pending.uncertain.map(({ callId }) => ({ callId, decision: 'fail' })),
-  }
-}
-
-/** Expects that the next turn of a session is one that any provider takes. */
-async function expectTaken(store: SessionStore, sessionId: string): Promise<void> {
-  const model = scriptedModel([
-    ({ messages }) => {
-      expectPaired(messages)
-      return { text: 'Yes.' }
-    },
-  ])
-  const next = await createAgent({ name: 'actor', model, store }).run('Go on?', { sessionId })
-  expect(next).toMatchObject({ status: 'completed', text: 'Yes.' })
-  const entries = await readLog(store, sessionId)
-  assertWellFormed(foldLog(entries).messages)
-}
+import { actorOf, answersTo, script } from './run-script.ts'
 
 test('whatever model, tools, hooks and callers do: runs end, histories are well formed, events are whole', async () => {
   await fc.assert(

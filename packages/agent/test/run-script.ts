@@ -1,6 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { AbortOptions, Agent, AgentStream } from '@provost/agent'
-import type { Extension, HookContext, Hooks, Json, OnApproval, SessionStore, Tool } from '@provost/core'
+import type { Extension, HookContext, Hooks, Json, OnApproval, PendingWork, SessionStore, Tool } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
@@ -232,6 +232,19 @@ export interface Actor {
   readonly onApproval: OnApproval
   /** Call with a stream before its first event. */
   watch(stream: AgentStream): void
+}
+
+/** Answers for everything that a run waits for; the scheduler's choice is not needed, the order is as asked. */
+export function answersTo(pending: PendingWork, choice: number): Parameters<AgentStream['resolve']>[0] {
+  return {
+    approvals: pending.approvals.map(({ id }, index) =>
+      (choice + index) % 3 === 0
+        ? { id, decision: 'deny' }
+        : { id, decision: 'approve', ...((choice + index) % 3 === 1 && { args: { n: 5 } }) },
+    ),
+    toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: choice })).toReversed(),
+    uncertain: pending.uncertain.map(({ callId }) => ({ callId, decision: 'fail' })),
+  }
 }
 
 export function actorOf(play: Script, store: SessionStore, later: Later): Actor {

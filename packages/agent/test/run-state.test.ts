@@ -419,6 +419,21 @@ describe('a remote tool', () => {
     for (const { label } of only(seen.events, 'tool.execute.end')) expect(label.integrity).toBe('untrusted')
   })
 
+  test('keeps its result when the human says something new before it is read', async () => {
+    const store = memoryStore()
+    const near = tool({ name: 'near', input: z.object({ n: z.number() }), execute: ({ n }) => n })
+    const calls = ['far', 'near'].map((name) => ({ name, input: { n: 1 } }))
+    const agent = agentOf({ steps: [{ toolCalls: calls }, { text: 'Back.' }], tools: [far, near], store })
+    const first = await agent.run('Go.')
+    const [call] = first.pending.remoteCalls
+    const stream = agent.stream(first.state, { toolResults: [{ callId: call?.callId ?? '', output: ok }] })
+    stream.steer('And hurry.')
+    const seen = await collect(stream)
+    expectSound(seen)
+    expect(only(seen.events, 'tool.skipped')).toEqual([])
+    expect(only(seen.events, 'tool.execute.end')).toMatchObject([{ toolName: 'far', output: { value: ok } }])
+  })
+
   test('can be answered while the run is alive, and early', async () => {
     const agent = agentOf({
       steps: [{ toolCalls: [{ name: 'far', input: { n: 1 } }] }, { text: 'Back.' }],

@@ -4,21 +4,18 @@ export interface BatchOptions<C> {
   readonly maxParallel: number
   mode(call: C): 'parallel' | 'sequential'
   run(call: C): Promise<void>
-  /** Asked before each start; once it says true, nothing more is started. */
-  stopped?(): boolean
 }
 
 /**
  * Runs calls, starting them in their order: parallel ones up to `maxParallel` at a time, a sequential one alone. Ends
  * when all that were started have ended.
  *
- * @returns the calls that were never started because of `stopped`.
  * @throws what `run` throws first; nothing more is started then.
  *
  * @example
- * const left = await runBatch(calls, { maxParallel: 8, mode: (call) => call.mode, run: (call) => execute(call) })
+ * await runBatch(calls, { maxParallel: 8, mode: (call) => call.mode, run: (call) => execute(call) })
  */
-export async function runBatch<C>(calls: readonly C[], options: BatchOptions<C>): Promise<readonly C[]> {
+export async function runBatch<C>(calls: readonly C[], options: BatchOptions<C>): Promise<void> {
   const most = Math.max(1, options.maxParallel)
   const underWay = new Set<Promise<void>>()
   let failure: { readonly error: unknown } | undefined
@@ -33,17 +30,14 @@ export async function runBatch<C>(calls: readonly C[], options: BatchOptions<C>)
     underWay.add(one)
   }
 
-  let next = 0
   for (const call of calls) {
     const alone = options.mode(call) === 'sequential'
     if (alone) await Promise.all(underWay)
     else while (underWay.size >= most) await Promise.race(underWay)
-    if (failure || options.stopped?.()) break
+    if (failure) break
     start(call)
-    next++
     if (alone) await Promise.all(underWay)
   }
   await Promise.all(underWay)
   if (failure) throw failure.error
-  return calls.slice(next)
 }
