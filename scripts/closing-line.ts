@@ -1,6 +1,12 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 const namedAtMost = 50
+
+/** Where the closing lines go in a run under turbo, which has more to say itself; it keeps and restores the file. */
+export const closingFile = 'reports/tests.txt'
 
 /**
  * Ends the output of a test run with the names of the tests that were skipped and, alone on the very last line,
@@ -11,7 +17,7 @@ export function closingLine(): Reporter {
   let lines: readonly string[] = []
   return {
     onInit() {
-      process.on('exit', () => process.stdout.write(lines.map((line) => `${line}\n`).join('')))
+      process.on('exit', () => close(lines.map((line) => `${line}\n`).join('')))
     },
     onTestRunEnd(modules, unhandledErrors) {
       const tests = modules.flatMap((module) => [...module.children.allTests()])
@@ -23,6 +29,12 @@ export function closingLine(): Reporter {
       lines = [...named(skipped), closing]
     },
   }
+}
+
+function close(text: string): void {
+  if (process.env['TURBO_HASH'] === undefined) return void process.stdout.write(text)
+  mkdirSync(dirname(closingFile), { recursive: true })
+  writeFileSync(closingFile, text)
 }
 
 function count(tests: readonly TestCase[], state: 'passed' | 'failed'): number {
