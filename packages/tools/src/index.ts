@@ -13,6 +13,17 @@ export { parseInput } from './input.ts'
 export type { ParsedInput } from './input.ts'
 export { jsonSchemaOf } from './json-schema.ts'
 export type { SchemaSide } from './json-schema.ts'
+export type { McpResourceLink } from './mcp/content.ts'
+export type { McpEffects } from './mcp/effect.ts'
+export { mcpTools } from './mcp/mcp-tools.ts'
+export type {
+  McpDefinition,
+  McpOptions,
+  McpTools,
+  McpToolSettings,
+  McpTransport,
+  RefusedMcpTool,
+} from './mcp/options.ts'
 export type { ToolOutcome } from './outcome.ts'
 export { resultOf } from './output.ts'
 export { rich } from './rich.ts'

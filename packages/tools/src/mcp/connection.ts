@@ -1,0 +1,196 @@
+import type { CallToolResult, ListToolsResult, MCPClient } from '@ai-sdk/mcp'
+import { ProvostError } from '@provost/core'
+
+import { mcpFetch } from './http.ts'
+import type { McpOptions } from './options.ts'
+import type { McpMessage } from './protocol.ts'
+import { serverText } from './server-text.ts'
+import { stdioTransport } from './stdio.ts'
+import type { StdioTransport } from './stdio.ts'
+
+/** A server that has greeted us. */
+export interface Connection {
+  readonly instructions?: string
+  /** Whether the server said since the last `list` that its tools may have changed. */
+  readonly stale: boolean
+  list(signal: AbortSignal): Promise<Definitions>
+  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>
+  read(uri: string, signal: AbortSignal): Promise<ReadResource>
+  close(): Promise<void>
+}
+
+/** Definitions as the server gave them. */
+export type Definitions = ListToolsResult['tools']
+export type ReadResource = Awaited<ReturnType<MCPClient['readResource']>>
+
+const maxTools = 10_000
+const maxInstructionsLength = 10_000
+const maxMessageLength = 2_000
+/** The server speaks an older protocol only, and says so when it is asked for its versions. */
+const unsupportedVersion = -32_022
+
+/** The settings of a connection, defaults filled in. */
+export type ConnectionOptions = Pick<McpOptions, 'name' | 'transport'> &
+  Required<Pick<McpOptions, 'connectTimeoutMs' | 'maxMessageBytes'>>
+
+/**
+ * Starts or reaches a server and greets it.
+ *
+ * @param signal ends the attempt.
+ * @throws ProvostError `mcp-start-failed`, `mcp-closed`, `mcp-error`, … and nothing is left running.
+ */
+export async function connect(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
+  try {
+    return await greet(options, signal, true)
+  } catch (error) {
+    // It would rather be greeted the old way.
+    if (!(error instanceof ProvostError && isUnsupportedVersion(error.cause))) throw error
+    return greet(options, signal, false)
+  }
+}
+
+function isUnsupportedVersion(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === unsupportedVersion
+}
+
+async function greet(
+  { name, transport, connectTimeoutMs, maxMessageBytes }: ConnectionOptions,
+  signal: AbortSignal,
+  discover: boolean,
+): Promise<Connection> {
+  const { createMCPClient, ElicitationRequestSchema, MCPClientError, validateJSONRPCMessage } =
+    await import('@ai-sdk/mcp')
+  let stale = false
+  let refusals = 0
+  let closed = false
+  const listener = { onListChanged: () => void (stale = true) }
+  const stdio =
+    transport.type === 'stdio'
+      ? stdioTransport(transport, maxMessageBytes, (message): McpMessage => validateJSONRPCMessage(message), listener)
+      : undefined
+
+  const fault = (what: string, error: unknown, refusalsBefore = refusals): ProvostError => {
+    if (error instanceof ProvostError && error.code !== 'mcp-closed') return error
+    const asked =
+      refusals > refusalsBefore
+        ? 'While it ran, the server asked the user for input, which is refused: give all it needs in the call.'
+        : undefined
+    const ending = stdio?.ending()
+    if (closed || ending !== undefined)
+      return new ProvostError('mcp-closed', `${what}: the MCP server ${name} ${ending ?? 'was disconnected'}.`, {
+        hint: 'Connect again with mcpTools().',
+        cause: error,
+      })
+    const said = serverText(error instanceof Error ? error.message : String(error), maxMessageLength)
+    const status = MCPClientError.isInstance(error) ? error.statusCode : undefined
+    if (status === 401 || status === 403)
+      return new ProvostError('mcp-unauthorized', `${what}: the MCP server ${name} refused access (${status}).`, {
+        hint: 'Pass what it wants in `headers` of the transport, or an `authProvider`.',
+        cause: error,
+      })
+    return new ProvostError('mcp-error', `${what}: ${said}${/[.!?]$/.test(said) ? '' : '.'}`, {
+      hint: asked,
+      cause: error,
+    })
+  }
+
+  let client: MCPClient
+  try {
+    client = await createMCPClient({
+      transport: stdio ?? httpTransport(transport, mcpFetch(maxMessageBytes, listener)),
+      clientName: 'provost',
+      protocolVersionDiscovery: discover,
+      initializationOptions: { signal },
+      // What matters of it fails the request it belongs to. The rest is a protocol that has more than we ask for.
+      onUncaughtError: () => undefined,
+    })
+  } catch (error) {
+    await stdio?.close()
+    if (signal.aborted) throw timedOut(name, connectTimeoutMs, stdio)
+    if (stdio && stdio.ending() === undefined)
+      throw new ProvostError('mcp-start-failed', `The MCP server ${name} could not be started: ${String(error)}.`, {
+        hint: 'Check `command`, `cwd` and PATH: it gets no other variables than HOME, LANG, TERM, TMPDIR and `env`.',
+        cause: error,
+      })
+    throw fault(`Connecting to ${name} failed`, error)
+  }
+  client.onElicitationRequest(ElicitationRequestSchema, () => {
+    refusals++
+    throw new ProvostError('mcp-elicitation-refused', 'This client does not put questions of servers to its user.')
+  })
+
+  return {
+    ...(client.instructions && { instructions: serverText(client.instructions, maxInstructionsLength) }),
+    get stale() {
+      return stale
+    },
+    async list(within) {
+      const tools: Definitions = []
+      const seen = new Set<string>()
+      stale = false
+      for (let cursor: string | undefined; ;) {
+        try {
+          const page = await client.listTools({ ...(cursor && { params: { cursor } }), options: { signal: within } })
+          tools.push(...page.tools)
+          cursor = page.nextCursor
+        } catch (error) {
+          stale = true
+          if (within.aborted) throw timedOut(name, connectTimeoutMs, stdio)
+          // A server may have resources and no tools.
+          if (client.initializeResult.capabilities.tools === undefined && !closed) return []
+          throw fault(`Listing the tools of ${name} failed`, error)
+        }
+        if (!cursor) return tools
+        if (seen.has(cursor) || tools.length > maxTools)
+          throw new ProvostError('mcp-error', `The list of tools of ${name} does not end.`, {
+            hint: `A server may have ${maxTools} tools and may name each page once.`,
+          })
+        seen.add(cursor)
+      }
+    },
+    async call(tool, input, within) {
+      const before = refusals
+      try {
+        return await client.callTool({ name: tool, arguments: input, options: { signal: within } })
+      } catch (error) {
+        throw fault(`${tool} failed`, error, before)
+      }
+    },
+    async read(uri, within) {
+      try {
+        return await client.readResource({ uri, options: { signal: within } })
+      } catch (error) {
+        if (within.aborted) throw within.reason
+        throw fault(`Reading ${serverText(uri, 200)} failed`, error)
+      }
+    },
+    async close() {
+      closed = true
+      // A transport that cannot say goodbye is gone all the same.
+      await client.close().catch(() => undefined)
+      await stdio?.close()
+    },
+  }
+}
+
+function httpTransport(transport: Extract<McpOptions['transport'], { type: string }>, fetch: typeof globalThis.fetch) {
+  if (transport.type !== 'http') throw new ProvostError('mcp-start-failed', 'Only stdio and http are known.')
+  const { url, headers, authProvider } = transport
+  return {
+    type: 'http' as const,
+    url: String(url),
+    ...(headers && { headers: { ...headers } }),
+    ...(authProvider && { authProvider }),
+    redirect: 'error' as const,
+    fetch,
+  }
+}
+
+function timedOut(name: string, connectTimeoutMs: number, stdio: StdioTransport | undefined): ProvostError {
+  const stray = stdio?.strayLine()
+  return new ProvostError(
+    'mcp-timeout',
+    `The MCP server ${name} did not answer within ${connectTimeoutMs} ms.${stray ? ` It wrote what is no message: ${stray}` : ''}`,
+    { hint: 'Check that it speaks MCP on this transport; raise connectTimeoutMs for one that starts slowly.' },
+  )
+}

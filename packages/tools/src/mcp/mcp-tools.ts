@@ -1,0 +1,166 @@
+import { isRecord, ProvostError } from '@provost/core'
+import type { Tool } from '@provost/core'
+
+import { defaultTimeoutMs, tool } from '../tool.ts'
+import { serverChecked } from './checkable.ts'
+import { connect } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { resultValue } from './content.ts'
+import { judgeDefinitions, refusal } from './definitions.ts'
+import type { Accepted } from './definitions.ts'
+import { effectOf } from './effect.ts'
+import type { McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
+import { readRange } from './resource.ts'
+import { safeNames } from './safe-name.ts'
+import { serverSchema, serverText } from './server-text.ts'
+
+const defaultConnectTimeoutMs = 30_000
+const defaultMaxMessageBytes = 16 * 1024 * 1024
+const maxDescriptionLength = 4_096
+const maxTitleLength = 200
+
+/**
+ * Connects to an MCP server and makes tools of what it offers.
+ *
+ * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`; what a model or a human is shown of a
+ * definition is bounded and without invisible characters; names become such as models can call. A definition counts as
+ * it was when the connection was made: the server can change it only by making its tool unusable. Questions of the
+ * server to the user are refused.
+ *
+ * @throws ProvostError `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
+ * connection; `mcp-definition-changed`, `mcp-invalid-definition` when tools are refused and there is no `onRefused`. By
+ * then the server has been ended again.
+ *
+ * @example
+ * await using files = await mcpTools({
+ *   name: 'files',
+ *   transport: { type: 'stdio', command: 'mcp-server-filesystem', args: ['/srv/docs'] },
+ * })
+ * const agent = createAgent({ name: 'clerk', model, tools: files.tools })
+ */
+export async function mcpTools(options: McpOptions): Promise<McpTools> {
+  const { name, timeoutMs = defaultTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options
+  const deadline = AbortSignal.timeout(connectTimeoutMs)
+  const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes
+  const connection = await connect({ ...options, connectTimeoutMs, maxMessageBytes }, deadline)
+  try {
+    const judged = judgeDefinitions(await connection.list(deadline), options.accept)
+    const watch = createWatch(name, connection, judged.accepted, connectTimeoutMs)
+    const made = makeTools(options, judged.accepted, connection, watch)
+    const refused = [...judged.refused, ...made.refused]
+    if (refused.length > 0 && !options.onRefused) throw refusal(name, refused)
+    for (const one of refused) options.onRefused?.(one)
+    const { instructions } = connection
+    return {
+      name,
+      tools: made.tools,
+      fingerprints: Object.fromEntries(
+        judged.accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]),
+      ),
+      ...(instructions !== undefined && { instructions }),
+      reader: async (uri, range) => {
+        const signal = AbortSignal.timeout(timeoutMs)
+        try {
+          return readRange(await connection.read(uri, signal), range)
+        } catch (error) {
+          if (!signal.aborted) throw error
+          const what = `The MCP server ${name} did not give ${serverText(uri, 200)} within ${timeoutMs} ms.`
+          throw new ProvostError('mcp-timeout', what, { hint: 'Try again, or raise timeoutMs.', cause: error })
+        }
+      },
+      close: () => connection.close(),
+      [Symbol.asyncDispose]: () => connection.close(),
+    }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+function makeTools(
+  options: McpOptions,
+  accepted: readonly Accepted[],
+  connection: Connection,
+  watch: Watch,
+): { readonly tools: Tool[]; readonly refused: RefusedMcpTool[] } {
+  const tools: Tool[] = []
+  const refused: RefusedMcpTool[] = []
+  const names = safeNames(accepted.map(({ definition }) => definition.name))
+  for (const one of accepted) {
+    const { name } = one.definition
+    const settings = options.configure?.(one.definition)
+    if (settings === 'leave-out') continue
+    try {
+      tools.push(makeTool(options, one, names.get(name) ?? name, settings ?? {}, connection, watch))
+    } catch (error) {
+      if (!(error instanceof ProvostError)) throw error
+      refused.push({ name, reason: 'invalid', why: error.message.replace(/\.$/, '') })
+    }
+  }
+  return { tools, refused }
+}
+
+function makeTool(
+  { name: server, timeoutMs = defaultTimeoutMs }: McpOptions,
+  { definition, fingerprint }: Accepted,
+  name: string,
+  settings: McpToolSettings,
+  connection: Connection,
+  watch: Watch,
+): Tool {
+  const { description = '', inputSchema, outputSchema, annotations } = definition
+  const title = serverText(definition.title ?? annotations?.title ?? '', maxTitleLength)
+  return tool({
+    effect: effectOf(annotations),
+    idempotent: annotations?.idempotentHint === true,
+    returns: { integrity: 'untrusted', sources: [`mcp:${server}`] },
+    timeoutMs,
+    ...settings,
+    name,
+    ...(title && { title }),
+    description: serverText(description, maxDescriptionLength),
+    input: serverChecked(serverSchema(inputSchema)),
+    ...(outputSchema && { output: serverChecked(serverSchema(outputSchema)) }),
+    execute: async (input: unknown, { signal }) => {
+      await watch.check(definition.name, fingerprint)
+      const result = await connection.call(definition.name, isRecord(input) ? input : {}, signal)
+      return resultValue(name, result, outputSchema !== undefined)
+    },
+  })
+}
+
+/** Looks again at the definitions when the server says that they may have changed. */
+interface Watch {
+  /** @throws ProvostError `mcp-definition-changed` */
+  check(name: string, fingerprint: string): Promise<void>
+}
+
+function createWatch(server: string, connection: Connection, accepted: readonly Accepted[], timeoutMs: number): Watch {
+  let current = new Map(accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]))
+  let looking: Promise<void> | undefined
+  const look = async (): Promise<void> => {
+    try {
+      const judged = judgeDefinitions(await connection.list(AbortSignal.timeout(timeoutMs)), undefined)
+      current = new Map(judged.accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]))
+    } finally {
+      looking = undefined
+    }
+  }
+  return {
+    async check(name, fingerprint) {
+      if (connection.stale || looking) await (looking ??= look())
+      const now = current.get(name)
+      if (now === fingerprint) return
+      throw now === undefined
+        ? new ProvostError('mcp-definition-changed', `The MCP server ${server} no longer offers the tool "${name}".`)
+        : refusal(server, [
+            {
+              name,
+              reason: 'changed',
+              why: `the definition of "${name}" has changed since it was accepted`,
+              fingerprint: now,
+            },
+          ])
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { MCPClientConfig } from '@ai-sdk/mcp'
+import type { JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
+
+import type { ToolOptions } from '../tool-options.ts'
+import type { McpEffects } from './effect.ts'
+
+type OAuthProvider = Extract<MCPClientConfig['transport'], { type: 'sse' | 'http' }>['authProvider']
+
+/** How a server is reached. */
+export type McpTransport =
+  | {
+      /** A program of this machine, spoken to over its standard input and output. */
+      readonly type: 'stdio'
+      readonly command: string
+      readonly args?: readonly string[]
+      /** Variables it gets besides PATH, HOME, LANG, TERM and TMPDIR, which alone are handed down. */
+      readonly env?: Readonly<Record<string, string>>
+      readonly cwd?: string
+    }
+  | {
+      /** Streamable HTTP. */
+      readonly type: 'http'
+      /** Redirects from it are refused. */
+      readonly url: string | URL
+      /** Sent with every request, such as `Authorization`. */
+      readonly headers?: Readonly<Record<string, string>>
+      /** OAuth, as `@ai-sdk/mcp` takes it. */
+      readonly authProvider?: NonNullable<OAuthProvider>
+    }
+
+/** What a server says of one of its tools. All of it is the server's word and nobody else's. */
+export interface McpDefinition {
+  /** As the server calls it. */
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: JsonSchema
+  readonly outputSchema?: JsonSchema
+  readonly annotations?: McpEffects
+}
+
+/** What you know better than the server: anything that `tool()` takes besides what makes the tool what it is. */
+export type McpToolSettings = Partial<
+  Omit<
+    ToolOptions<StandardSchemaV1, unknown, unknown, StandardSchemaV1>,
+    'name' | 'title' | 'description' | 'input' | 'output' | 'execute'
+  >
+>
+
+/** A tool that was left out, and why. */
+export interface RefusedMcpTool {
+  /** As the server calls it. */
+  readonly name: string
+  readonly reason: 'changed' | 'new' | 'too-large' | 'invalid'
+  /** In one sentence. */
+  readonly why: string
+  /** What `accept` has to hold for a `changed` or `new` one. */
+  readonly fingerprint?: string
+}
+
+/** What {@link mcpTools} takes. */
+export interface McpOptions {
+  /** What you call the server: it stands in labels, as `mcp:NAME`, and in errors. */
+  readonly name: string
+  readonly transport: McpTransport
+  /** Milliseconds a call may take, whatever the server does. Default 60,000. */
+  readonly timeoutMs?: number
+  /** Milliseconds that starting, greeting and listing may take together. Default 30,000. */
+  readonly connectTimeoutMs?: number
+  /** How long one message of the server may be, in bytes. Default 16 MB. */
+  readonly maxMessageBytes?: number
+  /**
+   * Fingerprints by tool name, as `fingerprints` of an earlier connection gave them: a tool that has changed since then,
+   * or was not there, is refused. Absent: whatever the server defines now is accepted.
+   */
+  readonly accept?: Readonly<Record<string, string>>
+  /** Is told of each tool that is refused, which is then left out. Absent: `mcpTools` rejects. */
+  readonly onRefused?: (refused: RefusedMcpTool) => void
+  /** Your settings for a tool, such as its effect, roles or approval; `leave-out` for one you do not want. */
+  readonly configure?: (definition: McpDefinition) => McpToolSettings | 'leave-out' | undefined
+}
+
+/** A connection to a server and the tools it gave. */
+export interface McpTools extends AsyncDisposable {
+  readonly name: string
+  readonly tools: readonly Tool[]
+  /** Of all definitions the server gave that can be used, by tool name: store them, pass them as `accept` next time. */
+  readonly fingerprints: Readonly<Record<string, string>>
+  /** How the server wants to be used, in its own, untrusted words. Goes to no model unless you pass it on. */
+  readonly instructions?: string
+  /**
+   * Reads a resource that a result has linked to, or another one of the server: a text is given as text, anything else as
+   * bytes.
+   *
+   * @param range bytes, `to` is the first one not wanted; a text is cut between characters. Default: all of it.
+   * @throws ProvostError `mcp-error`, `mcp-timeout`, `mcp-closed`, …
+   */
+  reader(uri: string, range?: { readonly from: number; readonly to: number }): Promise<string | Uint8Array>
+  /** Ends the connection; a stdio server has ended, and so has all it started, when this resolves. Never rejects. */
+  close(): Promise<void>
+}

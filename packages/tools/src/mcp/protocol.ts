@@ -1,0 +1,48 @@
+import type { MCPTransport } from '@ai-sdk/mcp'
+import { isRecord } from '@provost/core'
+
+/** A message of the protocol, as `@ai-sdk/mcp` has it. */
+export type McpMessage = Parameters<MCPTransport['send']>[0]
+
+/** What is heard of a server besides its answers. */
+export interface McpListener {
+  /** Its tools may have changed. */
+  onListChanged(): void
+}
+
+/** The id of a message that wants an answer. */
+export function requestId(message: unknown): string | number | undefined {
+  if (!isRecord(message) || typeof message['method'] !== 'string') return undefined
+  return idOf(message)
+}
+
+/** The id that a message answers. */
+export function answeredId(message: unknown): string | number | undefined {
+  return isRecord(message) && message['method'] === undefined ? idOf(message) : undefined
+}
+
+function idOf({ id }: Record<string, unknown>): string | number | undefined {
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined
+}
+
+/** The name of a message that wants no answer. */
+export function notificationOf(message: unknown): string | undefined {
+  if (!isRecord(message) || message['id'] !== undefined) return undefined
+  return typeof message['method'] === 'string' ? message['method'] : undefined
+}
+
+export const listChanged = 'notifications/tools/list_changed'
+
+/** The answer of a server that did not answer. */
+export function failureOf(id: string | number, message: string): McpMessage {
+  return { jsonrpc: '2.0', id, error: { code: -32_000, message } }
+}
+
+/** Tells a server that nobody waits for the answer any more. */
+export function cancelled(id: string | number): McpMessage {
+  return {
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: id, reason: 'The caller waits no longer.' },
+  }
+}
