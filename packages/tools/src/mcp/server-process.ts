@@ -26,7 +26,7 @@ export interface ServerCommand {
 
 /** Milliseconds to end by itself once its input is closed; then to end when asked. */
 const eofGraceMs = 100
-const termGraceMs = 1_500
+const termGraceMs = 1_000
 /** Milliseconds that what it left behind may hold its pipes. */
 const pipeGraceMs = 100
 const stderrLength = 4_096
