@@ -20,15 +20,34 @@ export type {
 } from '@provost/core'
 
 // Tools and their schemas.
-export { bashTool, fileTools, globTool, grepTool, nodeRuntime, readTool, rich, tool, writeTool } from '@provost/tools'
+export {
+  bashTool,
+  fileTools,
+  globTool,
+  grepTool,
+  mcpTools,
+  nodeRuntime,
+  readTool,
+  rich,
+  tool,
+  writeTool,
+} from '@provost/tools'
 export { z } from 'zod'
 export type {
   Executed,
   GlobResult,
   GrepMatch,
   GrepResult,
+  McpDefinition,
+  McpEffects,
+  McpOptions,
+  McpResourceLink,
+  McpTools,
+  McpToolSettings,
+  McpTransport,
   NodeRuntimeOptions,
   ReadResult,
+  RefusedMcpTool,
   Rich,
   RichMore,
   ToolOptions,
