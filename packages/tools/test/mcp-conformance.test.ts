@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 import { describe, expect, test } from 'vitest'
 
-const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')
+const require = createRequire(import.meta.url)
+const manifest = require.resolve('@modelcontextprotocol/conformance/package.json')
 const suite = path.join(path.dirname(manifest), 'dist/index.js')
 const client = fileURLToPath(new URL('mcp/conformance-client.ts', import.meta.url))
 

@@ -13,13 +13,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seen } from './call.ts'
 import { callTo, toolOf } from './mcp/connect.ts'
 
-const { resolve } = createRequire(import.meta.url)
+const require = createRequire(import.meta.url)
 const everything = path.join(
-  path.dirname(resolve('@modelcontextprotocol/server-everything/package.json')),
+  path.dirname(require.resolve('@modelcontextprotocol/server-everything/package.json')),
   'dist/index.js',
 )
 const filesystem = path.join(
-  path.dirname(resolve('@modelcontextprotocol/server-filesystem/package.json')),
+  path.dirname(require.resolve('@modelcontextprotocol/server-filesystem/package.json')),
   'dist/index.js',
 )
 

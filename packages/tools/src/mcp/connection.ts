@@ -1,3 +1,4 @@
+import { createMCPClient, ElicitationRequestSchema, MCPClientError, validateJSONRPCMessage } from '@ai-sdk/mcp'
 import type { CallToolResult, ListToolsResult, MCPClient } from '@ai-sdk/mcp'
 import { ProvostError } from '@provost/core'
 
@@ -58,8 +59,6 @@ async function greet(
   signal: AbortSignal,
   discover: boolean,
 ): Promise<Connection> {
-  const { createMCPClient, ElicitationRequestSchema, MCPClientError, validateJSONRPCMessage } =
-    await import('@ai-sdk/mcp')
   let stale = false
   let refusals = 0
   let closed = false

@@ -20,11 +20,11 @@ const cancelsByClosing = '2026-07-28'
  * stream that ends without the answer is resumed or fails the request, the server is told of calls that are given up,
  * and what wants no answer (notifications, the empty first event) stays here.
  */
-export function mcpFetch(maxMessageBytes: number, listener: McpListener, fetch = globalThis.fetch): typeof fetch {
+export function mcpFetch(maxMessageBytes: number, listener: McpListener): typeof fetch {
   return async (url, init) => {
     const request = requestOf(init)
     const { id } = request
-    const stopCancelling = id === undefined ? () => undefined : cancelOnAbort(id, request, url, init, fetch)
+    const stopCancelling = id === undefined ? () => undefined : cancelOnAbort(id, request, url, init)
     let response: Response
     try {
       response = await fetch(url, init)
@@ -43,7 +43,7 @@ export function mcpFetch(maxMessageBytes: number, listener: McpListener, fetch =
           maxMessageBytes,
           listener,
           signal: init?.signal ?? undefined,
-          resume: (last) => openAgain(url, init, last, fetch),
+          resume: (last) => openAgain(url, init, last),
         })
       : bounded(response.body, maxMessageBytes)
     return new Response(streamOf(bytes, stopCancelling), { status, headers })
@@ -75,7 +75,6 @@ function cancelOnAbort(
   { cancellable }: Request,
   url: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
-  fetch: typeof globalThis.fetch,
 ): () => void {
   const signal = init?.signal
   if (!cancellable || !signal) return () => undefined
@@ -94,7 +93,6 @@ function openAgain(
   url: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
   lastEventId: string,
-  fetch: typeof globalThis.fetch,
 ): Promise<Response> {
   const { body: _, ...rest } = init ?? {}
   const headers = new Headers(rest.headers)

@@ -3,7 +3,6 @@ import type { Tool } from '@provost/core'
 
 import { defaultTimeoutMs, tool } from '../tool.ts'
 import { serverChecked } from './checkable.ts'
-import { connect } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { resultValue } from './content.ts'
 import { judgeDefinitions, refusal } from './definitions.ts'
@@ -42,6 +41,8 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
   const { name, timeoutMs = defaultTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options
   const deadline = AbortSignal.timeout(connectTimeoutMs)
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes
+  // With the first connection, not with the package: the protocol is a library of its own.
+  const { connect } = await import('./connection.ts')
   const connection = await connect({ ...options, connectTimeoutMs, maxMessageBytes }, deadline)
   try {
     const judged = judgeDefinitions(await connection.list(deadline), options.accept)
