@@ -142,6 +142,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
       usage = toUsage(part.usage)
       finish(part.finishReason)
     } else if (part.type === 'error') failed(part.error)
+    else if (part.type === 'tool-approval-request') failed(approvalRefused(call.model))
     else if (isEarlyUsage(part)) usage = earlyUsage(part)
     else answer.take(part)
   }
@@ -229,6 +230,17 @@ function cutOff(model: AnyModel): ProvostError {
     hint: 'Ask again; if it keeps happening, look at what lies between here and the provider.',
     retryable: true,
   })
+}
+
+/** Nobody can be asked on behalf of a provider; the call it asks about has not run. */
+function approvalRefused(model: AnyModel): ProvostError {
+  return new ProvostError(
+    'provider-approval-refused',
+    `${nameOf(model)} asks for approval of a tool call that its provider runs, which cannot be given.`,
+    {
+      hint: "Let the provider's tool run without approval, or use a tool that runs here, such as one of mcpTools().",
+    },
+  )
 }
 
 function stoppedWithError(model: AnyModel, raw: string | undefined): ProvostError {

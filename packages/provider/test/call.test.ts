@@ -105,6 +105,20 @@ describe('a call that fails', () => {
     expect(answer).toMatchObject({ ok: false, error: overloaded, fault: { class: 'capacity', retryable: true } })
   })
 
+  it('ends when the provider asks for approval of a call that it runs itself, which cannot be given', async () => {
+    const parts: LanguageModelV4StreamPart[] = [
+      { type: 'tool-call', toolCallId: 'a', toolName: 'mcp', input: '{}', providerExecuted: true, dynamic: true },
+      { type: 'tool-approval-request', approvalId: 'ask', toolCallId: 'a' },
+    ]
+    const { answer } = await hear(modelOf([...parts, finish('tool-calls')]))
+    expect(answer).toMatchObject({
+      ok: false,
+      parts: [],
+      error: { code: 'provider-approval-refused' },
+      fault: { retryable: false },
+    })
+  })
+
   it('is a network failure when a retryable error with status 200 breaks the stream', async () => {
     const error = new APICallError({
       message: 'Failed to process successful response',
