@@ -331,6 +331,37 @@ describe('any content at all', () => {
   })
 })
 
+describe('versions of the protocol', () => {
+  const act = definition('act')
+
+  test('the stateless one is spoken where the server knows it; what it asks of the user is refused there too', async () => {
+    const { transport, asked } = await httpServer([act], ({ id, method }, response) => {
+      const inputRequests = {
+        key: { method: 'elicitation/create', params: { message: 'Key?', requestedSchema: object } },
+      }
+      const results: Record<string, object> = {
+        'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, resultType: 'complete' },
+        'tools/list': { tools: [act], resultType: 'complete' },
+        'tools/call': { resultType: 'input_required', inputRequests },
+      }
+      json(response, { id, result: results[method] })
+      return true
+    })
+    const { error } = await callTo(await connected({ transport }), 'act')
+    expect(error).toMatchObject({ code: 'mcp-error', hint: expect.stringContaining('asked the user for input') })
+    expect(asked.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'tools/call'])
+  })
+
+  test('a server that refuses it by name is greeted the old way', async () => {
+    const { transport } = await httpServer([act], ({ id, method }, response) => {
+      if (method !== 'server/discover') return false
+      json(response, { id, error: { code: -32_022, message: 'unsupported', data: { supported: ['2025-11-25'] } } })
+      return true
+    })
+    expect(seen(await callTo(await connected({ transport }), 'act'))).toBe('did act')
+  })
+})
+
 describe('access', () => {
   test('headers go with every request, and a server that wants others is told apart', async () => {
     const { transport } = await httpServer([], (_, response, request) => {

@@ -88,6 +88,7 @@ describe('hostile servers', () => {
     const { outcome, error } = await callTo(fakes, 'ask')
     expect(outcome).toBe('error')
     expect(error?.message).toContain('does not put questions of servers to its user')
+    expect(error?.hint).toContain('asked the user for input, which is refused')
   })
 
   test('garbage, notifications of any kind and answers to nothing are passed over', async () => {

@@ -15,9 +15,16 @@ export interface Connection {
   /** Whether the server said since the last `list` that its tools may have changed. */
   readonly stale: boolean
   list(signal: AbortSignal): Promise<Definitions>
-  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult>
+  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<Called>
   read(uri: string, signal: AbortSignal): Promise<ReadResource>
   close(): Promise<void>
+}
+
+/** What a call gave. */
+export interface Called {
+  readonly result: CallToolResult
+  /** What to know of a failure that the result may be. */
+  readonly hint?: string
 }
 
 /** Definitions as the server gave them. */
@@ -68,12 +75,12 @@ async function greet(
       ? stdioTransport(transport, maxMessageBytes, (message): McpMessage => validateJSONRPCMessage(message), listener)
       : undefined
 
+  const asked = (before: number): { hint?: string } =>
+    refusals > before
+      ? { hint: 'While it ran, the server asked the user for input, which is refused: give all it needs in the call.' }
+      : {}
   const fault = (what: string, error: unknown, refusalsBefore = refusals): ProvostError => {
     if (error instanceof ProvostError && error.code !== 'mcp-closed') return error
-    const asked =
-      refusals > refusalsBefore
-        ? 'While it ran, the server asked the user for input, which is refused: give all it needs in the call.'
-        : undefined
     const ending = stdio?.ending()
     if (closed || ending !== undefined)
       return new ProvostError('mcp-closed', `${what}: the MCP server ${name} ${ending ?? 'was disconnected'}.`, {
@@ -88,7 +95,7 @@ async function greet(
         cause: error,
       })
     return new ProvostError('mcp-error', `${what}: ${said}${/[.!?]$/.test(said) ? '' : '.'}`, {
-      hint: asked,
+      ...asked(refusalsBefore),
       cause: error,
     })
   }
@@ -150,7 +157,8 @@ async function greet(
     async call(tool, input, within) {
       const before = refusals
       try {
-        return await client.callTool({ name: tool, arguments: input, options: { signal: within } })
+        const result = await client.callTool({ name: tool, arguments: input, options: { signal: within } })
+        return { result, ...asked(before) }
       } catch (error) {
         throw fault(`${tool} failed`, error, before)
       }

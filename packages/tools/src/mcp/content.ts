@@ -1,8 +1,8 @@
-import type { CallToolResult } from '@ai-sdk/mcp'
 import { isRecord, ProvostError } from '@provost/core'
 import type { FilePart, TextPart } from '@provost/core'
 
 import { rich } from '../rich.ts'
+import type { Called } from './connection.ts'
 import { serverText } from './server-text.ts'
 
 /** A resource that a result points to: `reader` gives what is in it. */
@@ -29,12 +29,12 @@ const maxUnknownLength = 10_000
  *
  * @throws ProvostError `mcp-tool-error` for a result that says it is an error.
  */
-export function resultValue(tool: string, result: CallToolResult, structured: boolean): unknown {
+export function resultValue(tool: string, { result, hint }: Called, structured: boolean): unknown {
   if ('toolResult' in result && !Array.isArray(result['content'])) return result['toolResult']
   const content: readonly unknown[] = Array.isArray(result['content']) ? result['content'] : []
   const parts = content.map(partOf)
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-  if (result['isError'] === true) throw toolError(tool, text)
+  if (result['isError'] === true) throw toolError(tool, text, hint)
   const value = valueOf(result['structuredContent'], text, structured)
   const links = content.flatMap(linkOf)
   // Said once is enough: the log keeps both.
@@ -57,8 +57,9 @@ function valueOf(structuredContent: unknown, text: string, structured: boolean):
   }
 }
 
-function toolError(tool: string, text: string): ProvostError {
-  return new ProvostError('mcp-tool-error', serverText(text, maxErrorLength) || `${tool} failed and did not say why.`)
+function toolError(tool: string, text: string, hint: string | undefined): ProvostError {
+  const said = serverText(text, maxErrorLength) || `${tool} failed and did not say why.`
+  return new ProvostError('mcp-tool-error', said, { hint })
 }
 
 function partOf(content: unknown): ContentPart {

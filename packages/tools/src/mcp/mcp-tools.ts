@@ -124,8 +124,8 @@ function makeTool(
     ...(outputSchema && { output: serverChecked(serverSchema(outputSchema)) }),
     execute: async (input: unknown, { signal }) => {
       await watch.check(definition.name, fingerprint)
-      const result = await connection.call(definition.name, isRecord(input) ? input : {}, signal)
-      return resultValue(name, result, outputSchema !== undefined)
+      const called = await connection.call(definition.name, isRecord(input) ? input : {}, signal)
+      return resultValue(name, called, outputSchema !== undefined)
     },
   })
 }
