@@ -1,5 +1,3 @@
-import { createPrompt } from '@provost/provider'
-
 import type { AbortControl } from './abort-control.ts'
 import { graceOf } from './abort-control.ts'
 import type { AgentPlan } from './agent-plan.ts'
@@ -27,7 +25,7 @@ export function createScope(
     journal,
     state: journal.state,
     signal: control.controller.signal,
-    prompt: createPrompt({ convert: plan.convertToModel, reasoning: plan.reasoning }),
+    prompts: new Map(),
     mailbox,
     offered: undefined,
     parsed: new Map(),
@@ -44,7 +42,6 @@ export function createScope(
     resumedFrom: undefined,
     spent: undefined,
     partial: undefined,
-    prompted: { count: 0, version: -1 },
     contextFor: hookContexts(() => scope),
   }
   return scope

@@ -1,13 +1,4 @@
-import type {
-  CallOutcome,
-  ErrorInfo,
-  Json,
-  Message,
-  ModelFailure,
-  NewEntry,
-  ToolOutput,
-  ToolResult,
-} from '@provost/core'
+import type { CallOutcome, ErrorInfo, Json, Message, NewEntry, ToolOutput, ToolResult } from '@provost/core'
 import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -15,7 +6,7 @@ import type { Place } from './entry.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { CallState, LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
-import type { ModelAnswered, Verdict } from './loop.ts'
+import type { FinalFailure, ModelAnswered, Verdict } from './loop.ts'
 import { answerJson } from './output.ts'
 
 /** A settled call beyond what hooks see of it. */
@@ -103,7 +94,7 @@ function repairEntries(place: Place, message: Message, repair: NonNullable<Model
 }
 
 /** What a model call that failed for good puts into the log: what was said before, and the end of the run. */
-export function failureEntries(state: LogState, plan: AgentPlan, place: Place, failure: ModelFailure): NewEntry[] {
+export function failureEntries(state: LogState, plan: AgentPlan, place: Place, failure: FinalFailure): NewEntry[] {
   return [
     closingMessage(place, 'error', failure.partial, failure.error, failure.attempt),
     endedEntry(state, plan, 'failed', failure.error, place),

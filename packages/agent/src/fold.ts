@@ -143,9 +143,11 @@ function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
 }
 
 function applyAnswer(state: LogState, run: RunFold, message: Message): void {
+  if (run.lastAttempt) state.writers.set(message, run.lastAttempt.model)
   if (!isSilent(message)) say(state, message)
   run.attempts = 0
   delete run.answer
+  delete run.used
   if (message.role !== 'assistant') return
   openCalls(run, message)
   if (run.openCalls === 0) run.answer = message
@@ -245,8 +247,10 @@ function resultPart(part: ToolCallPart, entry: EntryOf<'call', 'settled'>): Tool
 function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
   const content: ToolResultPart[] = []
   let label = joinLabels()
-  for (const { result } of run.calls.values()) {
+  const used: string[] = []
+  for (const { result, outcome } of run.calls.values()) {
     if (!result) continue
+    if (outcome === 'ok' || outcome === 'error' || outcome === 'timeout') used.push(result.toolName)
     content.push(result)
     label = joinLabels(label, fillLabel(result.label, untrustedLabel(result.toolName)))
   }
@@ -260,6 +264,7 @@ function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
   })
   say(state, message)
   run.calls.clear()
+  run.used = used
   return message
 }
 

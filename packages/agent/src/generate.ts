@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Generated, GenerateRequest, Message, MessageInit, StandardSchemaV1 } from '@provost/core'
-import { addUsage, joinLabels, parseWith, positionId, ProvostError, textOf } from '@provost/core'
+import { addUsage, joinLabels, labelOf, parseWith, positionId, ProvostError, textOf } from '@provost/core'
 import { callModel, costOf, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
@@ -22,6 +22,7 @@ type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
 export async function generate(scope: RunScope, request: Request): Promise<Generated<never>> {
   const { plan, state, given } = scope
   const messages = promptOf(scope, request)
+  const label = joinLabels(...messages.map(labelOf))
   const model = await resolveModel(request.model ?? given.model ?? plan.model)
   const prompt = createPrompt()
   prompt.reset(messages)
@@ -31,6 +32,7 @@ export async function generate(scope: RunScope, request: Request): Promise<Gener
       {
         model,
         prompt: prompt.build(),
+        label,
         signal: scope.signal,
         callId: (index) => positionId(scope.id, scope.step, 'generated', index),
         ...(request.output && { responseFormat: { schema: jsonSchemaOf(request.output), name: 'output' } }),
@@ -56,12 +58,12 @@ export async function generate(scope: RunScope, request: Request): Promise<Gener
     ])
     if (answer.ok) {
       const text = textOf({ content: answer.parts })
-      const label = joinLabels(...messages.map((message) => message.label ?? state.viewLabel))
       const output = await outputOf(request.output, text)
       return { text, output, usage: addUsage({}, answer.usage), label }
     }
     const delay = answer.aborted || attempt > maxRetries ? undefined : retryDelayMs(answer.fault, attempt)
     if (delay === undefined) {
+      if (answer.error instanceof ProvostError && answer.error.code === 'not-cleared') throw answer.error
       throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
     }
     await sleep(delay, undefined, { signal: scope.signal })

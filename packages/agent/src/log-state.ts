@@ -76,6 +76,8 @@ export interface RunFold {
   /** The present step's calls, in the order the model wrote them. */
   readonly calls: Map<string, CallState>
   openCalls: number
+  /** Tools of the calls whose results the next answer reads; undefined once it is there. */
+  used?: readonly string[]
   /** The last answer, while nothing follows it: the run ends here unless something is queued. */
   answer?: Message
   /** An answer that counts only once a human has approved it. */
@@ -111,6 +113,8 @@ export interface LogState {
   /** Tokens of waits that are over, and the calls they were about as `kind callId`. */
   readonly resolved: Set<string>
   readonly memos: Map<string, Json>
+  /** Which model wrote a message, as `provider/model`. */
+  readonly writers: WeakMap<Message, string>
   /** The active agent. */
   agent: string
   run: RunFold | undefined
@@ -131,6 +135,7 @@ export function emptyLog(): LogState {
     waits: new Map(),
     resolved: new Set(),
     memos: new Map(),
+    writers: new WeakMap(),
     agent: '',
     run: undefined,
     completed: undefined,

@@ -17,6 +17,7 @@ import type {
   Usage,
 } from '@provost/core'
 import { assertNever, trustedLabel } from '@provost/core'
+import { chooseModel } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { planOf } from './agent-plan.ts'
@@ -46,7 +47,7 @@ export interface LoopAsks {
 /** What the driver answers. */
 export interface LoopAnswers {
   input: readonly NewEntry[]
-  model: ModelAnswered | { readonly failure: ModelFailure }
+  model: ModelAnswered | { readonly failure: FinalFailure }
   decide: readonly Verdict[]
   execute: readonly ToolResult[]
   wait: Decisions | 'suspend'
@@ -59,6 +60,9 @@ export interface Repair extends MessageInit {
   /** It missed the output schema: how often a run is asked for that is counted. */
   readonly of?: 'output'
 }
+
+/** A failure that nobody knew a remedy for. */
+export type FinalFailure = Omit<ModelFailure, 'label' | 'tried'>
 
 /** An answer of the model. */
 export interface ModelAnswered {
@@ -248,6 +252,8 @@ function maxStepsReached(maxSteps: number): { code: string; message: string; hin
 function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
   return {
     model: plan.modelName,
+    spec: chooseModel(plan.model),
+    label: state.viewLabel,
     // Copied only for those who look: a step must not cost what the history is long.
     get messages() {
       return [...state.view]

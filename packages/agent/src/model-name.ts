@@ -1,9 +1,18 @@
 import type { ModelSpec } from '@provost/core'
-import { modelName } from '@provost/provider'
+import { chooseModel, modelName } from '@provost/provider'
 
-/** The `provider/model` that a spec means when no tier is asked for. */
+/** The `provider/model` that a spec means when no tier is asked for; of tiers without a model, nothing. */
 export function nameOf(spec: ModelSpec): string {
-  if (typeof spec === 'string' || 'specificationVersion' in spec) return modelName(spec)
-  const one = spec.balanced ?? spec.smart ?? spec.fast
-  return one === undefined ? '' : modelName(one)
+  try {
+    return modelName(chooseModel(spec))
+  } catch {
+    return ''
+  }
+}
+
+/** The provider in a model's name; through a gateway, the one behind it. */
+export function providerOf(model: string): string {
+  const from = model.startsWith('gateway/') ? 'gateway/'.length : 0
+  const slash = model.indexOf('/', from)
+  return slash < 0 ? model : model.slice(0, slash)
 }

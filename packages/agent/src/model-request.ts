@@ -1,6 +1,17 @@
-import type { MaybePromise, MessageInit, ModelRequest, ModelSettings, ModelSpec, ToolInfo } from '@provost/core'
+import type {
+  Label,
+  MaybePromise,
+  MessageInit,
+  ModelRequest,
+  ModelSettings,
+  OneModel,
+  Tier,
+  ToolInfo,
+} from '@provost/core'
+import { joinLabels, trustedLabel } from '@provost/core'
+import { chooseModel, hasTiers, modelName } from '@provost/provider'
 
-import { nameOf } from './model-name.ts'
+import { tailMessages } from './input.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import type { WireTool } from './wire-tool.ts'
@@ -9,8 +20,7 @@ import type { WireTool } from './wire-tool.ts'
 export interface PreparedRequest {
   readonly tail: readonly MessageInit[]
   readonly tools: readonly WireTool[]
-  /** Set by a hook: before the run's and the agent's. */
-  readonly model?: ModelSpec
+  readonly model: OneModel
   readonly settings: ModelSettings
   readonly hold?: 'text' | 'all'
 }
@@ -24,18 +34,53 @@ export function prepareRequest(scope: RunScope): MaybePromise<PreparedRequest> {
   const { plan, given, state } = scope
   const settings = given.settings ? { ...plan.settings, ...given.settings } : plan.settings
   const tail = state.run?.tail ?? []
-  if (plan.hooks['model.request'].length === 0) return { tail, tools: plan.wireTools, settings }
-  return throughHooks(scope, tail, settings)
+  const model = stepModel(scope)
+  if (plan.hooks['model.request'].length === 0) return { tail, tools: plan.wireTools, model, settings }
+  return throughHooks(scope, model, tail, settings)
+}
+
+/** The model of a step before hooks choose another: of the tier that the tools ask for, else the run's, else the agent's. */
+function stepModel(scope: RunScope): OneModel {
+  const { plan, given } = scope
+  const tier = tierOf(scope)
+  if (tier && given.model !== undefined && !hasTiers(given.model) && hasTiers(plan.model)) {
+    return chooseModel(plan.model, tier)
+  }
+  return chooseModel(given.model ?? plan.model, tier)
+}
+
+const ranks: Readonly<Record<Tier, number>> = { fast: 0, balanced: 1, smart: 2 }
+
+/** What the tools whose results are read next ask for; it follows from the log, so a run that goes on asks for the same. */
+export function tierOf({ plan, state }: Pick<RunScope, 'plan' | 'state'>): Tier | undefined {
+  const used = state.run?.used ?? []
+  const wishes = used.map((name) => plan.tools.get(name)?.['~tool'].preferredModel)
+  if (wishes.every((wish) => wish === undefined)) return undefined
+  return wishes.map((wish) => wish ?? 'balanced').reduce((a, b) => (ranks[a] >= ranks[b] ? a : b))
+}
+
+/** How confidential a request is: its view, its tail and our own instructions. */
+export function sentLabel(scope: RunScope, tail: readonly MessageInit[]): Label {
+  const { state, instructions, plan } = scope
+  const labels = [state.viewLabel]
+  if (tail.length > 0) labels.push(tailMessages(tail, scope.id).label)
+  if (instructions !== '' || plan.tools.size > 0) labels.push(trustedLabel)
+  return labels.length > 1 ? joinLabels(...labels) : state.viewLabel
 }
 
 async function throughHooks(
   scope: RunScope,
+  chosen: OneModel,
   tail: readonly MessageInit[],
   settings: ModelSettings,
 ): Promise<PreparedRequest> {
-  const { plan, given, state } = scope
+  const { plan, state } = scope
   let request: ModelRequest = {
-    model: nameOf(given.model ?? plan.model),
+    model: modelName(chosen),
+    spec: chosen,
+    get label() {
+      return sentLabel(scope, this.tail)
+    },
     get messages() {
       return [...state.view]
     },
@@ -43,21 +88,23 @@ async function throughHooks(
     tools: plan.infos,
     params: settings,
   }
-  let model: ModelSpec | undefined
   let hold: 'text' | 'all' | undefined
   for (const { extension, hook } of plan.hooks['model.request']) {
     try {
       const edit = await hook(request, scope.contextFor(extension))
       if (!edit) continue
       if ('stop' in edit) throw stopped(edit)
-      model = edit.model ?? model
+      const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
       // The stricter of two wishes holds.
       hold = hold === 'all' || edit.hold === 'all' ? 'all' : (edit.hold ?? hold)
       request = Object.create(request, {
         ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
         ...(edit.tools && { tools: { value: among(request.tools, edit.tools), enumerable: true } }),
         ...(edit.params && { params: { value: { ...request.params, ...edit.params }, enumerable: true } }),
-        ...(edit.model && { model: { value: nameOf(edit.model), enumerable: true } }),
+        ...(model !== undefined && {
+          model: { value: modelName(model), enumerable: true },
+          spec: { value: model, enumerable: true },
+        }),
       })
     } catch (thrown) {
       throw hookFailed(scope, extension.name, 'model.request', thrown)
@@ -67,7 +114,7 @@ async function throughHooks(
   return {
     tail: request.tail,
     tools: request.tools === plan.infos ? plan.wireTools : plan.wireTools.filter((tool) => offered.has(tool.name)),
-    ...(model !== undefined && { model }),
+    model: request.spec,
     settings: request.params,
     ...(hold && { hold }),
   }

@@ -1,9 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Ask, ErrorClass, Label, Message, MessageInit, ModelFailure, NewEntry, Part, Usage } from '@provost/core'
+import type {
+  Ask,
+  ErrorClass,
+  ErrorInfo,
+  FailedAttempt,
+  Label,
+  Message,
+  MessageInit,
+  ModelFailure,
+  ModelSpec,
+  NewEntry,
+  OneModel,
+  Part,
+  Usage,
+} from '@provost/core'
 import { isPromise, joinLabels, positionId, toErrorInfo } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
-import { callModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 
 import { answeredEntry } from './draft.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
@@ -13,12 +27,12 @@ import { joinAsks } from './judge.ts'
 import type { LoopAnswers, Repair } from './loop.ts'
 import { messageOf } from './message-init.ts'
 import type { PreparedRequest } from './model-request.ts'
-import { prepareRequest } from './model-request.ts'
+import { prepareRequest, sentLabel, tierOf } from './model-request.ts'
 import { checkOutput } from './output.ts'
 import type { PieceEvents } from './piece-events.ts'
 import { pieceEvents } from './piece-events.ts'
 import { next } from './position.ts'
-import { syncPrompt } from './run-prompt.ts'
+import { promptFor } from './run-prompt.ts'
 import { around, heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { cutView } from './view-edit.ts'
@@ -41,7 +55,9 @@ export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
   if (plan.hooks.context.length > 0) await cutView(scope, place)
   const prepared = prepareRequest(scope)
   let request = isPromise(prepared) ? await prepared : prepared
-  const resolved = modelOf(scope, request)
+  let spec = request.model
+  const failures: FailedAttempt[] = []
+  const resolved = resolveModel(spec)
   let model = isPromise(resolved) ? await resolved : resolved
   if (request.tail.length > 0) await journal.append([tailEntry(place, request.tail, scope.attempt)])
   journal.emit('step.start', { model: modelName(model) }, scope.step)
@@ -49,18 +65,20 @@ export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
   for (let tries = 1; ; tries++) {
     const tried = await attempt(scope, model, request)
     if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer)
-    const failed = await discard(scope, place, tried, tried.answer)
+    const failed = await discard(scope, place, tried, tried.answer, spec, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
-    const remedy = tries < mostAttempts ? await remedyFor(scope, failed, tried, request) : undefined
-    if (!remedy) {
-      const { partial: _, ...unsaid } = failed
+    const remedy: Remedy = tries < mostAttempts ? await remedyFor(scope, failed, tried, request) : { kind: 'none' }
+    if (remedy.kind === 'none') {
+      const failure = remedy.error ? { ...failed, error: remedy.error } : failed
+      const { partial: _, ...unsaid } = failure
       scope.partial = undefined
-      return { failure: request.hold ? unsaid : failed }
+      return { failure: request.hold ? unsaid : failure }
     }
     endDiscarded(scope, tried, request)
     const name = modelName(model)
     if (remedy.kind === 'model') {
-      model = await resolveModel(remedy.model)
+      spec = chooseModel(remedy.model, tierOf(scope))
+      model = await resolveModel(spec)
       journal.emit('agent.model.fellback', { from: name, to: modelName(model), class: failed.class }, scope.step)
     } else if (remedy.kind === 'retry') {
       const { afterMs } = remedy
@@ -82,10 +100,6 @@ export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
   }
 }
 
-function modelOf(scope: RunScope, request: PreparedRequest): AnyModel | Promise<AnyModel> {
-  return resolveModel(request.model ?? scope.given.model ?? scope.plan.model)
-}
-
 function tailEntry(place: Place, tail: readonly MessageInit[], nth: number): NewEntry {
   const { messages, label } = tailMessages(tail, `${place.runId}/${place.step}`)
   const hash = hashJson(messages.map(({ role, content }) => ({ role, content: JSON.stringify(content) })))
@@ -97,6 +111,8 @@ interface Tried {
   readonly model: AnyModel
   readonly message: Message
   readonly answer: ModelAnswer
+  /** The join over all that was sent. */
+  readonly sent: Label
   readonly pieces: PieceEvents
 }
 
@@ -108,7 +124,8 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
   const key = `${id}/${step}`
   const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
   const label = tail ? joinLabels(scope.state.viewLabel, tail.label) : scope.state.viewLabel
-  syncPrompt(scope)
+  const sent = sentLabel(scope, request.tail)
+  const prompt = promptFor(scope, modelName(model))
   const pieces = pieceEvents(scope, messageId, request.hold)
   // Whatever ends the run from here on ends this message too.
   scope.partial = {
@@ -123,7 +140,8 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
     callModel(
       {
         model,
-        prompt: scope.prompt.build(tail?.messages),
+        prompt: prompt.build(tail?.messages),
+        label: sent,
         tools: request.tools,
         settings: request.settings,
         ...(plan.responseFormat && { responseFormat: plan.responseFormat }),
@@ -144,7 +162,7 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
   const message = said(scope.state.agent, messageId, label, answer.parts)
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
   if (answer.parts.length > 0 && !request.hold) scope.partial = message
-  return { model, message, answer, pieces }
+  return { model, message, answer, sent, pieces }
 }
 
 /** Logs an attempt that failed: it was paid for too. */
@@ -153,6 +171,8 @@ async function discard(
   place: Place,
   tried: Tried,
   answer: Extract<ModelAnswer, { ok: false }>,
+  spec: OneModel,
+  failures: FailedAttempt[],
 ): Promise<ModelFailure> {
   const model = modelName(tried.model)
   const { fault, parts, usage } = answer
@@ -167,6 +187,7 @@ async function discard(
       class: fault.class,
     }),
   ])
+  failures.push({ model, spec, class: fault.class, message: fault.message })
   const known = toErrorInfo(answer.error, fault.class)
   return {
     class: fault.class,
@@ -176,6 +197,8 @@ async function discard(
     ...(parts.length > 0 && { partial: { ...tried.message, partial: true } }),
     effects: answer.effects,
     ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }),
+    label: tried.sent,
+    tried: [...failures],
   }
 }
 
@@ -215,8 +238,10 @@ function said(agent: string, id: string, label: Label, parts: readonly Part[]): 
 
 type Remedy =
   | { readonly kind: 'retry'; readonly afterMs: number }
-  | { readonly kind: 'model'; readonly model: Parameters<typeof resolveModel>[0] }
+  | { readonly kind: 'model'; readonly model: ModelSpec }
   | { readonly kind: 'compact' }
+  /** Nobody knows any: the step fails, with this error if a hook gave one. */
+  | { readonly kind: 'none'; readonly error?: ErrorInfo }
 
 /** What the first hook with an answer says, else the default: again, where that may help and does no harm. */
 async function remedyFor(
@@ -224,7 +249,8 @@ async function remedyFor(
   failure: ModelFailure,
   { answer }: Tried,
   request: PreparedRequest,
-): Promise<Remedy | undefined> {
+): Promise<Remedy> {
+  let error: ErrorInfo | undefined
   for (const { extension, hook } of scope.plan.hooks['model.error']) {
     try {
       const advice = await hook(failure, scope.contextFor(extension))
@@ -232,14 +258,16 @@ async function remedyFor(
       if ('retryAfterMs' in advice) return { kind: 'retry', afterMs: Math.max(0, advice.retryAfterMs) }
       if ('useModel' in advice) return { kind: 'model', model: advice.useModel }
       // Once a step: a view that cannot get smaller would be cut for ever.
-      if (scope.trigger !== 'overflow') return { kind: 'compact' }
+      if ('compact' in advice && scope.trigger !== 'overflow') return { kind: 'compact' }
+      if ('failAs' in advice) error ??= { ...advice.failAs, retryable: failure.error.retryable ?? false }
     } catch (thrown) {
       throw hookFailed(scope, extension.name, 'model.error', thrown)
     }
   }
-  if (answer.ok || failure.effects || scope.attempt > (request.settings.maxRetries ?? 2)) return undefined
+  const none: Remedy = { kind: 'none', ...(error && { error }) }
+  if (answer.ok || failure.effects || scope.attempt > (request.settings.maxRetries ?? 2)) return none
   const afterMs = retryDelayMs(answer.fault, scope.attempt)
-  return afterMs === undefined ? undefined : { kind: 'retry', afterMs }
+  return afterMs === undefined ? none : { kind: 'retry', afterMs }
 }
 
 /** Lets the hooks and the output schema judge an answer. It was paid for, whatever becomes of it. */

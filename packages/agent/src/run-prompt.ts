@@ -1,21 +1,53 @@
 import type { Message } from '@provost/core'
+import type { Prompt } from '@provost/provider'
+import { createPrompt } from '@provost/provider'
 
 import { messageOf } from './message-init.ts'
+import { providerOf } from './model-name.ts'
 import type { RunScope } from './run-scope.ts'
 import { skillCatalogue } from './skill.ts'
 
-/** Brings the prompt up to date with the view: what was sent before is neither converted nor touched again. */
-export function syncPrompt(scope: RunScope): void {
-  const { state, prompt, prompted } = scope
-  if (prompted.version !== state.viewVersion) {
+/** A prompt, and how much of the view is in it. */
+export interface RunPrompt {
+  readonly prompt: Prompt
+  count: number
+  version: number
+}
+
+/**
+ * The prompt for a model, up to date with the view: what was sent to its provider before is neither converted nor
+ * touched again.
+ *
+ * @param model `provider/model`.
+ */
+export function promptFor(scope: RunScope, model: string): Prompt {
+  const { state, prompts } = scope
+  const provider = providerOf(model)
+  let kept = prompts.get(provider)
+  if (!kept) prompts.set(provider, (kept = { prompt: newPrompt(scope, provider), count: 0, version: -1 }))
+  const { prompt, count, version } = kept
+  if (version !== state.viewVersion) {
     prompt.reset([...systemMessages(scope), ...state.view])
   } else {
-    for (let i = prompted.count; i < state.view.length; i++) {
+    for (let i = count; i < state.view.length; i++) {
       const message = state.view[i]
       if (message) prompt.append(message)
     }
   }
-  scope.prompted = { count: state.view.length, version: state.viewVersion }
+  kept.count = state.view.length
+  kept.version = state.viewVersion
+  return prompt
+}
+
+function newPrompt({ plan, state }: RunScope, provider: string): Prompt {
+  return createPrompt({
+    convert: plan.convertToModel,
+    reasoning: plan.reasoning,
+    foreign: (message) => {
+      const writer = state.writers.get(message)
+      return writer !== undefined && providerOf(writer) !== provider
+    },
+  })
 }
 
 /** The system prompt comes from source, each time: no summary and no edit of the history touches it. */

@@ -1,6 +1,5 @@
 import type { ErrorInfo, ErrorSource, Extension, HookContext, Message, NewEntry, ViewTrigger } from '@provost/core'
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
-import type { Prompt } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
@@ -9,6 +8,7 @@ import type { Hooked } from './hook-table.ts'
 import type { Journal } from './journal.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
+import type { RunPrompt } from './run-prompt.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
 export interface RunScope {
@@ -19,7 +19,8 @@ export interface RunScope {
   readonly journal: Journal
   readonly state: LogState
   readonly signal: AbortSignal
-  readonly prompt: Prompt
+  /** One for each provider that was asked: what one of them wrote is not for all to read. */
+  readonly prompts: Map<string, RunPrompt>
   /** The agent's own system prompt, as made for this run. */
   instructions: string
   /** Steers, follow-ups and early decisions of this process. */
@@ -49,8 +50,6 @@ export interface RunScope {
   spent: (() => NewEntry) | undefined
   /** What the model has said of a message that is not finished. */
   partial: Message | undefined
-  /** How much of the view is in the prompt. */
-  prompted: { count: number; version: number }
   contextFor(extension: Extension): HookContext
 }
 

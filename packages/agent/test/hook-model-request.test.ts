@@ -57,7 +57,8 @@ describe('model.request', () => {
       [
         onRequest(
           'look',
-          ({ model, messages, tail, tools, params }) => void seen.push({ model, messages, tail, tools, params }),
+          ({ model, spec, label, messages, tail, tools, params }) =>
+            void seen.push({ model, spec, label, messages, tail, tools, params }),
         ),
       ],
       { settings: { temperature: 0.3 } },
@@ -65,6 +66,8 @@ describe('model.request', () => {
     expect(seen).toMatchObject([
       {
         model: 'scripted/scripted-model',
+        spec: { modelId: 'scripted-model' },
+        label: { confidentiality: 'internal' },
         messages: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }],
         tail: [],
         tools: [{ name: 'echo' }, { name: 'rm' }],

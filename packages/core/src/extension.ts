@@ -8,7 +8,7 @@ import type { MaybePromise, Timestamp } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import type { Fold } from './log.ts'
 import type { Message, MessageInit } from './message.ts'
-import type { ModelSettings, ModelSpec } from './model.ts'
+import type { ModelSettings, ModelSpec, OneModel } from './model.ts'
 import type { ApprovalDecision } from './pending.ts'
 import type { Principal, RunResult, RunStatus } from './run.ts'
 import type { Effect, Tool, ToolCall, ToolInfo, ToolResult } from './tool.ts'
@@ -49,10 +49,23 @@ export interface ViewEdit {
 /** A model call before it is made. */
 export interface ModelRequest {
   readonly model: string
+  /** What `model` names. */
+  readonly spec: OneModel
+  /** The join over all that would be sent, the tail included. */
+  readonly label: Label
   readonly messages: readonly Message[]
   readonly tail: readonly MessageInit[]
   readonly tools: readonly ToolInfo[]
   readonly params: ModelSettings
+}
+/** A model that was asked in a step and did not answer. */
+export interface FailedAttempt {
+  readonly model: string
+  /** What `model` names. */
+  readonly spec: OneModel
+  readonly class: ErrorClass
+  /** In the provider's words. */
+  readonly message: string
 }
 /** A failed attempt at a model call. */
 export interface ModelFailure {
@@ -66,6 +79,10 @@ export interface ModelFailure {
   /** The provider executed a tool in it: repeating is not harmless. */
   readonly effects: boolean
   readonly retryAfterMs?: number
+  /** The join over all that was sent. */
+  readonly label: Label
+  /** The attempts of this step in this process, oldest first; this one is the last. */
+  readonly tried: readonly FailedAttempt[]
 }
 export type FlowKind = 'transfer' | 'return' | 'tool-in' | 'tool-out' | 'fanout-in' | 'fanout-out'
 /** Messages about to cross from one agent to another. */
@@ -197,6 +214,8 @@ export type FailureAnswer =
   | { readonly retryAfterMs: number }
   | { readonly useModel: ModelSpec }
   | { readonly compact: true }
+  /** What the run ends with should nobody know a remedy: those after this hook are asked all the same. */
+  | { readonly failAs: Pick<ErrorInfo, 'code' | 'message' | 'hint'> }
 export type FlowAnswer =
   | { readonly payload: readonly MessageInit[] }
   | { readonly deny: string }

@@ -1,12 +1,30 @@
 import type { LanguageModelV3, LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
+import type { Confidentiality } from './label.ts'
+
 export type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 
 /** How much a step may cost: a hint by tools and strategies, resolved by the agent's `model`. */
 export type Tier = 'fast' | 'balanced' | 'smart'
 
 /** An AI SDK model, or `'provider/model'` naming an installed `@ai-sdk/<provider>`. */
-export type OneModel = LanguageModelV4 | LanguageModelV3 | (string & {}) | `${string}/${string}`
+export type NamedModel = LanguageModelV4 | LanguageModelV3 | (string & {}) | `${string}/${string}`
+
+/**
+ * A model that may not learn everything: a call whose content is more confidential than all that it accepts is refused
+ * before anything is sent.
+ *
+ * @example
+ * const model: ClearedModel = { model: 'openai/gpt-5', accepts: ['public', 'internal'] }
+ */
+export interface ClearedModel {
+  readonly model: NamedModel
+  /** What is listed, and whatever is less confidential. An empty list accepts nothing. */
+  readonly accepts: readonly Confidentiality[]
+}
+
+/** One model; without a list of what it accepts it is cleared for everything. */
+export type OneModel = NamedModel | ClearedModel
 
 /** One model, or one for each tier. */
 export type ModelSpec = OneModel | Partial<Record<Tier, OneModel>>

@@ -7,6 +7,7 @@ import { isRecord } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import type { CallOutcome, ResultSource } from './log.ts'
 import type { ToolOutput } from './message.ts'
+import type { Tier } from './model.ts'
 import type { Runtime } from './runtime.ts'
 import type { AnySchema, JsonSchema } from './schema.ts'
 
@@ -64,6 +65,8 @@ export interface ToolDefinition {
   readonly executionMode: 'parallel' | 'sequential'
   readonly trustedFields: readonly JsonPointer[]
   readonly examples: readonly ToolExample[]
+  /** What the step after the call is to be asked of. */
+  readonly preferredModel?: Tier
   execute?(input: unknown, ctx: ToolContext): unknown
   needsApproval?(input: unknown, ctx: HookContext): MaybePromise<boolean | Ask>
   returns?(output: unknown, input: unknown): LabelInit

@@ -4,22 +4,26 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider'
-import type { FinishReason, JsonSchema, ModelSettings, Part, Usage } from '@provost/core'
+import type { FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import { createAnswer } from './answer.ts'
+import { declareSent } from './clearance.ts'
 import type { ModelFault } from './fault.ts'
 import { classifyError } from './fault.ts'
 import { earlyUsage, isEarlyUsage, toUsage } from './model-usage.ts'
 import type { AnyModel, StreamStart } from './model-v3.ts'
 import { startStream } from './model-v3.ts'
 import type { ModelPiece, StreamPart } from './piece.ts'
+import { noteAnswer, noteFailure } from './rest.ts'
 
 /** One call of a model. */
 export interface ModelCall {
   readonly model: AnyModel
   /** From `createPrompt().build()`, or made by hand. */
   readonly prompt: LanguageModelV4Prompt
+  /** The join over all that is sent. Without it the call counts as secret, for models that do not accept everything. */
+  readonly label?: Label | undefined
   readonly tools?: readonly LanguageModelV4FunctionTool[] | undefined
   readonly settings?: ModelSettings | undefined
   /** Asks for JSON after this schema; the answer is text all the same and is not checked here. */
@@ -97,6 +101,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
     } catch {
       // A listener that throws now cannot make the call fail any more than it did.
     }
+    noteFailure(call.model, aborted ? undefined : fault, startedAt, Date.now())
     settle({ ok: false, parts: answer.parts(), usage, aborted, error, fault, effects: answer.effects() })
     controller.abort(error)
     if (reader) dismiss(reader, error)
@@ -128,6 +133,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
     if (reason.unified === 'error') return failed(stoppedWithError(call.model, reason.raw))
     const parts = answer.finish()
     const responseModel = answer.responseModel()
+    noteAnswer(call.model, startedAt)
     settle({
       ok: true,
       parts,
@@ -175,6 +181,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
 
   if (signal?.aborted) return onAbort()
   signal?.addEventListener('abort', onAbort)
+  declareSent(controller.signal, call.label)
   try {
     startStream(call.model, toCallOptions(call, controller.signal)).then(onStart, failed)
   } catch (error) {

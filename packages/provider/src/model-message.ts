@@ -51,7 +51,7 @@ export function fromModelMessages(messages: readonly ModelMessage[]): ImportedMe
  * @throws ProvostError `blob-not-loaded`, `invalid-file-url` or `unsupported-file`.
  */
 export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
-  const rules: WireRules = { ids: createWireIds(), reasoning: 'keep', input: (input) => input }
+  const rules: WireRules = { ids: createWireIds(), reasoning: 'keep', foreign: false, input: (input) => input }
   const converted: ModelMessage[] = []
   for (const { role, content } of messages) {
     if (role !== 'system' && role !== 'user' && role !== 'assistant' && role !== 'tool') continue

@@ -1,6 +1,8 @@
-import type { ModelSpec, OneModel, Tier } from '@provost/core'
+import type { ModelSpec, NamedModel, OneModel, Tier } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
 
+import { gated, isCleared } from './clearance.ts'
+import { identify } from './identity.ts'
 import type { ModelMaker } from './installed-provider.ts'
 import { loadInstalled, makerIn, packageOf } from './installed-provider.ts'
 import type { AnyModel } from './model-v3.ts'
@@ -18,6 +20,7 @@ const providerName = /^[a-z0-9][a-z0-9-]{0,63}$/
  * modelName(anthropic('claude-sonnet-5')) // 'anthropic/claude-sonnet-5'
  */
 export function modelName(model: OneModel): string {
+  if (isCleared(model)) return modelName(model.model)
   if (typeof model === 'string') return model
   const dot = model.provider.indexOf('.')
   return `${dot < 0 ? model.provider : model.provider.slice(0, dot)}/${model.modelId}`
@@ -27,7 +30,8 @@ export function modelName(model: OneModel): string {
  * The model that a spec means. A model object comes back at once, a string in a promise.
  *
  * `'provider/model'` loads the installed `@ai-sdk/<provider>`; where there is none, it goes through the AI Gateway if
- * `AI_GATEWAY_API_KEY` is set. Of tiers, the one asked for is taken, else `balanced`, `smart`, `fast`.
+ * `AI_GATEWAY_API_KEY` is set. Of tiers, {@link chooseModel} takes one. A model with `accepts` comes behind a gate: it
+ * refuses what it is not cleared for, and what does not come from `callModel`.
  *
  * @throws ProvostError `no-model` for tiers without a model, `unsupported-model` for an object of another specification.
  *   The promise rejects with `invalid-model-name`, `provider-not-installed`, `provider-failed`, `unsupported-model`.
@@ -36,7 +40,23 @@ export function modelName(model: OneModel): string {
  * const model = await resolveModel('anthropic/claude-sonnet-5')
  */
 export function resolveModel(spec: ModelSpec, tier?: Tier): AnyModel | Promise<AnyModel> {
-  const one = oneOf(spec, tier)
+  const one = chooseModel(spec, tier)
+  if (!isCleared(one)) return resolveNamed(one)
+  const known = behindGates.get(one)
+  if (known) return known
+  const model = resolveNamed(one.model)
+  const gate = (opened: AnyModel): AnyModel => {
+    const behind = gated(one, opened)
+    identify(behind, one)
+    behindGates.set(one, behind)
+    return behind
+  }
+  return 'then' in model ? model.then(gate) : gate(model)
+}
+
+const behindGates = new WeakMap<OneModel & object, AnyModel>()
+
+function resolveNamed(one: NamedModel): AnyModel | Promise<AnyModel> {
   if (typeof one !== 'string') return supported(one, modelName(one))
   const known = resolved.get(one)
   if (known) return known
@@ -49,8 +69,17 @@ export function resolveModel(spec: ModelSpec, tier?: Tier): AnyModel | Promise<A
 
 const resolved = new Map<string, Promise<AnyModel>>()
 
-function oneOf(spec: ModelSpec, tier: Tier | undefined): OneModel {
-  if (typeof spec === 'string' || isModel(spec)) return spec
+/**
+ * The one model that a spec means. Of tiers it is the one asked for, else the nearest: `balanced`, `smart`, `fast`, in
+ * this order.
+ *
+ * @throws ProvostError `no-model` for tiers without a model.
+ *
+ * @example
+ * chooseModel({ fast: 'openai/gpt-5-nano', smart: 'openai/gpt-5' }, 'balanced') // 'openai/gpt-5'
+ */
+export function chooseModel(spec: ModelSpec, tier?: Tier): OneModel {
+  if (!hasTiers(spec)) return spec
   const model = (tier && spec[tier]) ?? tiers.map((name) => spec[name]).find((one) => one !== undefined)
   if (model !== undefined) return model
   throw new ProvostError('no-model', 'The model has none of the tiers fast, balanced and smart.', {
@@ -58,8 +87,9 @@ function oneOf(spec: ModelSpec, tier: Tier | undefined): OneModel {
   })
 }
 
-function isModel(spec: Exclude<ModelSpec, string>): spec is AnyModel {
-  return 'specificationVersion' in spec
+/** Whether a spec has a model for each of several tiers. */
+export function hasTiers(spec: ModelSpec): spec is Exclude<ModelSpec, OneModel> {
+  return typeof spec !== 'string' && !('specificationVersion' in spec) && !isCleared(spec)
 }
 
 async function load(name: string): Promise<AnyModel> {
@@ -72,7 +102,9 @@ async function load(name: string): Promise<AnyModel> {
     })
   const maker = await findMaker(name, provider)
   // The gateway itself wants the whole name.
-  return make(name, maker.maker, maker.gateway ? name : modelId)
+  const model = make(name, maker.maker, maker.gateway ? name : modelId)
+  identify(model, name)
+  return model
 }
 
 async function findMaker(name: string, provider: string): Promise<{ maker: ModelMaker; gateway: boolean }> {

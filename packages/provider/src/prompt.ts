@@ -18,6 +18,11 @@ export interface PromptOptions {
   readonly convert?: ((message: Message) => ModelMessage | readonly ModelMessage[] | undefined) | undefined
   /** Whether reasoning of earlier answers goes back to the model. Default `keep`. */
   readonly reasoning?: 'keep' | 'strip' | undefined
+  /**
+   * Whether a model of another provider wrote a message. Of such a one only what was said and called is sent: reasoning,
+   * signatures, ids and the provider's own tools mean nothing elsewhere, or are refused. Called once per message.
+   */
+  readonly foreign?: ((message: Message) => boolean) | undefined
 }
 
 /** A prompt that grows with the history: what was converted once is sent as the same objects from then on. */
@@ -47,7 +52,7 @@ export interface Prompt {
  * await callModel({ model, prompt: prompt.build(), callId: (index) => `step-1/${index}` }, () => {})
  */
 export function createPrompt(options: PromptOptions = {}): Prompt {
-  const { convert, reasoning = 'keep' } = options
+  const { convert, foreign, reasoning = 'keep' } = options
   const converted = new WeakMap<Message, readonly ImportedMessage[]>()
   let wire: LanguageModelV4Message[] = []
   let ids = createWireIds()
@@ -55,7 +60,7 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
   let sent = 0
 
   function toWire(message: Message, wireIds: WireIds): LanguageModelV4Message[] {
-    const rules: WireRules = { ids: wireIds, reasoning, input: asObject }
+    const rules: WireRules = { ids: wireIds, reasoning, foreign: foreign?.(message) ?? false, input: asObject }
     const written: LanguageModelV4Message[] = []
     for (const { role, content } of versions(message)) {
       const one = toWireMessage(role, content, rules)

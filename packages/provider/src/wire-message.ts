@@ -9,7 +9,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { FilePart, Json, Part, TextPart, ToolCallPart, ToolOutput, ToolResultPart } from '@provost/core'
-import { ProvostError, textOf } from '@provost/core'
+import { assertNever, ProvostError, textOf } from '@provost/core'
 
 import { isPlain, toFileContent } from './file-data.ts'
 import type { WireIds } from './wire-id.ts'
@@ -21,6 +21,8 @@ export type WireRole = LanguageModelV4Message['role']
 export interface WireRules {
   readonly ids: WireIds
   readonly reasoning: 'keep' | 'strip'
+  /** A model of another provider wrote it. */
+  readonly foreign: boolean
   /** What a call's input becomes. */
   readonly input: (input: Json) => unknown
 }
@@ -39,7 +41,7 @@ export function toWireMessage(
     case 'user':
       return filled({ role, content: userParts(parts) })
     case 'assistant':
-      return filled({ role, content: assistantParts(parts, rules) })
+      return filled({ role, content: assistantParts(rules.foreign ? commonParts(parts) : parts, rules) })
     case 'tool':
       return filled({ role, content: toolParts(parts, rules) })
   }
@@ -72,6 +74,28 @@ function toolParts(parts: readonly Part[], rules: WireRules): LanguageModelV4Too
   const content: LanguageModelV4ToolResultPart[] = []
   for (const part of parts) if (part.type === 'tool-result') content.push(toolResult(part, rules))
   return content
+}
+
+/** What any provider can read of an answer. */
+function commonParts(parts: readonly Part[]): readonly Part[] {
+  const results = new Set(parts.flatMap((part) => (part.type === 'tool-result' ? [part.callId] : [])))
+  return parts.flatMap((part) => {
+    const { providerOptions: _, ...common } = part
+    switch (part.type) {
+      case 'text':
+      case 'file':
+        return [common]
+      case 'tool-call':
+        return part.providerExecuted || results.has(part.callId) ? [] : [common]
+      case 'reasoning':
+      case 'reasoning-file':
+      case 'custom':
+      case 'tool-result':
+        return []
+      default:
+        return assertNever(part)
+    }
+  })
 }
 
 function assistantParts(parts: readonly Part[], rules: WireRules): AssistantPart[] {

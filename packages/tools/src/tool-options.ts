@@ -9,6 +9,7 @@ import type {
   MaybePromise,
   ParsedBy,
   StandardSchemaV1,
+  Tier,
   ToolContext,
   ToolExample,
   WrittenFor,
@@ -87,4 +88,9 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
   readonly idempotent?: boolean
   /** `sequential`: never at the same time as another call of its step. Default `parallel`. */
   readonly executionMode?: 'parallel' | 'sequential'
+  /**
+   * The tier of the step that reads the result, where the agent's or the run's `model` has tiers. Of several calls in a
+   * step the highest counts, and one that says nothing counts as `balanced`.
+   */
+  readonly preferredModel?: Tier
 }

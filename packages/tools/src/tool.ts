@@ -64,7 +64,7 @@ export function tool<
 function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking>(
   options: ToolOptions<S, R, App, O, Asking>,
 ): ToolDefinition {
-  const { name, input, output, execute, returns, needsApproval } = options
+  const { name, input, output, execute, returns, needsApproval, preferredModel } = options
   const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', examples = [] } = options
   const trustedFields = (options.trustedFields ?? []).map((field) => pointerIn(name, field))
   if (!(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
@@ -76,6 +76,7 @@ function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, A
     executionMode,
     trustedFields,
     examples,
+    ...(preferredModel && { preferredModel }),
     ...(execute && { execute }),
     ...(needsApproval && { needsApproval: needsApproval === true ? () => true : needsApproval }),
     ...(returns && { returns: typeof returns === 'function' ? returns : () => returns }),
