@@ -143,12 +143,12 @@ function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
 }
 
 function applyAnswer(state: LogState, run: RunFold, message: Message): void {
-  if (run.lastAttempt) state.writers.set(message, run.lastAttempt.model)
   if (!isSilent(message)) say(state, message)
   run.attempts = 0
   delete run.answer
-  delete run.used
   if (message.role !== 'assistant') return
+  delete run.used
+  if (run.lastAttempt) state.writers.set(message, run.lastAttempt.model)
   openCalls(run, message)
   if (run.openCalls === 0) run.answer = message
 }

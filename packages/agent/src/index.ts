@@ -3,7 +3,17 @@ export { createAgent } from './agent.ts'
 export type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
 export type { CallStage, CallState, LogState, RunFold } from './log-state.ts'
 export { foldLog } from './fold.ts'
-export type { FinalFailure, Loop, LoopAnswers, LoopAsk, LoopAsks, LoopHandlers, ModelAnswered, Repair, Verdict } from './loop.ts'
+export type {
+  FinalFailure,
+  Loop,
+  LoopAnswers,
+  LoopAsk,
+  LoopAsks,
+  LoopHandlers,
+  ModelAnswered,
+  Repair,
+  Verdict,
+} from './loop.ts'
 export { drive, loop } from './loop.ts'
 export type { Position } from './position.ts'
 export { next, pendingWork } from './position.ts'

@@ -15,16 +15,14 @@ export interface RunPrompt {
 }
 
 /**
- * The prompt for a model, up to date with the view: what was sent to its provider before is neither converted nor
- * touched again.
+ * The prompt for a model, up to date with the view: what was sent to it before is neither converted nor touched again.
  *
  * @param model `provider/model`.
  */
 export function promptFor(scope: RunScope, model: string): Prompt {
   const { state, prompts } = scope
-  const provider = providerOf(model)
-  let kept = prompts.get(provider)
-  if (!kept) prompts.set(provider, (kept = { prompt: newPrompt(scope, provider), count: 0, version: -1 }))
+  let kept = prompts.get(model)
+  if (!kept) prompts.set(model, (kept = { prompt: newPrompt(scope, model), count: 0, version: -1 }))
   const { prompt, count, version } = kept
   if (version !== state.viewVersion) {
     prompt.reset([...systemMessages(scope), ...state.view])
@@ -39,13 +37,13 @@ export function promptFor(scope: RunScope, model: string): Prompt {
   return prompt
 }
 
-function newPrompt({ plan, state }: RunScope, provider: string): Prompt {
+function newPrompt({ plan, state }: RunScope, model: string): Prompt {
   return createPrompt({
     convert: plan.convertToModel,
     reasoning: plan.reasoning,
-    foreign: (message) => {
-      const writer = state.writers.get(message)
-      return writer !== undefined && providerOf(writer) !== provider
+    writer: (message) => {
+      const by = state.writers.get(message) ?? model
+      return by === model ? 'self' : providerOf(by) === providerOf(model) ? 'sibling' : 'stranger'
     },
   })
 }

@@ -19,7 +19,7 @@ export interface RunScope {
   readonly journal: Journal
   readonly state: LogState
   readonly signal: AbortSignal
-  /** One for each provider that was asked: what one of them wrote is not for all to read. */
+  /** One for each model that was asked, by its name: what one of them thought is not for others to read. */
   readonly prompts: Map<string, RunPrompt>
   /** The agent's own system prompt, as made for this run. */
   instructions: string

@@ -18,12 +18,16 @@ export interface PromptOptions {
   readonly convert?: ((message: Message) => ModelMessage | readonly ModelMessage[] | undefined) | undefined
   /** Whether reasoning of earlier answers goes back to the model. Default `keep`. */
   readonly reasoning?: 'keep' | 'strip' | undefined
-  /**
-   * Whether a model of another provider wrote a message. Of such a one only what was said and called is sent: reasoning,
-   * signatures, ids and the provider's own tools mean nothing elsewhere, or are refused. Called once per message.
-   */
-  readonly foreign?: ((message: Message) => boolean) | undefined
+  /** Who wrote a message, as the model of this prompt sees it. Called once per message. Default: always `self`. */
+  readonly writer?: ((message: Message) => Writer) | undefined
 }
+
+/**
+ * `self`: the message goes back as it came. `sibling`, another model of the provider: without its reasoning, for
+ * signatures hold for one model. `stranger`, a model of another provider: only what was said and called, for ids and
+ * metadata of a provider, and tools it ran itself, mean nothing elsewhere or are refused.
+ */
+export type Writer = 'self' | 'sibling' | 'stranger'
 
 /** A prompt that grows with the history: what was converted once is sent as the same objects from then on. */
 export interface Prompt {
@@ -52,7 +56,7 @@ export interface Prompt {
  * await callModel({ model, prompt: prompt.build(), callId: (index) => `step-1/${index}` }, () => {})
  */
 export function createPrompt(options: PromptOptions = {}): Prompt {
-  const { convert, foreign, reasoning = 'keep' } = options
+  const { convert, writer, reasoning = 'keep' } = options
   const converted = new WeakMap<Message, readonly ImportedMessage[]>()
   let wire: LanguageModelV4Message[] = []
   let ids = createWireIds()
@@ -60,7 +64,13 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
   let sent = 0
 
   function toWire(message: Message, wireIds: WireIds): LanguageModelV4Message[] {
-    const rules: WireRules = { ids: wireIds, reasoning, foreign: foreign?.(message) ?? false, input: asObject }
+    const from = writer?.(message) ?? 'self'
+    const rules: WireRules = {
+      ids: wireIds,
+      reasoning: from === 'self' ? reasoning : 'strip',
+      foreign: from === 'stranger',
+      input: asObject,
+    }
     const written: LanguageModelV4Message[] = []
     for (const { role, content } of versions(message)) {
       const one = toWireMessage(role, content, rules)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
-import { modelName, resolveModel } from '@provost/provider'
+import { chooseModel, modelName, resolveModel } from '@provost/provider'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
 import { modelOf } from './stream-model.ts'
@@ -137,5 +137,28 @@ describe('a provider that only the app has installed', () => {
       'one',
       ['provider-failed', expect.stringContaining('Keyless API key is missing.'), expect.stringContaining('key')],
     ])
+  })
+})
+
+describe('tiers', () => {
+  it.each([
+    ['fast', { fast: 'a/f', balanced: 'a/b', smart: 'a/s' }, 'a/f'],
+    ['balanced', { fast: 'a/f', balanced: 'a/b', smart: 'a/s' }, 'a/b'],
+    ['smart', { fast: 'a/f', balanced: 'a/b', smart: 'a/s' }, 'a/s'],
+    [undefined, { fast: 'a/f', balanced: 'a/b', smart: 'a/s' }, 'a/b'],
+    ['fast', { balanced: 'a/b', smart: 'a/s' }, 'a/b'],
+    ['fast', { smart: 'a/s' }, 'a/s'],
+    ['balanced', { fast: 'a/f', smart: 'a/s' }, 'a/s'],
+    ['smart', { fast: 'a/f', balanced: 'a/b' }, 'a/b'],
+    ['smart', { fast: 'a/f' }, 'a/f'],
+    ['smart', 'a/one', 'a/one'],
+  ] as const)('%s of %j is %s, or the nearest there is', (tier, spec, expected) => {
+    expect(chooseModel(spec, tier)).toBe(expected)
+  })
+
+  it('may have models that do not accept everything', () => {
+    const local = { model: 'local/llama', accepts: ['secret'] } as const
+    expect(chooseModel({ fast: local, smart: 'a/s' }, 'fast')).toBe(local)
+    expect(chooseModel(local, 'smart')).toBe(local)
   })
 })
