@@ -198,8 +198,8 @@ describe('fallback and clearance', () => {
       message:
         'No model answered: scripted/local (capacity: overloaded); scripted/cloud (not cleared: it accepts public, internal, and this call is secret).',
     })
-    const only = agentOf(spec, [modelFallback([cloud([], 'other').spec]), secretTail].toReversed())
-    expect(failure(await only.run('hello'))).toMatchObject({
+    const none = agentOf(spec, [modelFallback([cloud([], 'other').spec]), secretTail].toReversed())
+    expect(failure(await none.run('hello'))).toMatchObject({
       code: 'models-failed',
       message: expect.stringMatching(/cloud \(not cleared.*other \(not cleared/),
     })
