@@ -74,9 +74,10 @@ export type {
 } from '@provost/core'
 
 // Models, usage and prices.
-export { modelName, priceOf } from '@provost/provider'
-export type { Price, PriceTable, Rates } from '@provost/provider'
+export { mayRead, modelFallback, modelName, priceOf, restOf } from '@provost/provider'
+export type { FallbackOptions, Price, PriceTable, Rates, Resting } from '@provost/provider'
 export type {
+  ClearedModel,
   ErrorClass,
   FinishReason,
   LanguageModelV3,
@@ -84,6 +85,7 @@ export type {
   ModelSettings,
   ModelSpec,
   ModelUsage,
+  NamedModel,
   OneModel,
   Tier,
   Usage,
@@ -145,6 +147,7 @@ export type {
   EmittedByExtensions,
   Extension,
   ExtensionOptions,
+  FailedAttempt,
   FailureAnswer,
   Flow,
   FlowAnswer,
@@ -174,6 +177,7 @@ export type {
 // The log, its store and the loop.
 export { drive, foldLog, loop, next, pendingWork, startEntries } from '@provost/agent'
 export type {
+  FinalFailure,
   LogState,
   Loop,
   LoopAnswers,
