@@ -34,14 +34,14 @@ export async function startFailing(failures: Readonly<Record<string, Failing>>):
 }
 
 /** The error of a provider, as its protocol writes it. */
-export interface WireError {
+interface WireError {
   /** In the words of OpenAI: `error.code` and `error.type`. */
   readonly openai: readonly [code: string | null, type: string, message: string]
   /** In the words of Anthropic: `error.type`. */
   readonly anthropic: readonly [type: string, message: string]
 }
 
-export function bodyOf({ openai, anthropic }: WireError, protocol: Protocol): object {
+function bodyOf({ openai, anthropic }: WireError, protocol: Protocol): object {
   if (protocol === 'messages') return { type: 'error', error: { type: anthropic[0], message: anthropic[1] } }
   return { error: { message: openai[2], type: openai[1], param: null, code: openai[0] } }
 }
@@ -59,7 +59,7 @@ function send(response: ServerResponse, event: { readonly type?: string } & Read
 }
 
 /** Begins an answer and says a few words of it. */
-export function begin(response: ServerResponse, protocol: Protocol): void {
+function begin(response: ServerResponse, protocol: Protocol): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (protocol === 'responses') {
     send(response, {
@@ -107,7 +107,7 @@ export const endsEarly: Failing = (response, protocol) => {
   response.end()
 }
 /** Begins an answer and says nothing more. */
-export const stalls: Failing = begin
+export const stalls: Failing = (response, protocol) => begin(response, protocol)
 /** Takes the request and says nothing. */
 export const isSilent: Failing = () => {}
 /** What stands in front of the provider answers instead of it. */

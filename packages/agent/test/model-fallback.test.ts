@@ -6,6 +6,7 @@ import { modelFallback } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
+import * as fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 import {
@@ -201,6 +202,43 @@ describe('modelFallback', () => {
     ])
     const none = failure(await agentOf(named('one', busy), modelFallback(['no-such/model'])).run('go'))
     expect(none.message).toMatch(/scripted\/one \(rate-limit.*no-such\/model \(provider-not-installed/)
+  })
+
+  it('leaves a model that stalls, where it is told to', async () => {
+    const stalled = named('one', { text: 'Half', stall: true })
+    const agent = agentOf(stalled, modelFallback([named('two', { text: 'ok' })], { on: ['timeout'] }), {
+      settings: { stallMs: 10 },
+    })
+    expect((await agent.run('go')).text).toBe('ok')
+  })
+
+  it('asks each model once at most, stops where it is not to go on, and tells of all it asked', async () => {
+    const kinds = { ok: { text: 'ok' }, busy, full, cut, denied } as const
+    const kind = fc.constantFrom('ok', 'busy', 'full', 'cut', 'denied')
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(kind, kind, kind, kind), async (each) => {
+        const asked: string[] = []
+        const [own, ...rest] = each.map((step, index) => {
+          const answer = (): ScriptedStep => {
+            asked.push(`${index}`)
+            return kinds[step]
+          }
+          return scriptedModel([answer], { modelId: `m${index}`, after: 'repeat-last' })
+        })
+        const [first, ...others] = rest
+        if (!own || !first) return
+        const { events, result } = await watch(agentOf(own, modelFallback([first, ...others])).stream('go'))
+        const last = each.findIndex((step) => step === 'ok' || step === 'denied')
+        const count = last < 0 ? each.length : last + 1
+        expect(asked).toEqual(['0', '1', '2', '3'].slice(0, count))
+        expect(only(events, 'agent.model.fellback')).toHaveLength(count - 1)
+        expect(result.status).toBe(each[last] === 'ok' ? 'completed' : 'failed')
+        const told = result.error?.message ?? 'm0 m1 m2 m3'
+        expect(asked.every((index) => count === 1 || told.includes(`m${index}`))).toBe(true)
+        assertWellFormed(result.messages)
+      }),
+      { numRuns: 40 },
+    )
   })
 
   it('lets extensions behind it find a remedy where it has none', async () => {

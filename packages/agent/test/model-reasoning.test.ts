@@ -9,7 +9,7 @@ import type { Aimock, ScriptedPrompt, WireRequest } from '@provost/testing'
 import { scriptedModel, startAimock } from '@provost/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { askedModel, echo, only, partsModel, say, watch } from './hook-scenario.ts'
+import { askedModel, echo, missing, only, partsModel, say, watch } from './hook-scenario.ts'
 
 let server: Aimock
 beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.each(Object.entries(others))('when %s steps in for Anthropic', (_, othe
     expect(only(events, 'agent.model.fellback')).toMatchObject([{ class: 'network' }])
 
     const [, cut, taken, back] = server.requests.slice(before)
-    if (!cut || !taken || !back) return expect.fail('four requests were to be made')
+    if (!cut || !taken || !back) return missing('four requests')
     expect(text(cut.body)).toContain('Secret thoughts of Claude.')
     expect(text(cut.body)).toContain('Y2xhdWRl')
     for (const foreign of ['Secret thoughts', 'Y2xhdWRl', 'Half an']) expect(text(taken.body)).not.toContain(foreign)
