@@ -88,10 +88,9 @@ const failures: Readonly<Record<string, Failing>> = {
     anthropic: ['not_found_error', 'model: x'],
   }),
 }
-const elsewhere: Readonly<Record<string, string>> = {
+const elsewhere: Record<string, string> = {
   'the name is unknown (DNS)': 'http://nowhere.invalid/v1',
-  // Nothing listens on the port that is reserved for it.
-  'the connection is refused': 'http://127.0.0.1:1/v1',
+  'the connection is refused': '',
 }
 const silent: ReadonlySet<string> = new Set(['the stream stalls', 'no answer at all'])
 const cases = [...Object.keys(failures), ...Object.keys(elsewhere)]
@@ -106,6 +105,9 @@ const providers: Readonly<Record<string, (baseURL: string) => LanguageModelV4>> 
 let server: FailingProvider
 beforeAll(async () => {
   server = await startFailing(failures)
+  const gone = await startFailing({})
+  elsewhere['the connection is refused'] = gone.baseURL('')
+  await gone.close()
 })
 afterAll(() => server.close())
 
