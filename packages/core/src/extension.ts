@@ -195,6 +195,8 @@ export interface RequestEdit {
   readonly tail?: readonly MessageInit[]
   /** Names of the tools to offer, out of those offered so far. */
   readonly tools?: readonly string[]
+  /** Names of deferred tools to offer behind the others. What a hook before took away does not come back. */
+  readonly promote?: readonly string[]
   readonly model?: ModelSpec
   readonly params?: ModelSettings
   /** Holds deltas back until `model.response` has judged the whole message. */
@@ -204,6 +206,8 @@ export type CallAnswer =
   | { readonly deny: string }
   | { readonly ask: Ask }
   | { readonly result: unknown; readonly label: LabelInit }
+  /** A result that this tool gave before for the same input: taken over as it is, with its label, as from a cache. */
+  | { readonly replay: Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'> }
   | { readonly args: unknown }
 export type ResponseAnswer =
   | { readonly message: MessageInit }

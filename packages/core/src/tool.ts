@@ -1,3 +1,4 @@
+import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 import type { NeedsContext } from './context.ts'
@@ -6,7 +7,7 @@ import type { Json, JsonPointer, MaybePromise } from './json.ts'
 import { isRecord } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import type { CallOutcome, ResultSource } from './log.ts'
-import type { ToolOutput } from './message.ts'
+import type { Message, ToolOutput } from './message.ts'
 import type { Tier } from './model.ts'
 import type { Runtime } from './runtime.ts'
 import type { AnySchema, JsonSchema } from './schema.ts'
@@ -34,6 +35,8 @@ export interface ToolInfo {
   readonly composite: boolean
   /** Kept out of the catalogue until it is searched for. */
   readonly deferred: boolean
+  /** The tool set it came in, such as the name of an MCP server: its texts are not the developer's own. */
+  readonly set?: string
 }
 
 /** What `execute` gets besides its input. */
@@ -46,6 +49,8 @@ export interface ToolContext<App = unknown> {
   readonly runtime: Runtime
   /** The app value the run was given. */
   readonly context: App
+  /** What the model had been told when it wrote the call: without system prompt, and without the answer it is in. */
+  readonly messages: readonly Message[]
   /** Reports progress to listeners; it never reaches the model. */
   progress(data: unknown): void
 }
@@ -67,9 +72,45 @@ export interface ToolDefinition {
   readonly examples: readonly ToolExample[]
   /** What the step after the call is to be asked of. */
   readonly preferredModel?: Tier
+  /** How long results are kept, and for whom. */
+  readonly cache?: ToolCaching
+  /** A tool that a provider defines: the model gets this instead of a description and a schema. */
+  readonly provider?: ProviderTool
+  /** Asks the provider to hold the model to the schema. */
+  readonly strict?: boolean
+  /** Goes to the provider with the tool. */
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** Told of the input of a call while the model writes it. */
+  readonly inputListener?: ToolInputListener
   execute?(input: unknown, ctx: ToolContext): unknown
-  needsApproval?(input: unknown, ctx: HookContext): MaybePromise<boolean | Ask>
+  needsApproval?(input: unknown, ctx: HookContext, callId: string): MaybePromise<boolean | Ask>
   returns?(output: unknown, input: unknown): LabelInit
+  /** Makes ready what had to be waited for; called before the tool is first offered, and again after a failure. */
+  prepare?(): MaybePromise<void>
+}
+
+/** How results of a tool are kept. */
+export interface ToolCaching {
+  /** Milliseconds that a result is good for. */
+  readonly ttlMs: number
+  /** Who gets a kept result: the same principal in the same session, or everybody who uses the agent. */
+  readonly share: 'session' | 'agent'
+}
+
+/** A tool that a provider defines, and perhaps runs. */
+export interface ProviderTool {
+  readonly id: `${string}.${string}`
+  readonly args: Readonly<Record<string, unknown>>
+  /** The provider runs it, and its results come with the answer. */
+  readonly executed: boolean
+}
+
+/** Told of a call before it is judged. What it throws is reported and changes nothing. */
+export interface ToolInputListener {
+  start?(callId: string, ctx: HookContext): unknown
+  delta?(callId: string, delta: string, ctx: HookContext): unknown
+  /** Only for input that fits the schema; `input` is the parsed value. */
+  available?(callId: string, input: unknown, ctx: HookContext): unknown
 }
 
 /** A tool, with the types of its input, its output and the app value it wants. */
@@ -110,7 +151,8 @@ export interface ToolResult<Out = Json> {
  * if (isCallTo(call, refund)) call.input.amount
  */
 export function isCallTo<In>(call: ToolCall<unknown>, tool: Tool<In>): call is ToolCall<In> {
-  return call.tool.name === tool.name
+  // A registry may have renamed the tool, and another may have its name: what it does tells.
+  return '~tool' in call.tool ? call.tool['~tool'] === tool['~tool'] : call.tool.name === tool.name
 }
 
 /** A value found under an argument of some role. */

@@ -57,7 +57,11 @@ interface Whole {
  * Assembles the parts of one answer. Tolerates what providers do: ids used again, parts interleaved, deltas without a
  * start, calls without deltas, deltas without a call, the same tool-call id twice.
  */
-export function createAnswer(callId: (index: number) => string, listen: (piece: ModelPiece) => void): Answer {
+export function createAnswer(
+  callId: (index: number) => string,
+  listen: (piece: ModelPiece) => void,
+  nameOf: (wireName: string) => string = (wireName) => wireName,
+): Answer {
   const slots: (Text | Call | Whole)[] = []
   const texts = new Map<string, Text>()
   const reasonings = new Map<string, Text>()
@@ -117,12 +121,13 @@ export function createAnswer(callId: (index: number) => string, listen: (piece: 
 
   function startCall(
     toolCallId: string,
-    toolName: string,
+    wireName: string,
     raw: boolean,
     providerExecuted: boolean,
     metadata?: SharedV4ProviderMetadata,
   ): Call {
-    weigh(partWeight + toolName.length)
+    weigh(partWeight + wireName.length)
+    const toolName = nameOf(wireName)
     const index = calls
     calls += 1
     const call: Call = {
@@ -192,7 +197,7 @@ export function createAnswer(callId: (index: number) => string, listen: (piece: 
       type: 'tool-result',
       callId: call?.callId ?? part.toolCallId,
       toolCallId: part.toolCallId,
-      toolName: part.toolName,
+      toolName: nameOf(part.toolName),
       output,
       ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
     }

@@ -3,9 +3,10 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4FunctionTool,
   LanguageModelV4Prompt,
+  LanguageModelV4ProviderTool,
 } from '@ai-sdk/provider'
 import type { FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { ProvostError, wireToolName } from '@provost/core'
 
 import { createAnswer } from './answer.ts'
 import { declareSent } from './clearance.ts'
@@ -24,13 +25,16 @@ export interface ModelCall {
   readonly prompt: LanguageModelV4Prompt
   /** The join over all that is sent. Without it the call counts as secret, for models that do not accept everything. */
   readonly label?: Label | undefined
-  readonly tools?: readonly LanguageModelV4FunctionTool[] | undefined
+  /** Those that a provider defines go to it as they are. */
+  readonly tools?: readonly (LanguageModelV4FunctionTool | LanguageModelV4ProviderTool)[] | undefined
   readonly settings?: ModelSettings | undefined
   /** Asks for JSON after this schema; the answer is text all the same and is not checked here. */
   readonly responseFormat?: { readonly schema: JsonSchema; readonly name: string } | undefined
   readonly signal?: AbortSignal | undefined
   /** Names the n-th tool call of the answer, counted from 0. */
   readonly callId: (index: number) => string
+  /** The tool behind a name that the model uses. Default: the name itself. */
+  readonly toolName?: ((wireName: string) => string) | undefined
 }
 
 /** What a call came to. Of a failed one, `parts` is what had arrived: open text as it stood, calls only if complete. */
@@ -77,7 +81,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
   const { signal, settings } = call
   const stallMs = settings?.stallMs ?? defaultStallMs
   const timeoutMs = settings?.timeoutMs ?? defaultTimeoutMs
-  const answer = createAnswer(call.callId, listen)
+  const answer = createAnswer(call.callId, listen, call.toolName)
   const controller = new AbortController()
   const startedAt = Date.now()
   let lastPartAt = startedAt
@@ -218,7 +222,7 @@ function toCallOptions(call: ModelCall, abortSignal: AbortSignal): LanguageModel
 function toToolChoice(
   choice: ModelSettings['toolChoice'] = 'auto',
 ): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
-  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: wireToolName(choice.tool) }
 }
 
 function nameOf({ provider, modelId }: AnyModel): string {

@@ -9,7 +9,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { FilePart, Json, Part, TextPart, ToolCallPart, ToolOutput, ToolResultPart } from '@provost/core'
-import { assertNever, ProvostError, textOf } from '@provost/core'
+import { assertNever, ProvostError, textOf, wireToolName } from '@provost/core'
 
 import { isPlain, toFileContent } from './file-data.ts'
 import type { WireIds } from './wire-id.ts'
@@ -169,16 +169,11 @@ function reasoningFile(part: FilePart): LanguageModelV4ReasoningFilePart {
   }
 }
 
-/** A model may call tools by names that no provider takes back: the next request would be refused for its history. */
-function wireName(toolName: string): string {
-  return toolName.slice(0, 64).replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'unknown'
-}
-
 function toolCall(part: ToolCallPart, rules: WireRules): LanguageModelV4ToolCallPart {
   return {
     type: 'tool-call',
     toolCallId: rules.ids.ofCall(part.callId, part.toolCallId),
-    toolName: wireName(part.toolName),
+    toolName: wireToolName(part.toolName),
     input: part.providerExecuted ? part.input : rules.input(part.input),
     ...(part.providerExecuted !== undefined && { providerExecuted: part.providerExecuted }),
     ...options(part.providerOptions),
@@ -189,7 +184,7 @@ function toolResult(part: ToolResultPart, rules: WireRules): LanguageModelV4Tool
   return {
     type: 'tool-result',
     toolCallId: rules.ids.ofResult(part.callId, part.toolCallId),
-    toolName: wireName(part.toolName),
+    toolName: wireToolName(part.toolName),
     output: toolOutput(part.output),
     ...options(part.providerOptions),
   }

