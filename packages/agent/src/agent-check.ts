@@ -1,6 +1,7 @@
-import type { JsonSchema, StandardSchemaV1 } from '@provost/core'
+import type { JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
 import { isRecord, isStandardSchema, ProvostError, toErrorInfo } from '@provost/core'
-import { jsonSchemaOf } from '@provost/tools'
+import { jsonSchemaOf, listTools } from '@provost/tools'
+import type { ToolsInput } from '@provost/tools'
 
 import type { AgentOptions } from './agent-options.ts'
 
@@ -13,23 +14,47 @@ type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
  * @throws ProvostError `invalid-agent` naming the option.
  */
 export function checkOptions(options: Unchecked): void {
-  const { name, model, tools = [], extensions = [], output, maxSteps = 1, maxParallelTools = 1 } = options
+  const {
+    name,
+    model,
+    toolCollisions = 'auto-prefix',
+    extensions = [],
+    output,
+    maxSteps = 1,
+    maxParallelTools = 1,
+  } = options
   if (typeof name !== 'string' || name === '') {
     throw new ProvostError('invalid-agent', 'An agent needs a name.', { hint: "Give createAgent({ name: '…' })." })
   }
   if (model === undefined) {
     throw invalid(name, 'has no model', "Give it an AI SDK model or a string such as 'anthropic/claude-sonnet-5'.")
   }
-  checkList(name, 'tools', tools, '~tool', 'tool({ name, input, execute })')
   checkList(name, 'extensions', extensions, 'skills', 'defineExtension({ name, hooks })')
   if (output !== undefined && !isStandardSchema(output)) {
     throw invalid(name, 'has an output that is no schema', 'Give a Standard Schema such as z.object({ … }).')
+  }
+  if (toolCollisions !== 'auto-prefix' && toolCollisions !== 'priority' && toolCollisions !== 'error') {
+    throw invalid(name, `has toolCollisions: ${String(toolCollisions)}`, "Give 'auto-prefix', 'priority' or 'error'.")
   }
   // What is not a number is never reached: NaN would mean no limit at all.
   for (const [option, count] of Object.entries({ maxSteps, maxParallelTools })) {
     if (typeof count !== 'number' || !(count >= 1)) {
       throw invalid(name, `has ${option}: ${String(count)}`, 'Give a number from 1.')
     }
+  }
+}
+
+/**
+ * The tools an agent was given as a plain list.
+ *
+ * @throws ProvostError `invalid-agent` naming what is no tool.
+ */
+export function toolsOf(agent: string, tools: ToolsInput): readonly Tool[] {
+  try {
+    return listTools(tools)
+  } catch (cause) {
+    const { message, hint = '' } = toErrorInfo(cause)
+    throw invalid(agent, `cannot have its tools. ${message.replace(/\.$/, '')}`, hint, cause)
   }
 }
 

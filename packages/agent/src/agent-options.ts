@@ -14,22 +14,28 @@ import type {
   Runtime,
   SessionStore,
   StandardSchemaV1,
-  Tool,
 } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
+import type { ToolCollisions, ToolsIn, ToolsInput } from '@provost/tools'
 
 /** What an agent is made of. */
 export interface AgentOptions<
   O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
-  T extends readonly Tool[] = readonly Tool[],
+  T extends ToolsInput = ToolsInput,
   E extends readonly Extension[] = readonly Extension[],
 > {
   readonly name: string
   readonly description?: string
   /** The system prompt; a function is asked once a run. */
-  readonly instructions?: string | ((ctx: HookContext<ContextOf<T[number] | E[number]>>) => MaybePromise<string>)
+  readonly instructions?: string | ((ctx: HookContext<ContextOf<ToolsIn<T> | E[number]>>) => MaybePromise<string>)
   readonly model: ModelSpec
+  /** Tools, tool sets and tools of the AI SDK: a list, or a record that gives names. */
   readonly tools?: T
+  /**
+   * What becomes of a tool whose name is taken; the agent's own come first, then its tool sets, then extensions in their
+   * order. Default `auto-prefix`: it is renamed after its set or extension.
+   */
+  readonly toolCollisions?: ToolCollisions
   /** In the order in which their hooks run. */
   readonly extensions?: E
   /** Any Standard Schema: the final answer is JSON of this shape, validated, with one repair round. */

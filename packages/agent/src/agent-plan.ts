@@ -16,9 +16,10 @@ import type {
 import { defineExtension, isPromise, isRecord, ProvostError } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
-import { nodeRuntime } from '@provost/tools'
+import { buildRegistry, nodeRuntime, toolCache, toolInputs, toolSearch } from '@provost/tools'
+import type { ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
 
-import { checkOptions, outputSchemaOf } from './agent-check.ts'
+import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
 import type { AgentOptions } from './agent-options.ts'
 import type { Agent } from './agent.ts'
 import type { HookTable } from './hook-table.ts'
@@ -39,8 +40,15 @@ export interface AgentPlan {
   readonly model: ModelSpec
   readonly modelName: string
   readonly tools: ReadonlyMap<string, Tool>
+  readonly registry: ToolRegistry
+  /** All tools, deferred ones included. */
   readonly infos: readonly ToolInfo[]
+  /** Those that are in the catalogue from the start. */
+  readonly offered: readonly ToolInfo[]
+  /** The same in the form a model call takes. */
   readonly wireTools: readonly WireTool[]
+  /** What the search tool is called, where there is one. */
+  readonly searchName: string | undefined
   readonly skills: readonly Skill[]
   readonly extensions: readonly Extension[]
   readonly hooks: HookTable
@@ -59,7 +67,11 @@ export interface AgentPlan {
   readonly manifest: Manifest
   /** The tool of a name; for one that does not exist, a stranger that may do anything. */
   info(name: string): ToolInfo
-  /** Runs the `init` of the extensions, once. */
+  /** The form a model call takes of the tool of a name; empty where there is none. */
+  wireOf(name: string): readonly WireTool[]
+  /** The tool behind a name that a provider uses. Undefined where all have their own. */
+  readonly toolName: ((wireName: string) => string) | undefined
+  /** Makes tools ready and runs the `init` of the extensions, once. */
   ready(): MaybePromise<void>
 }
 
@@ -93,8 +105,19 @@ export function planAgent(options: AgentOptions): AgentPlan {
     throw new ProvostError('invalid-agent', 'createAgent got no options.', {
       hint: "Give createAgent({ name: '…', model: '…' }).",
     })
-  const { name, extensions = [], output, store, runtime } = options
+  const { name, output, store, runtime } = options
   checkOptions(options)
+  const own = toolsOf(name, options.tools ?? [])
+  const given = options.extensions ?? []
+  const extensions = [
+    ...toolExtensions(
+      own,
+      given,
+      (tool) => tools.get(tool),
+      () => infos,
+    ),
+    ...given,
+  ]
   const doubled = extensions.find((one) => extensions.some((other) => other !== one && other.name === one.name))
   if (doubled) {
     throw new ProvostError('duplicate-extension', `Agent ${name} has two extensions named ${doubled.name}.`, {
@@ -102,9 +125,23 @@ export function planAgent(options: AgentOptions): AgentPlan {
     })
   }
   const skills = extensions.flatMap((extension) => extension.skills)
-  const listed = [...(options.tools ?? []), ...extensions.flatMap((extension) => extension.tools)]
-  const tools = toolTable(name, skills.length > 0 ? [...listed, skillTool(skills)] : listed)
-  const infos = Object.freeze([...tools.values()])
+  const {
+    registry,
+    byName: tools,
+    byWireName,
+  } = buildRegistry(toolOffers(name, own, extensions, skills), options.toolCollisions)
+  const infos: readonly Tool[] = Object.freeze([...tools.values()])
+  const offered = infos.some((tool) => tool.deferred) ? Object.freeze(infos.filter((tool) => !tool.deferred)) : infos
+  const wires = new Map<string, readonly WireTool[]>()
+  const wireOf = (toolName: string): readonly WireTool[] => {
+    const tool = tools.get(toolName)
+    const known = wires.get(toolName)
+    if (known || !tool) return known ?? []
+    const made = [wireTool(tool)]
+    wires.set(toolName, made)
+    return made
+  }
+  let wireTools: readonly WireTool[] | undefined
   let initialised: { readonly done: MaybePromise<void> } | undefined
   let lazyStore = store
   let lazyRuntime = runtime
@@ -116,8 +153,18 @@ export function planAgent(options: AgentOptions): AgentPlan {
     model: options.model,
     modelName: nameOf(options.model),
     tools,
+    registry,
     infos,
-    wireTools: infos.map(wireTool),
+    offered,
+    // Made at the first step: some schemas have to be waited for.
+    get wireTools() {
+      return (wireTools ??= offered.flatMap((tool) => wireOf(tool.name)))
+    },
+    wireOf,
+    toolName: byWireName.size > 0 ? (wireName) => byWireName.get(wireName) ?? wireName : undefined,
+    searchName: infos.find((tool) =>
+      extensions.some((one) => one.name === 'tool-search' && one.tools.some((its) => its['~tool'] === tool['~tool'])),
+    )?.name,
     skills,
     extensions,
     hooks: hookTable(extensions),
@@ -138,12 +185,13 @@ export function planAgent(options: AgentOptions): AgentPlan {
     manifest: Object.freeze({
       agent: name,
       extensions: extensions.filter((one) => one.scope === 'tree').map((one) => one.name),
-      tools: [...tools.keys()],
+      // Deferred ones come and go by the thousand.
+      tools: offered.map((tool) => tool.name),
     }),
     info: (tool) => tools.get(tool) ?? stranger(tool),
     ready() {
       if (initialised) return initialised.done
-      const done = initialise(name, extensions, infos)
+      const done = initialise(name, extensions, infos, offered)
       initialised = { done }
       // What failed once may be tried again by the next run.
       if (isPromise(done)) Promise.resolve(done).catch(() => (initialised = undefined))
@@ -152,17 +200,37 @@ export function planAgent(options: AgentOptions): AgentPlan {
   }
 }
 
-function toolTable(agent: string, listed: readonly Tool[]): ReadonlyMap<string, Tool> {
-  const tools = new Map<string, Tool>()
-  for (const tool of listed) {
-    if (tools.has(tool.name)) {
-      throw new ProvostError('duplicate-tool', `Agent ${agent} has two tools named ${tool.name}.`, {
-        hint: 'Rename one of them.',
-      })
-    }
-    tools.set(tool.name, tool)
-  }
-  return tools
+/** Where each tool comes from: who stands first keeps its name. */
+function toolOffers(
+  agent: string,
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  skills: readonly Skill[],
+): readonly ToolOffer[] {
+  const source: ToolSource = { kind: 'agent', name: agent }
+  return [
+    { source, tools: own.filter((tool) => tool.set === undefined) },
+    { source, tools: own.filter((tool) => tool.set !== undefined) },
+    ...extensions.map(({ name, tools }): ToolOffer => ({ source: { kind: 'extension', name }, tools })),
+    ...(skills.length > 0
+      ? [{ source: { kind: 'extension', name: 'skills' } as const, tools: [skillTool(skills)] }]
+      : []),
+  ]
+}
+
+/** What tools ask for beside being run is done by extensions like any other. They stand before those of the user. */
+function toolExtensions(
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  find: (name: string) => Tool | undefined,
+  all: () => readonly Tool[],
+): readonly Extension[] {
+  const tools = [...own, ...extensions.flatMap((extension) => extension.tools)]
+  return [
+    ...(tools.some((tool) => tool.deferred) ? [toolSearch(() => all().filter((tool) => tool.deferred))] : []),
+    ...(tools.some((tool) => tool['~tool'].cache) ? [toolCache(find)] : []),
+    ...(tools.some((tool) => tool['~tool'].inputListener) ? [toolInputs(find)] : []),
+  ]
 }
 
 function stranger(name: string): ToolInfo {
@@ -178,8 +246,17 @@ function stranger(name: string): ToolInfo {
   }
 }
 
-function initialise(name: string, extensions: readonly Extension[], tools: readonly ToolInfo[]): MaybePromise<void> {
+function initialise(
+  name: string,
+  extensions: readonly Extension[],
+  tools: readonly ToolInfo[],
+  offered: readonly Tool[],
+): MaybePromise<void> {
   const waits: PromiseLike<unknown>[] = []
+  for (const tool of offered) {
+    const done = tool['~tool'].prepare?.()
+    if (isPromise(done)) waits.push(done)
+  }
   for (const { init } of extensions) {
     const done = init?.({ name, tools })
     if (isPromise(done)) waits.push(done)

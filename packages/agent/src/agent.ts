@@ -8,9 +8,8 @@ import type {
   RunResult,
   RunState,
   StandardSchemaV1,
-  Tool,
-  ToolInfo,
 } from '@provost/core'
+import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
@@ -38,7 +37,8 @@ export interface AgentStream<Output = string> extends AsyncIterable<AgentEvent> 
 /** An agent: immutable, re-entrant, any number of runs at a time. */
 export interface Agent<Output = string, App = unknown> extends NeedsContext<App> {
   readonly name: string
-  readonly registry: { readonly tools: readonly ToolInfo[]; get(name: string): ToolInfo | undefined }
+  /** Its tools, where each came from, and which had to be renamed. */
+  readonly registry: ToolRegistry
   /** Starts or resumes a run and gives its events. The run goes on whether or not anybody iterates. */
   stream(state: RunState<Output>, ...options: With<ResumeOptions, App>): AgentStream<Output>
   stream(input: Input, ...options: With<RunOptions, App>): AgentStream<Output>
@@ -62,9 +62,9 @@ type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O
  */
 export function createAgent<
   O extends StandardSchemaV1 | undefined = undefined,
-  const T extends readonly Tool[] = readonly [],
+  const T extends ToolsInput = readonly [],
   const E extends readonly Extension[] = readonly [],
->(options: AgentOptions<O, T, E>): Agent<OutputFrom<O>, ContextOf<T[number] | E[number]>> {
+>(options: AgentOptions<O, T, E>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number]>> {
   type Output = OutputFrom<O>
   const plan = planAgent(options)
   const running = new Set<RunHandle<Output>>()
@@ -79,9 +79,9 @@ export function createAgent<
     return handle
   }
 
-  const agent: Agent<Output, ContextOf<T[number] | E[number]>> = {
+  const agent: Agent<Output, ContextOf<ToolsIn<T> | E[number]>> = {
     name: plan.name,
-    registry: registryOf(plan),
+    registry: plan.registry,
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given?: Given) => start(input, given, false).result,
     async abort(abortOptions) {
@@ -94,7 +94,3 @@ export function createAgent<
 
 /** Options of any run, its app value untyped: the agent's type has checked it. */
 export type Given = ResumeOptions & { readonly context?: unknown }
-
-function registryOf(plan: AgentPlan): Agent['registry'] {
-  return Object.freeze({ tools: plan.infos, get: (name: string) => plan.tools.get(name) })
-}

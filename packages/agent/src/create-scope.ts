@@ -28,6 +28,7 @@ export function createScope(
     prompts: new Map(),
     mailbox,
     offered: undefined,
+    promoted: undefined,
     parsed: new Map(),
     instructions: plan.instructions ?? '',
     get graceMs() {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-import type { NewEntry, ToolCall, ToolResult } from '@provost/core'
+import type { Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
 import { fillLabel, isPromise, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome } from '@provost/tools'
@@ -129,11 +129,20 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       },
       runtime: plan.runtime,
       context: given.context,
+      get messages() {
+        return historyBefore(scope.state.view)
+      },
       progress: (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step),
       partial: (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step),
     })
   const op = { kind: 'tool', id: callId, parent: `${scope.id}/${step}`, callId, toolName, effect: tool.effect } as const
   return around(scope, op, run)
+}
+
+/** What the model had been told when it wrote the calls of this step: all before its answer. */
+function historyBefore(view: readonly Message[]): readonly Message[] {
+  const answer = view.findLastIndex(({ role }) => role === 'assistant')
+  return answer < 0 ? [...view] : view.slice(0, answer)
 }
 
 /** Every result passes the `tool.result` hooks. One that throws withholds it: the model is told that it may not see it. */

@@ -37,7 +37,10 @@ export async function judgeCalls(scope: RunScope, calls: readonly ToolCall[]): P
 function judge(scope: RunScope, call: ToolCall): MaybePromise<Verdict> {
   const tool = scope.plan.tools.get(call.tool.name)
   if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(scope, call.tool.name)), by: 'registry' }
-  if (scope.offered && !scope.offered.has(tool.name)) {
+  if (tool.deferred && scope.promoted && !scope.promoted.has(tool.name)) {
+    return { ...failed(call, 'tool-deferred', notLoaded(scope, tool.name)), by: 'registry' }
+  }
+  if (scope.offered && !tool.deferred && !scope.offered.has(tool.name)) {
     return { ...failed(call, 'unknown-tool', `The tool ${tool.name} is not offered in this step.`), by: 'registry' }
   }
   const parsed = parseInput(tool, call.input)
@@ -64,8 +67,16 @@ function said(error: { readonly message: string; readonly hint?: string }): stri
   return error.hint ? `${error.message}\n${error.hint}` : error.message
 }
 
+function notLoaded(scope: RunScope, name: string): string {
+  const search = scope.plan.searchName
+  return `The tool ${name} is not loaded.${search === undefined ? '' : ` Find it with ${search} first; it can be called in the step after that.`}`
+}
+
 function unknownTool(scope: RunScope, name: string): string {
-  const known = [...scope.plan.tools.keys()].slice(0, 50).join(', ')
+  const known = scope.plan.offered
+    .slice(0, 50)
+    .map((tool) => tool.name)
+    .join(', ')
   return `There is no tool named ${name.slice(0, 100)}. ${known ? `The tools are: ${known}.` : 'There are no tools.'}`
 }
 
@@ -78,11 +89,14 @@ function failed(call: ToolCall, code: string, message: string): { result: ToolRe
   }
 }
 
+/** A result that a hook gives instead of running the call. */
+type GivenResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }>
+
 /** What all who judge a call said of its arguments. */
 interface Opinion {
   readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
   readonly deny?: { readonly by: string; readonly reason: string }
-  readonly result?: { readonly by: string; readonly answer: Extract<CallAnswer, { result: unknown }> }
+  readonly result?: { readonly by: string; readonly answer: GivenResult }
   /** The arguments after all rewrites of this round. */
   readonly args: Json
   readonly rewrittenBy?: string
@@ -164,7 +178,7 @@ async function opinionOn(
       if (!answer) continue
       if ('deny' in answer) return { asks, args, deny: { by, reason: answer.deny } }
       if ('ask' in answer) asks.push({ by, ask: answer.ask })
-      else if ('result' in answer) result ??= { by, answer }
+      else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
       else if ('args' in answer) {
         // Frozen, so that what is judged is what will run.
         args = deepFreeze(toJson(answer.args))
@@ -184,7 +198,7 @@ async function opinionOn(
 /** The compiler tells those whom it checks; of others the call is denied. */
 function unknownAnswer(extension: string): ProvostError {
   return new ProvostError('invalid-answer', `The tool.call hook of ${extension} gave an answer that means nothing.`, {
-    hint: 'Answer { deny }, { ask }, { result, label } or { args }; to let a call pass, answer nothing.',
+    hint: 'Answer { deny }, { ask }, { result, label }, { replay } or { args }; to let a call pass, answer nothing.',
   })
 }
 
@@ -203,7 +217,7 @@ async function toolAsk(
   if (!parsed.ok) return undefined
   try {
     const own = scope.contextFor(scope.plan.self)
-    const wish = await definition.needsApproval(parsed.value, approval ? withApproval(own, approval) : own)
+    const wish = await definition.needsApproval(parsed.value, approval ? withApproval(own, approval) : own, call.callId)
     if (wish === false) return undefined
     return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
   } catch (thrown) {
@@ -226,11 +240,23 @@ export function joinAsks(asks: readonly Ask[]): Ask {
   }
 }
 
-async function hookResult(
-  call: ToolCall,
-  tool: Tool,
-  answer: Extract<CallAnswer, { result: unknown }>,
-): Promise<ToolResult> {
+async function hookResult(call: ToolCall, tool: Tool, answer: GivenResult): Promise<ToolResult> {
+  // Given before by the tool itself: it has been validated and labelled.
+  if ('replay' in answer) {
+    const { value, output, label, fields, details } = answer.replay
+    return {
+      callId: call.callId,
+      tool: call.tool,
+      input: call.input,
+      outcome: 'ok',
+      via: 'cache',
+      output,
+      label,
+      ...(value !== undefined && { value }),
+      ...(fields && { fields }),
+      ...(details !== undefined && { details }),
+    }
+  }
   const made = await resultOf(tool, answer.result, call.input)
   const { outcome, output, value, fields, details } = made
   return {

@@ -259,7 +259,7 @@ function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
       return [...state.view]
     },
     tail: state.run?.tail ?? [],
-    tools: plan.infos,
+    tools: plan.offered,
     params: plan.settings,
   }
 }

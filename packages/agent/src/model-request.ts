@@ -11,6 +11,7 @@ import type {
 import { joinLabels, trustedLabel } from '@provost/core'
 import { chooseModel, hasTiers, modelName } from '@provost/provider'
 
+import type { AgentPlan } from './agent-plan.ts'
 import { tailMessages } from './input.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -21,6 +22,10 @@ export interface PreparedRequest {
   readonly tail: readonly MessageInit[]
   readonly tools: readonly WireTool[]
   readonly model: OneModel
+  /** Names of the tools that are not deferred, where a hook took some away. */
+  readonly offered: ReadonlySet<string> | undefined
+  /** Names of the deferred tools that hooks offer. */
+  readonly promoted: ReadonlySet<string>
   readonly settings: ModelSettings
   readonly hold?: 'text' | 'all'
 }
@@ -35,7 +40,8 @@ export function prepareRequest(scope: RunScope): MaybePromise<PreparedRequest> {
   const settings = given.settings ? { ...plan.settings, ...given.settings } : plan.settings
   const tail = state.run?.tail ?? []
   const model = stepModel(scope)
-  if (plan.hooks['model.request'].length === 0) return { tail, tools: plan.wireTools, model, settings }
+  if (plan.hooks['model.request'].length === 0)
+    return { tail, tools: plan.wireTools, offered: undefined, promoted: none, model, settings }
   return throughHooks(scope, model, tail, settings)
 }
 
@@ -85,10 +91,12 @@ async function throughHooks(
       return [...state.view]
     },
     tail,
-    tools: plan.infos,
+    tools: plan.offered,
     params: settings,
   }
   let hold: 'text' | 'all' | undefined
+  /** Deferred tools that a hook has offered: what a later one took away does not come back. */
+  const raised = new Set<string>()
   for (const { extension, hook } of plan.hooks['model.request']) {
     try {
       const edit = await hook(request, scope.contextFor(extension))
@@ -99,7 +107,12 @@ async function throughHooks(
       hold = hold === 'all' || edit.hold === 'all' ? 'all' : (edit.hold ?? hold)
       request = Object.create(request, {
         ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
-        ...(edit.tools && { tools: { value: among(request.tools, edit.tools), enumerable: true } }),
+        ...((edit.tools || edit.promote) && {
+          tools: {
+            value: withPromoted(plan, among(request.tools, edit.tools), edit.promote, raised),
+            enumerable: true,
+          },
+        }),
         ...(edit.params && { params: { value: { ...request.params, ...edit.params }, enumerable: true } }),
         ...(model !== undefined && {
           model: { value: modelName(model), enumerable: true },
@@ -110,17 +123,41 @@ async function throughHooks(
       throw hookFailed(scope, extension.name, 'model.request', thrown)
     }
   }
-  const offered = new Set(request.tools.map((tool) => tool.name))
+  const { tools } = request
+  const first = tools === plan.offered ? -1 : tools.findIndex((tool) => tool.deferred)
+  const eager = first < 0 ? tools : tools.slice(0, first)
   return {
     tail: request.tail,
-    tools: request.tools === plan.infos ? plan.wireTools : plan.wireTools.filter((tool) => offered.has(tool.name)),
     model: request.spec,
+    tools: tools === plan.offered ? plan.wireTools : tools.flatMap(({ name }) => plan.wireOf(name)),
+    offered: eager.length === plan.offered.length ? undefined : new Set(eager.map(({ name }) => name)),
+    promoted: first < 0 ? none : new Set(tools.slice(first).map(({ name }) => name)),
     settings: request.params,
     ...(hold && { hold }),
   }
 }
 
+const none: ReadonlySet<string> = new Set()
+
 /** Hooks can take tools away; what was not offered cannot be added. */
-function among(offered: readonly ToolInfo[], names: readonly string[]): readonly ToolInfo[] {
-  return offered.filter((tool) => names.includes(tool.name))
+function among(offered: readonly ToolInfo[], names: readonly string[] | undefined): readonly ToolInfo[] {
+  if (!names) return offered
+  const left = new Set(names)
+  return offered.filter((tool) => left.has(tool.name))
+}
+
+/** Deferred tools come behind the others, in the order in which they were offered: the prefix stays as it was cached. */
+function withPromoted(
+  plan: AgentPlan,
+  offered: readonly ToolInfo[],
+  names: readonly string[] = [],
+  raised: Set<string>,
+): readonly ToolInfo[] {
+  const more = names.flatMap((name) => {
+    const tool = plan.tools.get(name)
+    if (!tool?.deferred || raised.has(name)) return []
+    raised.add(name)
+    return [tool]
+  })
+  return more.length > 0 ? [...offered, ...more] : offered
 }

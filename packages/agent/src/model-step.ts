@@ -15,7 +15,7 @@ import type {
   Part,
   Usage,
 } from '@provost/core'
-import { isPromise, joinLabels, positionId, toErrorInfo } from '@provost/core'
+import { isPromise, joinLabels, positionId, toErrorInfo, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
 import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 
@@ -118,7 +118,8 @@ interface Tried {
 
 async function attempt(scope: RunScope, model: AnyModel, request: PreparedRequest): Promise<Tried> {
   // A model may call by name what it was not shown this time.
-  scope.offered = request.tools === scope.plan.wireTools ? undefined : new Set(request.tools.map((tool) => tool.name))
+  scope.offered = request.offered
+  scope.promoted = request.promoted
   const { plan, id, step } = scope
   const messageId = positionId(id, step, 'message', scope.attempt)
   const key = `${id}/${step}`
@@ -147,6 +148,7 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
         ...(plan.responseFormat && { responseFormat: plan.responseFormat }),
         signal: scope.signal,
         callId: (index) => positionId(id, step, 'call', index),
+        ...(plan.toolName && { toolName: plan.toolName }),
       },
       pieces.emit,
     )
@@ -229,11 +231,25 @@ function endDiscarded(scope: RunScope, { message: whole, pieces }: Tried, { hold
   scope.journal.emit('message.end', payload, scope.step)
 }
 
-function said(agent: string, id: string, label: Label, parts: readonly Part[]): Message {
+function said(agent: string, id: string, view: Label, spoken: readonly Part[]): Message {
+  const [parts, label] = withProviderResults(spoken, view)
   const message = { id, role: 'assistant', content: parts, label, agent, createdAt: Date.now() } as const
   // Thoughts that led to nothing are no answer that a provider would take back.
   const last = parts.at(-1)?.type
   return last === 'reasoning' || last === 'reasoning-file' ? { ...message, partial: true } : message
+}
+
+/** What the provider's own tools found is no word of the model; what it said afterwards was said knowing it. */
+function withProviderResults(parts: readonly Part[], view: Label): readonly [parts: readonly Part[], label: Label] {
+  if (!parts.some((part) => part.type === 'tool-result')) return [parts, view]
+  let label = view
+  const labelled = parts.map((part) => {
+    if (part.type !== 'tool-result') return part
+    const own = joinLabels(untrustedLabel(part.toolName), view)
+    label = joinLabels(label, own)
+    return { ...part, label: own }
+  })
+  return [labelled, label]
 }
 
 type Remedy =

@@ -27,6 +27,8 @@ export interface RunScope {
   readonly mailbox: Mailbox
   /** Names of the tools that a hook left in the step's request; undefined where none took any away. */
   offered: ReadonlySet<string> | undefined
+  /** Names of the deferred tools in the step's request; undefined until this process has made one. */
+  promoted: ReadonlySet<string> | undefined
   /** Inputs that were parsed when they were judged, by call id. */
   readonly parsed: Map<string, unknown>
   /** Milliseconds that tools have to stop by themselves after an abort. */

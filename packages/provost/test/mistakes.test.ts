@@ -21,8 +21,11 @@ const model = scriptedModel([{ toolCalls: [{ name: 'note', input: { text: 'x' } 
 const byHand = { name: 'note', description: 'Notes.', inputSchema: z.object({}), execute: () => 1 }
 
 test.each([
-  ['a tool of another library', { tools: [byHand] }, 'tools[0]', 'tool({'],
-  ['tools in a record', { tools: { byHand } }, 'tools that are no list', 'tools: ['],
+  ['a tool made by hand', { tools: [{ name: 'note', execute: () => 1 }] }, 'tools[0]', 'tool({'],
+  ['a tool of the AI SDK without a name', { tools: [byHand] }, 'tools[0]', 'tools: [{'],
+  ['what is no tool in a record', { tools: { note: 1 } }, 'tools.note', 'tool({'],
+  ['tools that are no list', { tools: 'note' }, 'tools', 'tool({'],
+  ['a strategy that does not exist', { toolCollisions: 'rename' }, 'toolCollisions: rename', 'auto-prefix'],
   [
     'an extension that nobody defined',
     { extensions: [{ name: 'x', hooks: {} }] },

@@ -74,7 +74,7 @@ function finish(tool: Tool, result: unknown, input: unknown, more: RichMore | un
   const value = jsonOf(tool, result)
   return {
     outcome: 'ok',
-    output: more?.content ? { type: 'content', value: more.content } : outputOf(value),
+    output: more?.output ?? (more?.content ? { type: 'content', value: more.content } : outputOf(value)),
     value,
     ...labelled(tool, result, input, more),
     ...(more?.details !== undefined && { details: jsonOf(tool, more.details) }),

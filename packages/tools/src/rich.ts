@@ -1,9 +1,11 @@
-import type { FilePart, JsonPointer, LabelInit, TextPart } from '@provost/core'
+import type { FilePart, JsonPointer, LabelInit, TextPart, ToolOutput } from '@provost/core'
 
 /** What a result has beyond its value. */
 export interface RichMore {
   /** What the model sees instead of the value. */
   readonly content?: readonly (TextPart | FilePart)[]
+  /** The same in the AI SDK's form, which goes before `content`. */
+  readonly output?: ToolOutput
   /** For events and user interfaces; never goes to a model. Anything that can be written as JSON. */
   readonly details?: unknown
   /** Goes before what `returns` of the tool says. */

@@ -1,11 +1,12 @@
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
-import type { ErrorInfo, Json, MaybePromise, Runtime, Tool, ToolContext } from '@provost/core'
+import type { ErrorInfo, Json, MaybePromise, Message, Runtime, Tool, ToolContext } from '@provost/core'
 
 import { createCallSignal } from './call-signal.ts'
 import type { CallSignal } from './call-signal.ts'
 import { elapsed, failedOutcome } from './outcome.ts'
 import type { ToolOutcome } from './outcome.ts'
 import { conclude, jsonOf } from './output.ts'
+import { unwrap } from './rich.ts'
 
 /** One call of a tool and what surrounds it. */
 export interface ToolRun {
@@ -22,6 +23,8 @@ export interface ToolRun {
   readonly runtime: Runtime
   /** The app value of the run. */
   readonly context: unknown
+  /** What the model had been told when it wrote the call. */
+  readonly messages: readonly Message[]
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
 }
@@ -85,6 +88,10 @@ function contextOf(call: Call): ToolContext {
     },
     runtime: run.runtime,
     context: run.context,
+    // A copy of a long history is only for those who look.
+    get messages() {
+      return run.messages
+    },
     progress(data) {
       if (!call.over) run.progress(jsonOf(call.tool, data))
     },
@@ -108,7 +115,8 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
         call.run.partial({ delta: last })
       } else {
         text = undefined
-        call.run.partial({ value: jsonOf(call.tool, last) })
+        // In `rich`, a text stands for itself and not for the next piece of one.
+        call.run.partial({ value: jsonOf(call.tool, unwrap(last).value) })
       }
     } catch (error) {
       void Promise.resolve(iterator.return?.()).catch(() => undefined)

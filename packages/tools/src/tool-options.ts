@@ -54,7 +54,7 @@ type Agrees<O extends StandardSchemaV1, R> = unknown extends R
  * that says nothing of it must not settle it for the other.
  */
 export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking = App> {
-  /** Letters, digits, `_` and `-`; at most 64. */
+  /** 1 to 128 visible characters without spaces. Models see those that providers take: letters, digits, `_` and `-`. */
   readonly name: string
   /** For the model: what the tool does and when to use it. */
   readonly description?: string
@@ -93,4 +93,12 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
    * step the highest counts, and one that says nothing counts as `balanced`.
    */
   readonly preferredModel?: Tier
+  /** Kept out of the catalogue until the model finds it with `tool_search`: for large collections. Default false. */
+  readonly deferLoading?: boolean
+  /**
+   * Keeps results of calls with the same input for `ttlMs` milliseconds (default 300,000), so that they need not run
+   * again. For tools of effect `none` and `read` only; errors are not kept. By default a result is kept for the same
+   * principal in the same session; `share: 'agent'` is for results that are the same for everybody.
+   */
+  readonly cache?: boolean | { readonly ttlMs?: number; readonly share?: 'session' | 'agent' }
 }

@@ -1,22 +1,26 @@
-import { escapePointer, isRecord, isStandardSchema, ProvostError } from '@provost/core'
+import { escapePointer, isRecord, isStandardSchema } from '@provost/core'
 import type {
   AnySchema,
   ArgRole,
+  Effect,
   JsonPointer,
-  JsonSchema,
   StandardSchemaV1,
   Stated,
   Tool,
+  ToolCaching,
   ToolDefinition,
   WrittenFor,
 } from '@provost/core'
 
-import { jsonCheckOf, jsonSchemaOf } from './json-schema.ts'
+import { invalidTool, makeTool } from './make-tool.ts'
 import { fixLabel, isPointer } from './result-label.ts'
 import type { ResultOf, ToolOptions } from './tool-options.ts'
 
 /** Milliseconds a call may take unless its tool says otherwise. */
 export const defaultTimeoutMs: number = 60_000
+
+/** Milliseconds that a result is kept unless its tool says otherwise. */
+const defaultCacheMs = 300_000
 
 const longestTimeoutMs = 2 ** 31 - 1
 
@@ -41,23 +45,24 @@ export function tool<
   O extends StandardSchemaV1 = StandardSchemaV1,
   Asking = unknown,
 >(options: ToolOptions<S, R, App, O, Asking>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
-  const { name, title, description, output, effect = 'write', idempotent = false } = options
-  checkName(name)
-  const inputSchema = inputSchemaOf(name, options.input)
-  const outputSchema = output && outputSchemaOf(output)
-  return Object.freeze({
+  const { name, title, description, effect = 'write', idempotent = false, deferLoading = false } = options
+  if (!isStandardSchema(options.input) && !isRecord(options.input))
+    throw invalidTool(
+      name,
+      'its input is no schema',
+      'Give a Standard Schema such as z.object({ … }), or a JSON Schema.',
+    )
+  return makeTool({
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
+    title,
+    description,
     effect,
-    roles: Object.freeze(rolesOf(options.args ?? {})),
-    inputSchema,
-    ...(outputSchema && { outputSchema }),
+    roles: rolesOf(options.args ?? {}),
     idempotent,
     remote: options.execute === undefined,
-    composite: false,
-    deferred: false,
-    '~tool': definitionOf(options),
+    deferred: deferLoading,
+    definition: definitionOf(options),
+    lazy: deferLoading,
   })
 }
 
@@ -65,10 +70,11 @@ function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, A
   options: ToolOptions<S, R, App, O, Asking>,
 ): ToolDefinition {
   const { name, input, output, execute, returns, needsApproval, preferredModel } = options
-  const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', examples = [] } = options
+  const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', examples = [], effect = 'write' } = options
+  const cache = cachingOf(name, options.cache, effect, execute === undefined)
   const trustedFields = (options.trustedFields ?? []).map((field) => pointerIn(name, field))
   if (!(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
-    throw invalid(name, `timeoutMs is ${timeoutMs}`, `Give milliseconds from 1 to ${longestTimeoutMs}.`)
+    throw invalidTool(name, `timeoutMs is ${timeoutMs}`, `Give milliseconds from 1 to ${longestTimeoutMs}.`)
   const definition: ToolDefinition = Object.freeze({
     input,
     ...(output && { output }),
@@ -77,6 +83,7 @@ function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, A
     trustedFields,
     examples,
     ...(preferredModel && { preferredModel }),
+    ...(cache && { cache }),
     ...(execute && { execute }),
     ...(needsApproval && { needsApproval: needsApproval === true ? () => true : needsApproval }),
     ...(returns && { returns: typeof returns === 'function' ? returns : () => returns }),
@@ -85,35 +92,32 @@ function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, A
   return definition
 }
 
-function checkName(name: string): void {
-  if (/^[\w-]{1,64}$/.test(name)) return
-  throw invalid(name, 'its name is not one that models can call', 'Use 1 to 64 letters, digits, _ and -.')
+/**
+ * How a tool's results are kept.
+ *
+ * @throws ProvostError `invalid-tool` where a kept result would hide an effect.
+ */
+export function cachingOf(
+  name: string,
+  cache: ToolOptions<AnySchema, unknown, unknown, StandardSchemaV1>['cache'],
+  effect: Effect,
+  remote: boolean,
+): ToolCaching | undefined {
+  if (cache === undefined || cache === false) return undefined
+  if (effect !== 'none' && effect !== 'read')
+    throw invalidTool(
+      name,
+      `its effect is ${effect}, and a kept result would leave it out`,
+      "Cache only tools of effect 'read' or 'none', and say so.",
+    )
+  if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Keep results where it is executed.')
+  const { ttlMs = defaultCacheMs, share = 'session' } = cache === true ? {} : cache
+  if (!(ttlMs > 0)) throw invalidTool(name, `its cache has ttlMs: ${ttlMs}`, 'Give milliseconds from 1.')
+  return { ttlMs, share }
 }
 
-function inputSchemaOf(name: string, schema: AnySchema): JsonSchema {
-  if (!isStandardSchema(schema) && !isRecord(schema))
-    throw invalid(name, 'its input is no schema', 'Give a Standard Schema such as z.object({ … }), or a JSON Schema.')
-  try {
-    if (!isStandardSchema(schema)) jsonCheckOf(schema)
-    const json = jsonSchemaOf(schema)
-    if (json.type === undefined || json.type === 'object') return json
-  } catch (cause) {
-    if (cause instanceof ProvostError) throw invalid(name, cause.message.replace(/\.$/, ''), cause.hint, cause)
-    throw cause
-  }
-  throw invalid(name, 'its input is not an object', 'Models write the input of a call as a JSON object: use one.')
-}
-
-/** What cannot be said in JSON Schema is still validated; it is only not described. */
-function outputSchemaOf(schema: StandardSchemaV1): JsonSchema | undefined {
-  try {
-    return jsonSchemaOf(schema, 'output')
-  } catch {
-    return undefined
-  }
-}
-
-function rolesOf(args: Readonly<Record<string, ArgRole | undefined>>): Record<JsonPointer, ArgRole> {
+/** Roles by JSON pointer. */
+export function rolesOf(args: Readonly<Record<string, ArgRole | undefined>>): Record<JsonPointer, ArgRole> {
   const roles: Record<JsonPointer, ArgRole> = {}
   for (const [key, role] of Object.entries(args)) {
     if (role !== undefined) roles[pointerOf(key)] = role
@@ -123,13 +127,9 @@ function rolesOf(args: Readonly<Record<string, ArgRole | undefined>>): Record<Js
 
 function pointerIn(name: string, field: string): JsonPointer {
   if (isPointer(field)) return field
-  throw invalid(name, `trustedFields has ${JSON.stringify(field)}`, 'Give JSON pointers such as /id.')
+  throw invalidTool(name, `trustedFields has ${JSON.stringify(field)}`, 'Give JSON pointers such as /id.')
 }
 
 function pointerOf(key: string): JsonPointer {
   return isPointer(key) ? key : `/${escapePointer(key)}`
-}
-
-function invalid(name: string, what: string, hint: string, cause?: unknown): ProvostError {
-  return new ProvostError('invalid-tool', `The tool ${JSON.stringify(name)} cannot be used: ${what}.`, { hint, cause })
 }

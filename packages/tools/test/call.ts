@@ -26,6 +26,7 @@ export async function call(
     graceMs: 50,
     runtime: nodeRuntime(),
     context: undefined,
+    messages: [],
     progress: (data) => void said.progress.push(data),
     partial: (piece) => void said.partials.push(piece),
     ...run,

@@ -78,7 +78,7 @@ describe('what cannot work is refused where it is defined, in words that name it
     throw new Error('It was not refused.')
   }
 
-  test.for(['', 'with space', 'x'.repeat(65), 'ünï', 'a\nb'])('the name %j', (name) => {
+  test.for(['', 'with space', 'x'.repeat(129), 'a\u200bb', '\u202etxt.exe', 'a\nb'])('the name %j', (name) => {
     const error = refused(() => tool({ name, input }))
     expect(error).toMatchObject({ code: 'invalid-tool', message: expect.stringContaining(JSON.stringify(name)) })
     expect(error.hint).not.toBe('')

@@ -1,0 +1,113 @@
+import { isStandardSchema, ProvostError } from '@provost/core'
+import type { AnySchema, ArgRole, Effect, JsonPointer, JsonSchema, Tool, ToolDefinition } from '@provost/core'
+
+import { jsonCheckOf, jsonSchemaOf } from './json-schema.ts'
+import { checkSchemaSize } from './schema-size.ts'
+
+/** What a tool is made of, once everything has been checked that can be checked without its schema. */
+export interface ToolParts {
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly effect: Effect
+  readonly roles: Readonly<Record<JsonPointer, ArgRole>>
+  readonly idempotent: boolean
+  readonly remote: boolean
+  readonly deferred: boolean
+  readonly set?: string | undefined
+  readonly definition: ToolDefinition
+  /** Turns the schema into JSON Schema only when somebody asks: of thousands of deferred tools few are ever used. */
+  readonly lazy: boolean
+}
+
+/**
+ * A tool from its parts.
+ *
+ * @throws ProvostError `invalid-tool` for a name or, unless it is lazy, for a schema that cannot work.
+ */
+export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
+  const { name, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
+  checkName(name)
+  const rest = {
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    effect,
+    roles: Object.freeze(roles),
+    idempotent,
+    remote,
+    composite: false,
+    deferred,
+    ...(set !== undefined && { set }),
+    '~tool': definition,
+  }
+  if (!parts.lazy) {
+    const outputSchema = outputSchemaOf(definition)
+    return Object.freeze({
+      ...rest,
+      inputSchema: inputSchemaOf(name, definition.input),
+      ...(outputSchema && { outputSchema }),
+    })
+  }
+  let inputSchema: JsonSchema | undefined
+  let outputSchema: JsonSchema | undefined
+  return Object.freeze({
+    ...rest,
+    get inputSchema() {
+      return (inputSchema ??= inputSchemaOf(name, definition.input))
+    },
+    get outputSchema() {
+      return (outputSchema ??= outputSchemaOf(definition) ?? {})
+    },
+  })
+}
+
+/** The same tool with another name, or in a set. Schemas that have not been made are not made for it. */
+export function withInfo(tool: Tool, info: { readonly name?: string; readonly set?: string }): Tool {
+  const changes = Object.getOwnPropertyDescriptors(info)
+  const copy: Tool = Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(tool), ...changes })
+  return Object.freeze(copy)
+}
+
+function checkName(name: string): void {
+  if (typeof name === 'string' && /^[^\p{C}\p{Z}]{1,128}$/u.test(name)) return
+  throw invalidTool(
+    name,
+    'its name is not one that can be shown and called',
+    'Use 1 to 128 characters without spaces and invisible ones; letters, digits, _ and - do best.',
+  )
+}
+
+function inputSchemaOf(name: string, schema: AnySchema): JsonSchema {
+  try {
+    if (!isStandardSchema(schema)) {
+      checkSchemaSize(schema)
+      jsonCheckOf(schema)
+    }
+    const json = jsonSchemaOf(schema)
+    checkSchemaSize(json)
+    if (json.type === undefined || json.type === 'object') return json
+  } catch (cause) {
+    if (cause instanceof ProvostError) throw invalidTool(name, cause.message.replace(/\.$/, ''), cause.hint, cause)
+    throw cause
+  }
+  throw invalidTool(name, 'its input is not an object', 'Models write the input of a call as a JSON object: use one.')
+}
+
+/** What cannot be said in JSON Schema is still validated; it is only not described. */
+function outputSchemaOf({ output }: ToolDefinition): JsonSchema | undefined {
+  if (!output) return undefined
+  try {
+    const json = jsonSchemaOf(output, 'output')
+    checkSchemaSize(json)
+    return json
+  } catch {
+    return undefined
+  }
+}
+
+/** The error for a tool that cannot work, saying which and why. */
+export function invalidTool(name: unknown, what: string, hint: string | undefined, cause?: unknown): ProvostError {
+  const shown = JSON.stringify(typeof name === 'string' ? name.slice(0, 200) : name) ?? 'undefined'
+  return new ProvostError('invalid-tool', `The tool ${shown} cannot be used: ${what}.`, { hint, cause })
+}

@@ -1,0 +1,105 @@
+import { defineExtension, isRecord, toJson } from '@provost/core'
+import type { Extension, HookContext, Json, Tool, ToolInfo, ToolResult } from '@provost/core'
+
+type Kept = Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'>
+
+const mostEntries = 1_000
+const mostCharacters = 16 * 1024 * 1024
+
+/**
+ * Keeps results of tools that ask for it, and answers calls with the same input from them. It stands before all other
+ * extensions: what it keeps is the tool's own result, and what they make of results they make of kept ones again.
+ *
+ * Kept results are a cache and no state: they live in this process, the oldest go beyond 1,000 entries or 16 million
+ * characters, and which calls they answered stands in the log.
+ */
+export function toolCache(find: (name: string) => Tool | undefined): Extension<never> {
+  const results = boundedCache<Kept>()
+
+  return defineExtension<never>({
+    name: 'tool-cache',
+    hooks: {
+      'tool.call'(call, ctx) {
+        const key = keyFor(find, call.tool, call.input, ctx)
+        const kept = key === undefined ? undefined : results.get(key, ctx.now())
+        return kept && { replay: kept }
+      },
+      'tool.result'(result, ctx) {
+        if (result.via !== 'executed' || result.outcome !== 'ok') return
+        const caching = find(result.tool.name)?.['~tool'].cache
+        const key = caching && keyFor(find, result.tool, result.input, ctx)
+        if (!caching || key === undefined) return
+        const { value, output, label, fields, details } = result
+        const kept: Kept = {
+          output,
+          label,
+          ...(value !== undefined && { value }),
+          ...(fields && { fields }),
+          ...(details !== undefined && { details }),
+        }
+        results.set(key, kept, JSON.stringify(kept).length, ctx.now() + caching.ttlMs)
+      },
+    },
+  })
+}
+
+/** Who may have the result, and of what. Undefined for tools that keep none. */
+function keyFor(
+  find: (name: string) => Tool | undefined,
+  { name }: ToolInfo,
+  input: Json,
+  ctx: HookContext<never>,
+): string | undefined {
+  const caching = find(name)?.['~tool'].cache
+  if (!caching) return undefined
+  const { principal } = ctx
+  // All of the principal: who has lost a role may no longer see what the role let him see.
+  const owner = caching.share === 'agent' ? null : [ctx.session.id, principal === undefined ? null : toJson(principal)]
+  return canonical([owner, name, input])
+}
+
+/** JSON with sorted keys: the same data is the same text. */
+function canonical(value: Json): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+}
+
+interface BoundedCache<V> {
+  get(key: string, now: number): V | undefined
+  set(key: string, value: V, size: number, until: number): void
+}
+
+/** A map holds its keys in order of entry: the first is the one that was not used for longest. */
+function boundedCache<V>(): BoundedCache<V> {
+  const entries = new Map<string, { readonly value: V; readonly size: number; readonly until: number }>()
+  let total = 0
+
+  function drop(key: string): void {
+    total -= entries.get(key)?.size ?? 0
+    entries.delete(key)
+  }
+
+  return {
+    get(key, now) {
+      const entry = entries.get(key)
+      if (!entry) return undefined
+      if (entry.until <= now) return void drop(key)
+      entries.delete(key)
+      entries.set(key, entry)
+      return entry.value
+    },
+    set(key, value, length, until) {
+      const size = length + key.length
+      drop(key)
+      // One that would push out a tenth of the others is not worth it.
+      if (size > mostCharacters / 10) return
+      entries.set(key, { value, size, until })
+      total += size
+      for (const oldest of entries.keys()) {
+        if (entries.size <= mostEntries && total <= mostCharacters) break
+        drop(oldest)
+      }
+    },
+  }
+}
