@@ -16,13 +16,21 @@ import { askedModel, entriesOf, extension, only, reported, watch } from './hook-
 const city = z.object({ city: z.string() })
 const rainy = { city: 'Oslo' }
 
-function setUp(tools: NonNullable<AgentOptions['tools']>, steps: readonly ScriptedEntry[], more: Partial<AgentOptions> = {}) {
+function setUp(
+  tools: NonNullable<AgentOptions['tools']>,
+  steps: readonly ScriptedEntry[],
+  more: Partial<AgentOptions> = {},
+) {
   const asked: ScriptedPrompt[] = []
   return { asked, agent: createAgent({ name: 'desk', model: askedModel(asked, steps), tools, ...more }) }
 }
 
 /** One call of the tool `t`, and how it ended. */
-async function callOf(given: NonNullable<AgentOptions['tools']>, input: unknown = rainy, more: Partial<AgentOptions> = {}) {
+async function callOf(
+  given: NonNullable<AgentOptions['tools']>,
+  input: unknown = rainy,
+  more: Partial<AgentOptions> = {},
+) {
   const { agent, asked } = setUp(given, [{ toolCalls: [{ name: 't', input }] }, { text: 'done' }], more)
   const { events, result } = await watch(agent.stream('go', { context: { user: 'ann' } }))
   const [end] = [...only(events, 'tool.execute.end'), ...only(events, 'tool.execute.error')]
@@ -36,7 +44,13 @@ describe('tools of the AI SDK', () => {
     const list = [ours, { weather: theirs, again: ours }] as const
     expect(createAgent({ name: 'desk', model: 'openai/gpt-5', tools: list }).registry.tools).toMatchObject([
       { name: 'ours', effect: 'read' },
-      { name: 'weather', description: 'Weather.', effect: 'egress', inputSchema: { required: ['city'] }, remote: false },
+      {
+        name: 'weather',
+        description: 'Weather.',
+        effect: 'egress',
+        inputSchema: { required: ['city'] },
+        remote: false,
+      },
       { name: 'again', effect: 'read' },
     ])
     const { agent } = setUp({ weather: theirs, ours }, [
@@ -73,7 +87,10 @@ describe('tools of the AI SDK', () => {
         },
       ),
     ],
-    ['a lazy schema', () => jsonSchema({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] })],
+    [
+      'a lazy schema',
+      () => jsonSchema({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
+    ],
   ])('describe and check their input with %s', async (_, inputSchema) => {
     const seen: unknown[] = []
     const t = dynamicTool({ inputSchema, execute: (input) => seen.push(input) })
@@ -174,12 +191,16 @@ describe('tools of the AI SDK', () => {
     const first = await agent.run('go')
     expect(first.pending.remoteCalls).toMatchObject([{ toolName: 't', input: rainy }])
     const callId = first.pending.remoteCalls[0]?.callId ?? ''
-    expect(await agent.run(first.state, { toolResults: [{ callId, output: { degrees: 3 } }] })).toMatchObject({ text: 'done' })
+    expect(await agent.run(first.state, { toolResults: [{ callId, output: { degrees: 3 } }] })).toMatchObject({
+      text: 'done',
+    })
   })
 
   test('with an output schema have their output checked', async () => {
     const t = dynamicTool({ inputSchema: city, execute: () => ({ degrees: 'warm' }) })
-    const { end } = await callOf({ t: { ...t, outputSchema: jsonSchema({ properties: { degrees: { type: 'number' } } }) } })
+    const { end } = await callOf({
+      t: { ...t, outputSchema: jsonSchema({ properties: { degrees: { type: 'number' } } }) },
+    })
     expect(end).toMatchObject({ error: { code: 'invalid-tool-output', message: expect.stringContaining('degrees') } })
   })
 
@@ -225,7 +246,12 @@ describe('tools of the AI SDK', () => {
   })
 
   test('can be deferred, and are found', async () => {
-    const t = aiTool({ description: 'Tells whether it rains.', inputSchema: city, deferLoading: true, execute: () => 'rain' })
+    const t = aiTool({
+      description: 'Tells whether it rains.',
+      inputSchema: city,
+      deferLoading: true,
+      execute: () => 'rain',
+    })
     const { agent, asked } = setUp({ t }, [
       { toolCalls: [{ name: 'tool_search', input: { query: 'rain' } }] },
       { toolCalls: [{ name: 't', input: rainy }] },

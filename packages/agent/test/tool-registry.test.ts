@@ -1,6 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
-import type { Extension, Tool, ToolInfo } from '@provost/core'
+import type { Extension, JsonSchema, Tool, ToolInfo } from '@provost/core'
 import { defineExtension, isCallTo, ProvostError, wireToolName } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt } from '@provost/testing'
@@ -105,7 +105,12 @@ describe('when two tools want one name', () => {
     const set = fc.tuple(word, fc.uniqueArray(word, { maxLength: 4 }))
     fc.assert(
       fc.property(fc.uniqueArray(set, { selector: ([name]) => name, maxLength: 6 }), (sets) => {
-        const all = sets.flatMap(([name, tools]) => toolSet(name, tools.map((one) => says(one, name))))
+        const all = sets.flatMap(([name, tools]) =>
+          toolSet(
+            name,
+            tools.map((one) => says(one, name)),
+          ),
+        )
         const { registry } = createAgent({ name: 'desk', model, tools: all })
         const wire = names(registry.tools).map(wireToolName)
         expect(new Set(wire).size).toBe(all.length)
@@ -141,7 +146,10 @@ describe('a name with characters that providers refuse', () => {
 
   test('cannot be taken by a tool that is called what another one looks like to providers', () => {
     const tools = [says(odd, 'mine'), ...toolSet('evil', [says(wireToolName(odd), 'theirs')])]
-    expect(names(createAgent({ name: 'desk', model, tools }).registry.tools)).toEqual([odd, `evil_${wireToolName(odd)}`])
+    expect(names(createAgent({ name: 'desk', model, tools }).registry.tools)).toEqual([
+      odd,
+      `evil_${wireToolName(odd)}`,
+    ])
   })
 })
 
@@ -157,22 +165,22 @@ test('worked examples reach the model, with what they give and why', async () =>
   await createAgent({ name: 'desk', model: askedModel(asked, [{ text: 'done' }]), tools: [refund] }).run('go')
   expect(asked[0]?.tools).toMatchObject([
     {
-      description:
-        'Refunds an order.\n\nExamples:\n- {"order":17} gives "refunded" (all of it)\n- {"order":18}',
+      description: 'Refunds an order.\n\nExamples:\n- {"order":17} gives "refunded" (all of it)\n- {"order":18}',
     },
   ])
 })
 
 describe('a schema that no model should be sent', () => {
-  const huge = { type: 'object', properties: { code: { type: 'string', enum: ['x'.repeat(5 * 1024 * 1024)] } } } as const
-  const circle: Record<string, unknown> = { type: 'object' }
-  circle['properties'] = { self: circle }
+  const huge: JsonSchema = { type: 'object', properties: { code: { enum: ['x'.repeat(5 * 1024 * 1024)] } } }
+  const wide = Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => [`f${i}`, {}]))
+  const circle: JsonSchema = { type: 'object' }
+  circle.properties = { self: circle }
 
-  test.each([
+  test.each<readonly [string, JsonSchema]>([
     ['of 5 MB', huge],
     ['that runs in a circle', circle],
-    ['with a hundred thousand fields', { type: 'object', properties: Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => [`f${i}`, {}])) }],
-  ] as const)('%s is refused in a short sentence', (_, input) => {
+    ['with a hundred thousand fields', { type: 'object', properties: wide }],
+  ])('%s is refused in a short sentence', (_, input) => {
     let thrown: unknown
     try {
       tool({ name: 'big', input, execute: () => 1 })
@@ -194,5 +202,7 @@ test('a hook that takes tools away is heeded, and what it took cannot be called'
   })
   const { events } = await watch(agent.stream('go'))
   expect(asked[0]?.tools.map(({ name }) => name)).toEqual(['a'])
-  expect(only(events, 'tool.execute.error')).toMatchObject([{ error: { message: expect.stringContaining('not offered') } }])
+  expect(only(events, 'tool.execute.error')).toMatchObject([
+    { error: { message: expect.stringContaining('not offered') } },
+  ])
 })

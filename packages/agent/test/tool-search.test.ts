@@ -94,7 +94,9 @@ describe('deferred tools', () => {
     const { events } = await watch(agent.stream('again', { sessionId: first.sessionId }))
     expect(catalogues()[0]).toEqual(['now', 'tool_search', 'weather'])
     expect(only(events, 'tool.execute.end')).toMatchObject([{ toolName: 'weather' }])
-    expect(await entriesOfType(store, first, 'ext')).toMatchObject([{ name: 'tool-search', data: { tools: ['weather'] } }])
+    expect(await entriesOfType(store, first, 'ext')).toMatchObject([
+      { name: 'tool-search', data: { tools: ['weather'] } },
+    ])
     const { agent: stranger, catalogues: theirs } = setUp([{ text: 'done' }], { store })
     await stranger.run('go')
     expect(theirs()).toEqual([['now', 'tool_search']])
@@ -171,10 +173,17 @@ describe('ten thousand deferred tools', () => {
       type: 'object',
       get properties() {
         made++
-        return { [`argument${i}`]: { type: 'string' } }
+        return { [`argument${i}`]: { type: 'string' as const } }
       },
     } as const
-    return tool({ name: `tool_${i}`, description: `Does thing ${i}.`, input: schema, effect: 'read', execute: () => i, deferLoading: true })
+    return tool({
+      name: `tool_${i}`,
+      description: `Does thing ${i}.`,
+      input: schema,
+      effect: 'read',
+      execute: () => i,
+      deferLoading: true,
+    })
   })
 
   test('cost no schema and no word in the request or the log before they are found', async () => {

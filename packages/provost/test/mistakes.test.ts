@@ -18,10 +18,11 @@ function thrownBy(make: () => unknown): ProvostError {
 }
 
 const model = scriptedModel([{ toolCalls: [{ name: 'note', input: { text: 'x' } }] }, { text: 'done' }])
+const bare = { name: 'note', execute: (): number => 1 }
 const byHand = { name: 'note', description: 'Notes.', inputSchema: z.object({}), execute: () => 1 }
 
 test.each([
-  ['a tool made by hand', { tools: [{ name: 'note', execute: () => 1 }] }, 'tools[0]', 'tool({'],
+  ['a tool made by hand', { tools: [bare] }, 'tools[0]', 'tool({'],
   ['a tool of the AI SDK without a name', { tools: [byHand] }, 'tools[0]', 'tools: [{'],
   ['what is no tool in a record', { tools: { note: 1 } }, 'tools.note', 'tool({'],
   ['tools that are no list', { tools: 'note' }, 'tools', 'tool({'],

@@ -22,6 +22,8 @@ export interface WireStep {
   readonly reasoning?: string
   /** The signature of the reasoning, over the Anthropic protocol. */
   readonly signature?: string
+  /** Queries of the provider's own web search, over the Responses protocol. */
+  readonly webSearches?: readonly string[]
   /** Ids are made up where they are left out. */
   readonly toolCalls?: readonly ScriptedToolCall[]
   /** Input and output tokens; the server cannot report cached ones. Default: zero, or estimated by the server. */
@@ -58,6 +60,7 @@ function answerOf(step: WireStep): FixtureResponse {
   const reasoning = {
     ...(step.reasoning !== undefined && { reasoning: step.reasoning }),
     ...(step.signature !== undefined && { reasoningSignature: step.signature }),
+    ...(step.webSearches && { webSearches: [...step.webSearches] }),
   }
   const shared = { ...reasoning, ...overridesOf(step) }
   const toolCalls = step.toolCalls?.map(({ name, input = {}, id }) => ({
