@@ -26,14 +26,20 @@ export {
   globTool,
   grepTool,
   mcpTools,
+  fromAiTool,
+  globTool,
+  grepTool,
   nodeRuntime,
   readTool,
   rich,
   tool,
+  toolSet,
   writeTool,
 } from '@provost/tools'
 export { z } from 'zod'
 export type {
+  AiTool,
+  AiToolMore,
   Executed,
   GlobResult,
   GrepMatch,
@@ -50,7 +56,13 @@ export type {
   RefusedMcpTool,
   Rich,
   RichMore,
+  ToolCollision,
+  ToolCollisions,
   ToolOptions,
+  ToolRecord,
+  ToolRegistry,
+  ToolSource,
+  ToolsInput,
 } from '@provost/tools'
 export type {
   AnySchema,

@@ -11,10 +11,21 @@ export interface ToolIndex {
 
 /** Words of a query that count; no request has more to say. */
 const mostWords = 16
+/** Places of all words of a query together: words that stand nearly everywhere say little and cost most. */
+const mostPlaces = 4_500
+/** Words that no tool has: each is looked for as the beginning of others, and with a slip. */
+const mostUnknown = 3
 const mostText = 2_000
 const mostArguments = 50
 /** Tools to index before other work gets its turn. */
 const slice = 200
+
+/** A word of the index: in how many fields it stands, and the first tools that have it. */
+interface Word {
+  places: number
+  readonly first: number[]
+}
+const mostFirst = 20
 
 /**
  * Indexes tools by name, title, description and argument names. The search library is loaded here, and other work goes
@@ -22,33 +33,50 @@ const slice = 200
  */
 export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex> {
   const { default: MiniSearch } = await import('minisearch')
+  const words = new Map<string, Word>()
   const index = new MiniSearch<Row>({
-    fields: ['name', 'title', 'description', 'args'],
+    fields: ['name', 'text'],
     tokenize: wordsOf,
-    processTerm: (term) => term.slice(0, 40),
     searchOptions: {
-      boost: { name: 4, title: 3, description: 2, args: 1 },
-      prefix: (term) => term.length > 2,
-      fuzzy: (term) => (term.length > 4 ? 1 : false),
+      boost: { name: 2 },
+      // Only words that no tool has are looked for as beginnings, and with a slip.
+      prefix: (word) => word.length > 2 && !words.has(word),
+      fuzzy: (word) => (word.length > 4 && !words.has(word) ? 1 : false),
       weights: { prefix: 0.5, fuzzy: 0.3 },
     },
   })
   for (let at = 0; at < tools.length; at += slice) {
     if (at > 0) await pause()
-    index.addAll(tools.slice(at, at + slice).map((tool, i) => rowOf(tool, at + i)))
+    for (const [i, tool] of tools.slice(at, at + slice).entries()) {
+      const row = rowOf(tool, at + i)
+      index.add(row)
+      for (const text of [row.name, row.text]) count(words, text, row.id)
+    }
   }
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
+
+  function idsFor(query: string): readonly unknown[] {
+    const asked = [...new Set(wordsOf(query.slice(0, mostText)))].slice(0, mostWords)
+    const placesOf = (word: string): number => words.get(word)?.places ?? 0
+    const unknown = asked.filter((word) => !words.has(word)).slice(0, mostUnknown)
+    const rarest = asked.filter((word) => words.has(word)).toSorted((a, b) => placesOf(a) - placesOf(b))
+    let sum = 0
+    const telling = [...unknown, ...rarest.filter((word) => (sum += placesOf(word)) <= mostPlaces)]
+    if (telling.length > 0) return index.search(telling.join(' ')).map(({ id }) => id)
+    // Where all words are everywhere, no order of the tools is better than their own.
+    return rarest.flatMap((word) => words.get(word)?.first ?? [])
+  }
+
   return {
     search(query, limit) {
       const exact = byName.get(query.trim())
-      const words = [...new Set(wordsOf(query.slice(0, mostText)))].slice(0, mostWords).join(' ')
-      const found = exact ? [exact] : []
-      for (const { id } of index.search(words)) {
-        if (found.length >= limit) break
+      const found = new Set(exact && [exact])
+      for (const id of idsFor(query)) {
+        if (found.size >= limit) break
         const tool = typeof id === 'number' ? tools[id] : undefined
-        if (tool && tool !== exact) found.push(tool)
+        if (tool) found.add(tool)
       }
-      return found
+      return [...found]
     },
   }
 }
@@ -56,19 +84,15 @@ export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex
 interface Row {
   readonly id: number
   readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly args: string
+  readonly text: string
 }
 
 function rowOf(tool: Tool, id: number): Row {
   const { name, title = '', description = '' } = tool
   return {
     id,
-    name,
-    title: title.slice(0, mostText),
-    description: description.slice(0, mostText),
-    args: argumentsOf(tool).join(' '),
+    name: `${name} ${title.slice(0, mostText)}`,
+    text: `${description.slice(0, mostText)} ${argumentsOf(tool).join(' ')}`,
   }
 }
 
@@ -82,11 +106,20 @@ function argumentsOf(tool: Tool): readonly string[] {
   }
 }
 
-/** `getUserById` and `get_user_by_id` are the same four words. */
+function count(words: Map<string, Word>, text: string, id: number): void {
+  for (const each of new Set(wordsOf(text))) {
+    const word = words.get(each) ?? { places: 0, first: [] }
+    if (word.places++ === 0) words.set(each, word)
+    if (word.first.length < mostFirst) word.first.push(id)
+  }
+}
+
+/** `getUserById` and `get_user_by_id` are the same four words; one thing and many are the same word. */
 function wordsOf(text: string): string[] {
   return text
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
+    .map((word) => (word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word).slice(0, 40))
 }
