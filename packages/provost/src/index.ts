@@ -23,12 +23,10 @@ export type {
 export {
   bashTool,
   fileTools,
-  globTool,
-  grepTool,
-  mcpTools,
   fromAiTool,
   globTool,
   grepTool,
+  mcpTools,
   nodeRuntime,
   readTool,
   rich,

@@ -1,6 +1,7 @@
 import { isRecord, ProvostError } from '@provost/core'
 import type { Tool } from '@provost/core'
 
+import { withInfo } from '../make-tool.ts'
 import { defaultTimeoutMs, tool } from '../tool.ts'
 import { serverChecked } from './checkable.ts'
 import type { Connection } from './connection.ts'
@@ -111,7 +112,7 @@ function makeTool(
 ): Tool {
   const { description = '', inputSchema, outputSchema, annotations } = definition
   const title = serverText(definition.title ?? annotations?.title ?? '', maxTitleLength)
-  return tool({
+  const made = tool({
     effect: effectOf(annotations),
     idempotent: annotations?.idempotentHint === true,
     returns: { integrity: 'untrusted', sources: [`mcp:${server}`] },
@@ -128,6 +129,7 @@ function makeTool(
       return resultValue(name, called, outputSchema !== undefined)
     },
   })
+  return withInfo(made, { set: server })
 }
 
 /** Looks again at the definitions when the server says that they may have changed. */

@@ -16,6 +16,7 @@ for (const tool of server.tools) {
     graceMs: 50,
     runtime: nodeRuntime(),
     context: undefined,
+    messages: [],
     progress: () => undefined,
     partial: () => undefined,
   })
