@@ -12,7 +12,6 @@ import type {
 import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
-import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
 import { isRunState } from './run-state.ts'
 import type { RunHandle } from './run.ts'

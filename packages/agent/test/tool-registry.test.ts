@@ -28,11 +28,11 @@ function thrownBy(options: Partial<AgentOptions>): ProvostError {
 
 describe('when two tools want one name', () => {
   const search = says('search', 'mine')
-  const tools = [...toolSet('git hub', [says('search', 'theirs')]), search]
+  const mixed = [...toolSet('git hub', [says('search', 'theirs')]), search]
   const extensions = [withTools('memory', says('search', 'remembered')), withTools('mem.ory', says('look', 'seen'))]
 
   test('by default the later one is renamed after its set or extension; the registry tells who, and whence', () => {
-    const { registry } = createAgent({ name: 'desk', model, tools, extensions })
+    const { registry } = createAgent({ name: 'desk', model, tools: mixed, extensions })
     expect(names(registry.tools)).toEqual(['search', 'git_hub_search', 'memory_search', 'look'])
     expect(registry.get('search')).toBe(search)
     expect(registry.source('search')).toEqual({ kind: 'agent', name: 'desk' })
@@ -80,13 +80,13 @@ describe('when two tools want one name', () => {
   })
 
   test('`priority` leaves the later one out', () => {
-    const { registry } = createAgent({ name: 'desk', model, tools, extensions, toolCollisions: 'priority' })
+    const { registry } = createAgent({ name: 'desk', model, tools: mixed, extensions, toolCollisions: 'priority' })
     expect(names(registry.tools)).toEqual(['search', 'look'])
     expect(registry.collisions.map(({ name }) => name)).toEqual([undefined, undefined])
   })
 
   test('`error` makes no agent, and names both', () => {
-    expect(thrownBy({ tools, toolCollisions: 'error' })).toMatchObject({
+    expect(thrownBy({ tools: mixed, toolCollisions: 'error' })).toMatchObject({
       code: 'duplicate-tool',
       message: 'A tool of the agent desk and one of the tool set git hub are named search.',
     })
@@ -105,17 +105,18 @@ describe('when two tools want one name', () => {
     const set = fc.tuple(word, fc.uniqueArray(word, { maxLength: 4 }))
     fc.assert(
       fc.property(fc.uniqueArray(set, { selector: ([name]) => name, maxLength: 6 }), (sets) => {
-        const all = sets.flatMap(([name, tools]) =>
+        const all = sets.flatMap(([name, its]) =>
           toolSet(
             name,
-            tools.map((one) => says(one, name)),
+            its.map((one) => says(one, name)),
           ),
         )
         const { registry } = createAgent({ name: 'desk', model, tools: all })
         const wire = names(registry.tools).map(wireToolName)
         expect(new Set(wire).size).toBe(all.length)
         for (const one of registry.tools) expect(registry.get(one.name)).toBe(one)
-        expect(registry.tools.map(({ set: of }) => of).toSorted()).toEqual(all.map(({ set: of }) => of).toSorted())
+        for (const [name, its] of sets)
+          expect(registry.tools.filter((one) => one.set === name)).toHaveLength(its.length)
       }),
       { numRuns: 40 },
     )

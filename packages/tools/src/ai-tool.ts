@@ -1,6 +1,5 @@
 import type { FlexibleSchema, ModelMessage, ToolSet } from '@ai-sdk/provider-utils'
 import type {
-  AnySchema,
   ArgRole,
   Effect,
   HookContext,
@@ -118,7 +117,7 @@ function definitionOf(
   tool: AiTool,
   more: AiToolMore,
   executed: boolean,
-  { input, output, prepare }: Schemas,
+  schemas: Schemas,
 ): ToolDefinition {
   const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', effect = 'egress', returns } = more
   const { execute, needsApproval } = tool
@@ -126,13 +125,13 @@ function definitionOf(
   const listener = listenerOf(tool)
   const definition: ToolDefinition = {
     get input() {
-      return input.get()
+      return schemas.input.get()
     },
     timeoutMs,
     executionMode,
     trustedFields: [],
     examples: tool.inputExamples ?? [],
-    ...(prepare && { prepare }),
+    ...(schemas.prepare && { prepare: schemas.prepare }),
     ...(cache && { cache }),
     ...(tool.strict !== undefined && { strict: tool.strict }),
     ...(tool.providerOptions && { providerOptions: tool.providerOptions }),
@@ -152,6 +151,7 @@ function definitionOf(
     ...(returns && { returns: () => returns }),
   }
   // Made when it is needed, so it is a getter, which no spread may touch.
+  const { output } = schemas
   if (output) Object.defineProperty(definition, 'output', { get: () => asStandard(output.get()), enumerable: true })
   return Object.freeze(definition)
 }

@@ -13,7 +13,7 @@ const mostCharacters = 16 * 1024 * 1024
  * Kept results are a cache and no state: they live in this process, the oldest go beyond 1,000 entries or 16 million
  * characters, and which calls they answered stands in the log.
  */
-export function toolCache(find: (name: string) => Tool | undefined): Extension<never> {
+export function toolCache(find: (name: string) => Tool | undefined): Extension {
   const results = boundedCache<Kept>()
 
   return defineExtension<never>({
@@ -84,7 +84,10 @@ function boundedCache<V>(): BoundedCache<V> {
     get(key, now) {
       const entry = entries.get(key)
       if (!entry) return undefined
-      if (entry.until <= now) return void drop(key)
+      if (entry.until <= now) {
+        drop(key)
+        return undefined
+      }
       entries.delete(key)
       entries.set(key, entry)
       return entry.value

@@ -4,7 +4,7 @@ import { defineExtension, isPromise } from '@provost/core'
 import { parseInput } from './input.ts'
 
 /** Tells tools that asked for it of the calls that the model writes, while it writes them. */
-export function toolInputs(find: (name: string) => Tool | undefined): Extension<never> {
+export function toolInputs(find: (name: string) => Tool | undefined): Extension {
   return defineExtension<never>({
     name: 'tool-inputs',
     hooks: {
