@@ -31,6 +31,9 @@ const queries = [
   'open pull requests in a repository that wait for my review',
   'nothing like this exists',
   'use',
+  'serv',
+  'retirns an owner',
+  'ser des use0 ret own sta invoi contr',
 ]
 
 function deferredTools(count: number): Tool[] {

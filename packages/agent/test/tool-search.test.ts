@@ -197,6 +197,15 @@ describe('ten thousand deferred tools', () => {
     expect(JSON.stringify(toJson(await entriesOfType(store, result, 'run'))).length).toBeLessThan(5_000)
   })
 
+  test('answer words that all of them have, whole or begun, with some', async () => {
+    const { agent, catalogues } = setUp([find('thing'), find('thin'), { text: 'done' }], {
+      tools: many.slice(0, 5_000),
+    })
+    const { events } = await watch(agent.stream('go'))
+    for (const { output } of only(events, 'tool.execute.end')) expect(readOutput(output)).toContain('tool_0')
+    expect(catalogues()[2]).toHaveLength(6)
+  })
+
   test('are indexed once, and few of them loaded', async () => {
     const { agent, catalogues } = setUp([find('tool 9999'), find('thing 4711'), use('tool_9999'), { text: 'done' }], {
       tools: [now, ...many],

@@ -15,6 +15,7 @@ const mostWords = 16
 const mostPlaces = 4_500
 /** Words that no tool has: each is looked for as the beginning of others, and with a slip. */
 const mostUnknown = 3
+const shortestBeginning = 3
 const mostText = 2_000
 const mostArguments = 50
 /** Tools to index before other work gets its turn. */
@@ -34,37 +35,48 @@ const mostFirst = 20
 export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex> {
   const { default: MiniSearch } = await import('minisearch')
   const words = new Map<string, Word>()
+  const rows: Row[] = []
+  for (const [id, tool] of tools.entries()) {
+    if (id % slice === slice - 1) await pause()
+    const row = rowOf(tool, id)
+    rows.push(row)
+    for (const text of [row.name, row.text]) count(words, text, id)
+  }
   const index = new MiniSearch<Row>({
     fields: ['name', 'text'],
     tokenize: wordsOf,
+    // A word that is nearly everywhere would make every search that comes near it dear, and tells nothing.
+    processTerm: (word) => (words.get(word)?.places ?? 0) <= mostPlaces && word,
     searchOptions: {
       boost: { name: 2 },
+      processTerm: (word) => word,
       // Only words that no tool has are looked for as beginnings, and with a slip.
-      prefix: (word) => word.length > 2 && !words.has(word),
+      prefix: (word) => word.length >= shortestBeginning && !words.has(word),
       fuzzy: (word) => (word.length > 4 && !words.has(word) ? 1 : false),
       weights: { prefix: 0.5, fuzzy: 0.3 },
     },
   })
-  for (let at = 0; at < tools.length; at += slice) {
+  for (let at = 0; at < rows.length; at += slice) {
     if (at > 0) await pause()
-    for (const [i, tool] of tools.slice(at, at + slice).entries()) {
-      const row = rowOf(tool, at + i)
-      index.add(row)
-      for (const text of [row.name, row.text]) count(words, text, row.id)
-    }
+    index.addAll(rows.slice(at, at + slice))
   }
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
 
   function idsFor(query: string): readonly unknown[] {
     const asked = [...new Set(wordsOf(query.slice(0, mostText)))].slice(0, mostWords)
-    const placesOf = (word: string): number => words.get(word)?.places ?? 0
     const unknown = asked.filter((word) => !words.has(word)).slice(0, mostUnknown)
-    const rarest = asked.filter((word) => words.has(word)).toSorted((a, b) => placesOf(a) - placesOf(b))
+    const rarest = [
+      ...asked.flatMap((text) => {
+        const word = words.get(text)
+        return word ? [{ text, word }] : []
+      }),
+      ...unknown.map((text) => ({ text, word: beginning(words, text) })),
+    ].toSorted((one, other) => one.word.places - other.word.places)
     let sum = 0
-    const telling = [...unknown, ...rarest.filter((word) => (sum += placesOf(word)) <= mostPlaces)]
-    if (telling.length > 0) return index.search(telling.join(' ')).map(({ id }) => id)
+    const telling = rarest.filter(({ word }) => (sum += word.places) <= mostPlaces)
+    if (telling.length > 0) return index.search(telling.map(({ text }) => text).join(' ')).map(({ id }) => id)
     // Where all words are everywhere, no order of the tools is better than their own.
-    return rarest.flatMap((word) => words.get(word)?.first ?? [])
+    return rarest.flatMap(({ word }) => word.first)
   }
 
   return {
@@ -112,6 +124,18 @@ function count(words: Map<string, Word>, text: string, id: number): void {
     if (word.places++ === 0) words.set(each, word)
     if (word.first.length < mostFirst) word.first.push(id)
   }
+}
+
+/** All words that begin so, as if they were one. */
+function beginning(words: ReadonlyMap<string, Word>, text: string): Word {
+  const all: Word = { places: 0, first: [] }
+  if (text.length < shortestBeginning) return all
+  for (const [word, { places, first }] of words) {
+    if (!word.startsWith(text)) continue
+    all.places += places
+    if (all.first.length < mostFirst) all.first.push(...first)
+  }
+  return all
 }
 
 /** `getUserById` and `get_user_by_id` are the same four words; one thing and many are the same word. */
