@@ -1,4 +1,4 @@
-import { lstat, realpath } from 'node:fs/promises'
+import { lstat, readlink, realpath } from 'node:fs/promises'
 import path from 'node:path'
 
 import { ProvostError } from '@provost/core'
@@ -17,6 +17,13 @@ export interface Confinement {
    * @throws ProvostError `path-invalid`, `path-outside`, `not-a-folder`.
    */
   writable(name: string): Promise<string>
+  /**
+   * Looks where an open file or folder really is: a link that was put in its way after its path was judged is found out.
+   * Where the system cannot tell (it has no `/proc`), the path is judged once more.
+   *
+   * @throws ProvostError `path-outside`.
+   */
+  opened(fd: number, name: string): Promise<void>
 }
 
 /** Longer names are refused before the file system sees them. */
@@ -48,6 +55,13 @@ export function confineTo(root: string): Confinement {
         missing.unshift(path.basename(at))
         at = path.dirname(at)
       }
+    },
+
+    async opened(fd, name) {
+      const base = await realRoot()
+      const real = await readlink(`/proc/self/fd/${fd}`).catch(() => undefined)
+      if (real !== undefined) inside(base, real, name)
+      else inside(base, await realOf(lexical(root, name, base), name), name)
     },
   }
 }
