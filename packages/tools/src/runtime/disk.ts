@@ -97,7 +97,7 @@ export function createDisk(root: string): Required<Pick<Runtime, 'readFile' | 'r
 async function whole(file: FileHandle, size: number, name: string): Promise<Uint8Array> {
   if (size > maxFileBytes)
     throw new ProvostError('file-too-large', `${JSON.stringify(name)} has ${size} bytes.`, {
-      hint: `Files up to ${maxFileBytes} bytes can be read as a whole; read a range of bytes instead.`,
+      hint: `Files up to ${maxFileBytes} bytes can be read as a whole: read a range of bytes, with fromByte.`,
     })
   return file.readFile()
 }
