@@ -22,14 +22,18 @@ export type {
 // Tools and their schemas.
 export {
   bashTool,
+  editTool,
   fileTools,
   globTool,
   grepTool,
+  justBashRuntime,
   mcpTools,
   nodeRuntime,
   readTool,
   rich,
   tool,
+  vercelSandboxRuntime,
+  webFetchTool,
   writeTool,
 } from '@provost/tools'
 export { z } from 'zod'
@@ -45,12 +49,22 @@ export type {
   McpTools,
   McpToolSettings,
   McpTransport,
+  HostLookup,
+  JustBashRuntimeOptions,
   NodeRuntimeOptions,
+  ReadBytes,
+  ReadLines,
   ReadResult,
   RefusedMcpTool,
   Rich,
   RichMore,
   ToolOptions,
+  VercelCommand,
+  VercelSandbox,
+  VercelSandboxRuntime,
+  VercelSandboxRuntimeOptions,
+  WebFetchOptions,
+  WebFetchResult,
 } from '@provost/tools'
 export type {
   AnySchema,
@@ -58,6 +72,7 @@ export type {
   ContextOf,
   Effect,
   ExecResult,
+  FileRange,
   FromJsonSchema,
   JsonSchema,
   NeedsContext,
@@ -207,8 +222,9 @@ export type {
 } from '@provost/core'
 
 // For tests.
-export { assertWellFormed, scriptedModel } from '@provost/testing'
+export { assertWellFormed, runtimeConformance, scriptedModel } from '@provost/testing'
 export type {
+  RuntimeCheck,
   ScriptedEntry,
   ScriptedModelOptions,
   ScriptedPrompt,

@@ -31,8 +31,17 @@ export { rich } from './rich.ts'
 export type { Rich, RichMore } from './rich.ts'
 export { runTool } from './run.ts'
 export type { ToolRun } from './run.ts'
+export { justBashRuntime } from './runtime/just-bash.ts'
+export type { JustBashRuntimeOptions } from './runtime/just-bash.ts'
 export { nodeRuntime } from './runtime/runtime.ts'
 export type { NodeRuntimeOptions } from './runtime/runtime.ts'
+export { vercelSandboxRuntime } from './runtime/vercel-sandbox.ts'
+export type {
+  VercelCommand,
+  VercelSandbox,
+  VercelSandboxRuntime,
+  VercelSandboxRuntimeOptions,
+} from './runtime/vercel-sandbox.ts'
 export { defaultTimeoutMs, tool } from './tool.ts'
 export type { Executed, ResultOf, ToolOptions } from './tool-options.ts'
 export { webFetchTool } from './web/web-fetch.ts'
