@@ -23,8 +23,20 @@ export interface Runtime {
     },
   ): Promise<ExecResult>
   readFile(path: string): Promise<Uint8Array>
+  /**
+   * A stretch of a file that may be too big to be read whole: the bytes from `from` to before `to`, fewer at its end.
+   * A runtime that has no cheaper way than {@link readFile} leaves it out.
+   */
+  readRange?(path: string, from: number, to: number): Promise<FileRange>
   writeFile(path: string, data: string | Uint8Array): Promise<void>
   list(path: string): Promise<readonly RuntimeFile[]>
+}
+
+/** A stretch of a file. */
+export interface FileRange {
+  readonly bytes: Uint8Array
+  /** Of the whole file, in bytes. */
+  readonly size: number
 }
 
 /** One row of a folder. */

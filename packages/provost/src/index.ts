@@ -22,16 +22,20 @@ export type {
 // Tools and their schemas.
 export {
   bashTool,
+  editTool,
   fileTools,
   fromAiTool,
   globTool,
   grepTool,
+  justBashRuntime,
   mcpTools,
   nodeRuntime,
   readTool,
   rich,
   tool,
   toolSet,
+  vercelSandboxRuntime,
+  webFetchTool,
   writeTool,
 } from '@provost/tools'
 export { z } from 'zod'
@@ -49,7 +53,11 @@ export type {
   McpTools,
   McpToolSettings,
   McpTransport,
+  HostLookup,
+  JustBashRuntimeOptions,
   NodeRuntimeOptions,
+  ReadBytes,
+  ReadLines,
   ReadResult,
   RefusedMcpTool,
   Rich,
@@ -61,6 +69,12 @@ export type {
   ToolRegistry,
   ToolSource,
   ToolsInput,
+  VercelCommand,
+  VercelSandbox,
+  VercelSandboxRuntime,
+  VercelSandboxRuntimeOptions,
+  WebFetchOptions,
+  WebFetchResult,
 } from '@provost/tools'
 export type {
   AnySchema,
@@ -68,6 +82,7 @@ export type {
   ContextOf,
   Effect,
   ExecResult,
+  FileRange,
   FromJsonSchema,
   JsonSchema,
   NeedsContext,
@@ -217,8 +232,9 @@ export type {
 } from '@provost/core'
 
 // For tests.
-export { assertWellFormed, scriptedModel } from '@provost/testing'
+export { assertWellFormed, runtimeConformance, scriptedModel } from '@provost/testing'
 export type {
+  RuntimeCheck,
   ScriptedEntry,
   ScriptedModelOptions,
   ScriptedPrompt,

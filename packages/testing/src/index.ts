@@ -1,4 +1,5 @@
 export * from './aimock.ts'
+export * from './runtime-conformance.ts'
 export * from './scripted-model.ts'
 export type { ScriptedPrompt, ScriptedStep, ScriptedToolCall } from './scripted-step.ts'
 export * from './well-formed.ts'

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { chmod, readdir, readFile, stat, symlink, truncate } from 'node:fs/promises'
 import path from 'node:path'
+import { Worker } from 'node:worker_threads'
 
 import type { Runtime } from '@provost/core'
 import { nodeRuntime } from '@provost/tools'
@@ -64,6 +66,21 @@ describe('files', () => {
     const cwd = await folder({ 'big.bin': '' })
     await truncate(path.join(cwd, 'big.bin'), 65 * 1024 * 1024)
     await expect(nodeRuntime({ cwd }).readFile('big.bin')).rejects.toMatchObject({ code: 'file-too-large' })
+  })
+
+  test('are read by ranges of bytes, however large they are', async () => {
+    const cwd = await folder({ 'big.bin': '0123456789' })
+    const runtime = nodeRuntime({ cwd })
+    const range = async (from: number, to: number) => {
+      const { bytes, size } = (await runtime.readRange?.('big.bin', from, to)) ?? { bytes: new Uint8Array(), size: 0 }
+      return [new TextDecoder().decode(bytes), size]
+    }
+    expect(await range(2, 5)).toEqual(['234', 10])
+    expect(await range(8, 100)).toEqual(['89', 10])
+    expect(await range(20, 30)).toEqual(['', 10])
+    await truncate(path.join(cwd, 'big.bin'), 2 ** 40)
+    expect(await range(0, 3)).toEqual(['012', 2 ** 40])
+    expect(await range(2 ** 40 - 1, 2 ** 41)).toEqual(['\0', 2 ** 40])
   })
 
   test('that are no files are refused, a pipe without waiting for it', async () => {
@@ -150,6 +167,42 @@ describe('no path leads out of the root', () => {
     const { runtime, outside } = await guarded()
     await expect(runtime.writeFile('dangling', 'x')).rejects.toMatchObject({ code: 'path-outside' })
     await expect(runtime.writeFile('dangling/x', 'x')).rejects.toMatchObject({ code: 'path-outside' })
+    expect(await readdir(outside)).toEqual(['s.txt'])
+  })
+
+  test('a folder that turns into a link while it is used leads nowhere else', async () => {
+    const { runtime, outside } = await guarded()
+    await runtime.writeFile('flip/s.txt', 'inside')
+    const stop = new Uint8Array(new SharedArrayBuffer(1))
+    // Swaps a folder and a link out of the root for each other as fast as it can.
+    const swapper = new Worker(
+      `const { renameSync: mv, rmSync, symlinkSync } = require('node:fs')
+      const { root, outside, stop } = require('node:worker_threads').workerData
+      const at = (name) => root + '/' + name
+      symlinkSync(outside, at('lead'))
+      mv(at('flip'), at('real'))
+      while (!stop[0])
+        for (const one of ['real', 'lead'])
+          try {
+            mv(at(one), at('flip'))
+            mv(at('flip'), at(one))
+          } catch {
+            // A write has made the folder anew in between.
+            try { rmSync(at('flip'), { recursive: true }) } catch {}
+          }`,
+      { eval: true, workerData: { root: runtime.cwd, outside, stop } },
+    )
+    let refused = 0
+    for (let i = 0; i < 100; i++) {
+      const read = await text(runtime, 'flip/s.txt').catch(() => void refused++)
+      expect(read).not.toBe('secret')
+      await runtime.writeFile('flip/new.txt', 'inside').catch(() => void refused++)
+      const names = await runtime.list('flip').catch(() => [])
+      expect(names.map(({ name }) => name)).not.toContain('only-outside')
+    }
+    stop[0] = 1
+    await once(swapper, 'exit')
+    expect(refused).toBeGreaterThan(0)
     expect(await readdir(outside)).toEqual(['s.txt'])
   })
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -46,8 +45,8 @@ test('a command sees a few variables and those it is given, no others', async ()
   expect(stdout).not.toContain('hunter2')
   expect(stdout).toContain('GIVEN=yes\n')
   expect(stdout).toContain('LANG=C\n')
-  // What the shell sets by itself.
-  const own = ['_', 'PWD', 'OLDPWD', 'SHLVL', '']
+  // What the shell sets by itself, and the mark by which its processes are found.
+  const own = ['_', 'PWD', 'OLDPWD', 'SHLVL', 'PROVOST_COMMAND', '']
   expect(names.filter((name) => !own.includes(name ?? ''))).toEqual(expect.arrayContaining(['PATH', 'GIVEN', 'LANG']))
   expect(
     names.filter((name) => ![...own, 'PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'GIVEN'].includes(name ?? '')),
@@ -75,6 +74,18 @@ test('of output without end 1 MB is kept, the command ends all the same', async 
   expect(done.stdout.length).toBe(1024 * 1024)
   expect(bytes).toBe(1024 * 1024 + 4)
 })
+
+test.for(['cat /dev/zero', 'yes', 'yes >&2', 'trap "" TERM; while :; do head -c 1000000 /dev/zero; done'])(
+  'output without end is cut, and so is the command: %s',
+  async (command) => {
+    let characters = 0
+    const done = await nodeRuntime().exec(command, { onOutput: (chunk) => void (characters += chunk.length) })
+    expect(done).toMatchObject({ exitCode: 141, truncated: true })
+    expect(done.stderr).toMatch(/Killed after printing 67108864 bytes\.\n$/)
+    expect(done.stdout.length + done.stderr.length).toBeLessThan(1024 * 1024 + 100)
+    expect(characters).toBe(1024 * 1024)
+  },
+)
 
 describe('nothing outlives its call', () => {
   test('at a timeout: not what the shell started, and what was printed is kept', async () => {
@@ -116,16 +127,22 @@ describe('nothing outlives its call', () => {
     await gone(Number(done.stdout))
   })
 
-  test('nobody waits for the output of one that left the group', async () => {
-    const done = await nodeRuntime().exec('setsid sleep 100 & echo $!; sleep 0.1')
-    onTestFinished(() => {
-      try {
-        execFileSync('kill', [done.stdout.trim()], { stdio: 'ignore' })
-      } catch {
-        // It has ended.
-      }
-    })
+  test('nobody waits for the output of one that left the group, and it ends too', async () => {
+    const done = await nodeRuntime().exec('setsid sleep 100 & echo $!; sleep 0.05')
     expect(done).toMatchObject({ exitCode: 0 })
+    await gone(Number(done.stdout))
+  })
+
+  test.for([
+    ['at the end', '', 0],
+    ['at a timeout', '; sleep 100', 124],
+  ] as const)('%s not a daemon that left the group, closed every pipe and ignores requests', async ([, then, code]) => {
+    const daemon = 'trap "" TERM HUP; exec </dev/null >/dev/null 2>&1 3>&-; echo $$ > pid; while :; do sleep 0.05; done'
+    const runtime = nodeRuntime({ cwd: await folder({ 'daemon.sh': daemon }) })
+    const command = `setsid -f bash daemon.sh; until [ -s pid ]; do sleep 0.01; done; cat pid${then}`
+    const done = await runtime.exec(command, { timeout: 300 })
+    expect(done.exitCode).toBe(code)
+    await gone(Number(done.stdout))
   })
 
   test('a call that was aborted before starts nothing', async () => {

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { rich } from '../rich.ts'
 import { tool } from '../tool.ts'
 import { withDeadline } from './deadline.ts'
-import { compileGlob } from './pattern.ts'
+import { compileGlob, namesHidden } from './pattern.ts'
+import { hiddenInput, ignoredInput } from './scope-input.ts'
 import { shownPath, tidyPath } from './text.ts'
 import { inBunches, maxWalkEntries, walk } from './walk.ts'
 
@@ -19,24 +20,34 @@ export interface GlobResult {
   readonly truncated: boolean
 }
 
-/** Finds files by a glob: at most 1,000, none in `.git` and `node_modules`. */
-export const globTool: Tool<{ pattern: string; path?: string | undefined }, GlobResult, unknown> = tool({
+/**
+ * Finds files by a glob: at most 1,000. What ignore files leave out, `node_modules` and hidden files are passed over,
+ * unless they are asked for.
+ */
+export const globTool: Tool<
+  { pattern: string; path?: string | undefined; hidden?: boolean | undefined; ignored?: boolean | undefined },
+  GlobResult,
+  unknown
+> = tool({
   name: 'glob',
-  description: `Finds files by name. Finds at most ${maxPaths}; skips .git and node_modules.`,
+  description: `Finds files by name. Finds at most ${maxPaths}; skips hidden and ignored ones.`,
   effect: 'read',
   idempotent: true,
   input: z.object({
     pattern: z.string().min(1).describe('A glob such as **/*.ts or src/{a,b}*.json.'),
     path: z.string().default('.').describe('The folder to look in, to which the pattern is relative.'),
+    hidden: hiddenInput,
+    ignored: ignoredInput,
   }),
   args: { pattern: 'selector', path: 'selector' },
-  async execute({ pattern, path }, ctx) {
-    const matches = compileGlob(pattern)
+  async execute({ pattern, path, hidden, ignored }, ctx) {
+    const matches = compileGlob(pattern, { hidden })
+    const scope = { hidden: hidden || namesHidden(pattern), ignored }
     const start = tidyPath(path, ctx.runtime.cwd)
     const cut = start === '.' ? 0 : start.length + 1
     const budget = { entries: maxWalkEntries }
     const paths: string[] = []
-    for await (const bunch of inBunches(walk(ctx.runtime, start, budget), { files: 256, bytes: Infinity })) {
+    for await (const bunch of inBunches(walk(ctx.runtime, start, scope, budget), { files: 256, bytes: Infinity })) {
       ctx.signal.throwIfAborted()
       const fitting = withDeadline(matchMs, () => bunch.filter((file) => matches(file.path.slice(cut))))
       for (const file of fitting) paths.push(file.path)

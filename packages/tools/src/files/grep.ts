@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+
 import { ProvostError } from '@provost/core'
 import type { Runtime, Tool } from '@provost/core'
 import { z } from 'zod'
@@ -6,10 +8,12 @@ import { cut } from '../issues.ts'
 import { rich } from '../rich.ts'
 import { tool } from '../tool.ts'
 import { withDeadline } from './deadline.ts'
-import { compileGlob, compileRegExp } from './pattern.ts'
+import { compileGlob, compileRegExp, namesHidden } from './pattern.ts'
+import type { LineTest } from './pattern.ts'
+import { hiddenInput, ignoredInput } from './scope-input.ts'
 import { isBinary, linesOf, shownPath, textIn, tidyPath } from './text.ts'
 import { inBunches, maxWalkEntries, walk } from './walk.ts'
-import type { WalkBudget } from './walk.ts'
+import type { WalkBudget, WalkScope } from './walk.ts'
 
 const defaultMatches = 200
 const maxMatches = 1_000
@@ -18,7 +22,9 @@ const maxFileBytes = 5 * 1024 * 1024
 const maxLineCharacters = 10_000
 const maxShownCharacters = 400
 const matchMs = 1_000
-/** Read at once and searched under one deadline. */
+/** Others get their turn after so many milliseconds of searching. */
+const turnMs = 20
+/** Read at once. */
 const bunchSize = { files: 64, bytes: 4 * 1024 * 1024 }
 
 /** A line that matches. */
@@ -36,45 +42,59 @@ export interface GrepResult {
   readonly truncated: boolean
 }
 
-/** Searches files for a JavaScript regular expression, line by line; skips binaries, big files, `.git`, `node_modules`. */
+/**
+ * Searches files for a regular expression, line by line, as ripgrep does: in the language of RE2, in linear time, past
+ * binary and hidden files and what ignore files leave out, and past files of more than 5 MB.
+ */
 export const grepTool: Tool<
   {
     pattern: string
     path?: string | undefined
     glob?: string | undefined
     ignoreCase?: boolean | undefined
+    smartCase?: boolean | undefined
+    hidden?: boolean | undefined
+    ignored?: boolean | undefined
     maxMatches?: number | undefined
   },
   GrepResult,
   unknown
 > = tool({
   name: 'grep',
-  description: 'Searches files for a regular expression, line by line. Skips binary files, .git and node_modules.',
+  description: 'Searches files for a regular expression, line by line. Skips binary, hidden and ignored files.',
   effect: 'read',
   idempotent: true,
   input: z.object({
-    pattern: z.string().min(1).describe('A JavaScript regular expression.'),
+    pattern: z.string().min(1).describe('A regular expression as of ripgrep or RE2.'),
     path: z.string().default('.').describe('The folder or file to search.'),
     glob: z.string().optional().describe('Only files like this, such as *.ts.'),
     ignoreCase: z.boolean().default(false),
+    smartCase: z.boolean().default(false).describe('Ignore case if the pattern has no capital letter.'),
+    hidden: hiddenInput,
+    ignored: ignoredInput,
     maxMatches: z.int().min(1).max(maxMatches).default(defaultMatches),
   }),
   args: { pattern: 'selector', path: 'selector', glob: 'selector' },
-  async execute({ pattern, path, glob, ignoreCase, maxMatches: most }, ctx) {
-    const expression = compileRegExp(pattern, ignoreCase)
-    const wanted = glob === undefined ? undefined : compileGlob(glob, { anyDepth: true })
+  async execute({ pattern, path, glob, ignoreCase, smartCase, hidden, ignored, maxMatches: most }, ctx) {
+    const expression = await compileRegExp(pattern, ignoreCase || (smartCase && !hasCapital(pattern)))
+    const wanted = glob === undefined ? undefined : compileGlob(glob, { anyDepth: true, hidden })
+    const scope = { hidden: hidden || (glob !== undefined && namesHidden(glob)), ignored }
     const budget = { entries: maxWalkEntries }
     const matches: GrepMatch[] = []
     const start = tidyPath(path, ctx.runtime.cwd)
-    for await (const texts of textsUnder(ctx.runtime, start, budget, wanted)) {
+    for await (const texts of textsUnder(ctx.runtime, start, scope, budget, wanted)) {
       ctx.signal.throwIfAborted()
-      const room = most + 1 - matches.length
-      matches.push(...withDeadline(matchMs, () => matchesIn(texts, expression, room)))
+      matches.push(...(await matchesIn(texts, expression, most + 1 - matches.length, ctx.signal)))
       if (matches.length > most) break
     }
     return listed({ matches: matches.slice(0, most), truncated: matches.length > most || budget.entries < 0 })
   },
 })
+
+/** A capital letter that stands for itself, not for a class such as `\\S`. */
+function hasCapital(pattern: string): boolean {
+  return /\p{Lu}/u.test(pattern.replaceAll(/\\(?:[pP]\{\^?\w+\}|.)/gsu, ''))
+}
 
 interface Text {
   readonly path: string
@@ -85,11 +105,12 @@ interface Text {
 async function* textsUnder(
   runtime: Runtime,
   start: string,
+  scope: WalkScope,
   budget: WalkBudget,
   wanted: ((path: string) => boolean) | undefined,
 ): AsyncGenerator<readonly Text[], void, undefined> {
   try {
-    for await (const bunch of inBunches(walk(runtime, start, budget), bunchSize)) {
+    for await (const bunch of inBunches(walk(runtime, start, scope, budget), bunchSize)) {
       const small = bunch.filter((file) => file.bytes <= maxFileBytes)
       const files = wanted ? withDeadline(matchMs, () => small.filter((file) => wanted(file.path))) : small
       const texts = await Promise.all(files.map((file) => textOrNothing(runtime, file.path)))
@@ -107,10 +128,21 @@ async function textOrNothing(runtime: Runtime, path: string): Promise<Text | und
   return bytes && !isBinary(bytes) ? { path, text: new TextDecoder().decode(bytes) } : undefined
 }
 
-function matchesIn(texts: readonly Text[], expression: RegExp, room: number): GrepMatch[] {
+async function matchesIn(
+  texts: readonly Text[],
+  expression: LineTest,
+  room: number,
+  signal: AbortSignal,
+): Promise<GrepMatch[]> {
   const found: GrepMatch[] = []
+  let turn = performance.now()
   for (const { path, text } of texts) {
     for (const line of linesOf(text)) {
+      if (performance.now() - turn > turnMs) {
+        await setImmediate()
+        signal.throwIfAborted()
+        turn = performance.now()
+      }
       if (!expression.test(line.text.slice(0, maxLineCharacters))) continue
       found.push({ path, line: line.number, text: cut(line.text, maxShownCharacters) })
       if (found.length === room) return found

@@ -3,14 +3,21 @@ import picomatch from 'picomatch'
 
 const maxPatternLength = 1_000
 const maxStars = 4
+const maxRepeatedLength = 20_000
+/** Instructions: what a character of a line costs at most. */
+const maxProgramSize = 1_000
 
 /**
- * A glob as a test of paths. `**` crosses folders, `*` does not; hidden files match like others.
+ * A glob as a test of paths. `**` crosses folders, `*` does not.
  *
- * @param options `anyDepth`: a pattern without a slash is matched against the last part of the path alone.
+ * @param options `anyDepth`: a pattern without a slash is matched against the last part of the path alone; `hidden`:
+ * a name that begins with a dot matches like others, not only where the pattern has that dot.
  * @throws ProvostError `invalid-pattern`: too long, or so many stars that matching could take for ever.
  */
-export function compileGlob(pattern: string, options: { anyDepth?: boolean } = {}): (path: string) => boolean {
+export function compileGlob(
+  pattern: string,
+  options: { anyDepth?: boolean; hidden?: boolean } = {},
+): (path: string) => boolean {
   checkLength(pattern)
   const stars = pattern.replaceAll(/\*{2,}/g, '*').split('/')
   // Each star may multiply the work by the length of a name, so their number is what bounds it.
@@ -18,20 +25,47 @@ export function compileGlob(pattern: string, options: { anyDepth?: boolean } = {
     throw invalid(pattern, `it has more than ${maxStars} stars in one part, or more than ${maxStars} times **`)
   try {
     const basename = options.anyDepth === true && !pattern.includes('/')
-    return picomatch(pattern.replace(/^\.\//, ''), { dot: true, noextglob: true, basename })
+    return picomatch(pattern.replace(/^\.\//, ''), { dot: options.hidden === true, noextglob: true, basename })
   } catch (cause) {
     throw invalid(pattern, cause instanceof Error ? cause.message : 'it cannot be read')
   }
 }
 
-/** @throws ProvostError `invalid-pattern`. */
-export function compileRegExp(pattern: string, ignoreCase: boolean): RegExp {
+/** Whether a glob asks for a hidden file or folder by its dot. */
+export function namesHidden(pattern: string): boolean {
+  return /(?:^|[/{,])\.(?!\.?(?:\/|$))/.test(pattern)
+}
+
+/** What tells whether a line matches. */
+export interface LineTest {
+  test(line: string): boolean
+}
+
+/**
+ * A regular expression in the language of RE2, which is ripgrep's too: no backreferences and no looking around, hence
+ * matching takes time in proportion to the line, whatever the expression.
+ *
+ * @throws ProvostError `invalid-pattern`.
+ */
+export async function compileRegExp(pattern: string, ignoreCase: boolean): Promise<LineTest> {
   checkLength(pattern)
+  if (pattern.length * repetitions(pattern) > maxRepeatedLength) throw invalid(pattern, 'it repeats too much')
+  const { RE2JS } = await import('re2js')
   try {
-    return new RegExp(pattern, ignoreCase ? 'i' : '')
+    const expression = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
+    if (expression.programSize() <= maxProgramSize) return expression
   } catch (cause) {
     throw invalid(pattern, cause instanceof Error ? cause.message : 'it cannot be read')
   }
+  throw invalid(pattern, 'it is too complex')
+}
+
+/** The sum of all counts in braces: each may multiply what the expression is compiled to. */
+function repetitions(pattern: string): number {
+  let sum = 0
+  for (const [, least, most] of pattern.matchAll(/\{(\d{1,9})(?:,(\d{0,9}))?\}/g))
+    sum += Math.max(Number(least), Number(most ?? 0))
+  return sum
 }
 
 function checkLength(pattern: string): void {
@@ -41,6 +75,6 @@ function checkLength(pattern: string): void {
 function invalid(pattern: string, why: string): ProvostError {
   const shown = JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern)
   return new ProvostError('invalid-pattern', `The pattern ${shown} cannot be used: ${why}.`, {
-    hint: 'Correct or simplify the pattern.',
+    hint: 'Correct or simplify the pattern. There are no backreferences and no looking around.',
   })
 }

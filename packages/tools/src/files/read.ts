@@ -1,17 +1,19 @@
-import type { Tool } from '@provost/core'
+import type { FileRange, Runtime, Tool } from '@provost/core'
 import { z } from 'zod'
 
 import { cut } from '../issues.ts'
 import { rich } from '../rich.ts'
+import type { Rich } from '../rich.ts'
 import { tool } from '../tool.ts'
 import { linesOf, textIn } from './text.ts'
 
 const maxLines = 2_000
 const maxCharacters = 60_000
 const maxLineCharacters = 4_000
+const maxBytes = 60_000
 
-/** A stretch of a text file. */
-export interface ReadResult {
+/** Some lines of a text file. */
+export interface ReadLines {
   readonly text: string
   /** The first line of `text`; counts from 1. */
   readonly fromLine: number
@@ -20,29 +22,90 @@ export interface ReadResult {
   readonly totalLines: number
 }
 
-/** Reads a text file or a range of its lines: at most 2,000 lines or 60,000 characters at once. */
+/** Some bytes of a text file. */
+export interface ReadBytes {
+  readonly text: string
+  /** The first byte of `text`; counts from 0. */
+  readonly fromByte: number
+  /** The byte after the last one: where reading goes on, never in the middle of a character. */
+  readonly toByte: number
+  readonly totalBytes: number
+}
+
+/** A stretch of a text file. */
+export type ReadResult = ReadLines | ReadBytes
+
+/**
+ * Reads a text file or a range of its lines: at most 2,000 lines or 60,000 characters at once. Of a file of any size a
+ * range of bytes can be read.
+ */
 export const readTool: Tool<
-  { path: string; fromLine?: number | undefined; lines?: number | undefined },
+  {
+    path: string
+    fromLine?: number | undefined
+    lines?: number | undefined
+    fromByte?: number | undefined
+    bytes?: number | undefined
+  },
   ReadResult,
   unknown
 > = tool({
   name: 'read',
-  description: `Reads a text file. At most ${maxLines} lines at once; go on with fromLine.`,
+  description: `Reads a text file. At most ${maxLines} lines at once; go on with fromLine. Huge files: use fromByte.`,
   effect: 'read',
   idempotent: true,
   input: z.object({
     path: z.string().describe('Relative to the working directory.'),
     fromLine: z.int().min(1).default(1).describe('The first line; counts from 1.'),
     lines: z.int().min(1).max(maxLines).default(maxLines).describe('How many lines.'),
+    fromByte: z.int().min(0).optional().describe('Reads bytes instead of lines; counts from 0.'),
+    bytes: z.int().min(1).max(maxBytes).default(maxBytes).describe('How many bytes, with fromByte.'),
   }),
   args: { path: 'selector' },
-  async execute({ path, fromLine, lines }, ctx) {
-    const found = rangeOf(textIn(await ctx.runtime.readFile(path), path), fromLine, lines)
-    return rich(found, { content: [{ type: 'text', text: withNote(found) }] })
+  async execute({ path, fromLine, lines, fromByte, bytes }, ctx): Promise<Rich<ReadResult>> {
+    if (fromByte === undefined) {
+      const found = rangeOf(textIn(await ctx.runtime.readFile(path), path), fromLine, lines)
+      return rich(found, { content: [{ type: 'text', text: withNote(found) }] })
+    }
+    const found = await bytesOf(ctx.runtime, path, fromByte, bytes)
+    return rich(found, { content: [{ type: 'text', text: withByteNote(found) }] })
   },
 })
 
-function rangeOf(text: string, fromLine: number, lines: number): ReadResult {
+async function bytesOf(runtime: Runtime, path: string, from: number, count: number): Promise<ReadBytes> {
+  const range = runtime.readRange
+    ? await runtime.readRange(path, from, from + count)
+    : stretchOf(await runtime.readFile(path), from, from + count)
+  const { size } = range
+  const end = from + range.bytes.length < size ? wholeCharacters(range.bytes) : range.bytes.length
+  // One character at least: reading on makes progress.
+  const bytes = range.bytes.subarray(0, end === 0 ? range.bytes.length : end)
+  return { text: textIn(bytes, path), fromByte: from, toByte: from + bytes.length, totalBytes: size }
+}
+
+function stretchOf(bytes: Uint8Array, from: number, to: number): FileRange {
+  return { bytes: bytes.subarray(from, to), size: bytes.length }
+}
+
+/** How many bytes there are before a character of UTF-8 that is cut off. */
+function wholeCharacters(bytes: Uint8Array): number {
+  const { length } = bytes
+  for (let back = 1; back <= Math.min(4, length); back++) {
+    const byte = bytes[length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return needs > back ? length - back : length
+  }
+  return length
+}
+
+function withByteNote({ text, fromByte, toByte, totalBytes }: ReadBytes): string {
+  if (toByte <= fromByte) return `[The file ends at byte ${totalBytes}.]`
+  const next = toByte < totalBytes ? ` Go on with fromByte ${toByte}.` : ''
+  return `${text}\n[Bytes ${fromByte} to ${toByte} of ${totalBytes}.${next}]`
+}
+
+function rangeOf(text: string, fromLine: number, lines: number): ReadLines {
   const kept: string[] = []
   let room = maxCharacters
   let full = false
@@ -60,7 +123,7 @@ function rangeOf(text: string, fromLine: number, lines: number): ReadResult {
   return { text: kept.join('\n'), fromLine, toLine: fromLine + kept.length - 1, totalLines }
 }
 
-function withNote({ text, fromLine, toLine, totalLines }: ReadResult): string {
+function withNote({ text, fromLine, toLine, totalLines }: ReadLines): string {
   if (totalLines === 0) return '[The file is empty.]'
   if (toLine < fromLine) return `[The file ends at line ${totalLines}.]`
   if (fromLine === 1 && toLine === totalLines) return text

@@ -1,5 +1,8 @@
 import type { Runtime } from '@provost/core'
 
+import { below, keptBy, rulesAbove, rulesIn } from './ignore-rules.ts'
+import type { IgnoreRules } from './ignore-rules.ts'
+
 /** A file met on a walk. */
 export interface WalkedFile {
   /** Relative to the runtime's root, with slashes. */
@@ -15,28 +18,53 @@ export interface WalkBudget {
 /** Entries, files and folders together, that one walk looks at. */
 export const maxWalkEntries: number = 100_000
 
+/** What a walk takes in besides what one usually wants. */
+export interface WalkScope {
+  /** Files and folders whose names begin with a dot. */
+  readonly hidden: boolean
+  /** What ignore files leave out, and `node_modules`. */
+  readonly ignored: boolean
+}
+
 const maxDepth = 64
-const skipped = new Set(['.git', 'node_modules'])
 
 /**
- * All files under a folder, in the order of their names, without those in `.git` and `node_modules`. Folders that cannot
- * be read are passed over; the first one throws.
+ * All files under a folder, in the order of their names, as ripgrep finds them: without what `.gitignore` and `.ignore`
+ * files in it, above it and below it leave out, without hidden ones, and without `node_modules`. `.git` is never entered.
+ * Folders that cannot be read are passed over; the first one throws.
  *
  * @param start path of the folder for the runtime.
  */
 export async function* walk(
   runtime: Runtime,
   start: string,
+  scope: WalkScope,
   budget: WalkBudget,
-  depth = 0,
 ): AsyncGenerator<WalkedFile, void, undefined> {
-  const listed = depth === 0 ? runtime.list(start) : runtime.list(start).catch(() => [])
-  for (const entry of await listed) {
+  const above = scope.ignored ? [] : await rulesAbove(runtime, start)
+  yield* walkFrom(runtime, start, scope, budget, above, 0)
+}
+
+async function* walkFrom(
+  runtime: Runtime,
+  folder: string,
+  scope: WalkScope,
+  budget: WalkBudget,
+  above: readonly IgnoreRules[],
+  depth: number,
+): AsyncGenerator<WalkedFile, void, undefined> {
+  const entries = await (depth === 0 ? runtime.list(folder) : runtime.list(folder).catch(() => []))
+  const rules = scope.ignored ? above : await rulesIn(runtime, folder, entries, above)
+  for (const [entry, inner] of keptBy(rules, folder, entries.filter(isWanted(scope)))) {
     if (--budget.entries < 0) return
-    const path = start === '.' ? entry.name : `${start}/${entry.name}`
+    const path = below(folder, entry.name)
     if (entry.kind === 'file') yield { path, bytes: entry.bytes }
-    else if (depth < maxDepth && !skipped.has(entry.name)) yield* walk(runtime, path, budget, depth + 1)
+    else if (depth < maxDepth) yield* walkFrom(runtime, path, scope, budget, inner, depth + 1)
   }
+}
+
+function isWanted({ hidden, ignored }: WalkScope): (entry: { readonly name: string }) => boolean {
+  return ({ name }) => name !== '.git' && (hidden || !name.startsWith('.')) && (ignored || name !== 'node_modules')
 }
 
 /**

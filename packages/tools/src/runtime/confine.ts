@@ -1,4 +1,4 @@
-import { lstat, realpath } from 'node:fs/promises'
+import { lstat, readlink, realpath } from 'node:fs/promises'
 import path from 'node:path'
 
 import { ProvostError } from '@provost/core'
@@ -17,13 +17,38 @@ export interface Confinement {
    * @throws ProvostError `path-invalid`, `path-outside`, `not-a-folder`.
    */
   writable(name: string): Promise<string>
+  /**
+   * Looks where an open file or folder really is: a link that was put in its way after its path was judged is found out.
+   * Where the system cannot tell (it has no `/proc`), the path is judged once more.
+   *
+   * @throws ProvostError `path-outside`.
+   */
+  opened(fd: number, name: string): Promise<void>
 }
 
 /** Longer names are refused before the file system sees them. */
 const maxPathLength = 4096
 
-/** @param root the folder, absolute; it may be a link itself. */
-export function confineTo(root: string): Confinement {
+/** What of a file system tells where a path really leads. Both reject as `node:fs` does, with a `code`. */
+export interface PathFacts {
+  realpath(at: string): Promise<string>
+  isLink(at: string): Promise<boolean>
+}
+
+const nodeFacts: PathFacts = {
+  realpath,
+  isLink: (at) => lstat(at).then((stats) => stats.isSymbolicLink()),
+}
+
+/**
+ * @param root the folder, absolute; it may be a link itself.
+ * @param facts of the file system it is in; default: this machine's.
+ */
+export function confineTo(root: string, facts: PathFacts = nodeFacts): Confinement {
+  const realOf = (at: string, name: string): Promise<string> =>
+    facts.realpath(at).catch((error: unknown) => {
+      throw fileError(error, name)
+    })
   let known: string | undefined
   const realRoot = async (): Promise<string> => (known ??= await realOf(root, root))
 
@@ -39,15 +64,22 @@ export function confineTo(root: string): Confinement {
       let at = lexical(root, name, base)
       // Up to the deepest folder that exists: what it really is decides, and below it there are no links yet.
       for (;;) {
-        const real = await realpath(at).catch((error: unknown) => {
+        const real = await facts.realpath(at).catch((error: unknown) => {
           if (codeOf(error) === 'ENOENT') return undefined
           throw fileError(error, name)
         })
         if (real !== undefined) return path.join(inside(base, real, name), ...missing)
-        if (await isLink(at)) throw outside(name, 'A link on the way points to nothing')
+        if (await facts.isLink(at).catch(() => false)) throw outside(name, 'A link on the way points to nothing')
         missing.unshift(path.basename(at))
         at = path.dirname(at)
       }
+    },
+
+    async opened(fd, name) {
+      const base = await realRoot()
+      const real = await readlink(`/proc/self/fd/${fd}`).catch(() => undefined)
+      if (real !== undefined) inside(base, real, name)
+      else inside(base, await realOf(lexical(root, name, base), name), name)
     },
   }
 }
@@ -69,19 +101,6 @@ function inside(realRoot: string, real: string, name: string): string {
 
 function isWithin(root: string, at: string): boolean {
   return at === root || at.startsWith(root.endsWith(path.sep) ? root : root + path.sep)
-}
-
-async function isLink(at: string): Promise<boolean> {
-  return lstat(at).then(
-    (stats) => stats.isSymbolicLink(),
-    () => false,
-  )
-}
-
-async function realOf(at: string, name: string): Promise<string> {
-  return realpath(at).catch((error: unknown) => {
-    throw fileError(error, name)
-  })
 }
 
 const pathHint = 'Give a path relative to the working directory, without "..".'

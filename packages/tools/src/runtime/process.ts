@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { Readable } from 'node:stream'
@@ -8,14 +9,19 @@ import { ProvostError } from '@provost/core'
 import type { ExecResult } from '@provost/core'
 
 import { createCapture } from './capture.ts'
-import type { Capture } from './capture.ts'
+import { killStrays, markName } from './stray.ts'
 
 /** What is kept of stdout and of stderr each, in bytes. */
 export const maxOutputBytes: number = 1024 * 1024
+/** A command that prints more than this on both together is ended, in bytes: what comes would be dropped anyway. */
+export const maxPrintedBytes: number = 64 * 1024 * 1024
 /** Milliseconds a command may take unless it is given more. */
 export const defaultExecTimeoutMs: number = 120_000
 /** The exit code of a command that ran out of time, as of `timeout(1)`. */
 export const timedOutExitCode: number = 124
+
+/** The exit code of a command that printed too much, as of one whose reader has gone. */
+export const floodedExitCode: number = 128 + constants.signals.SIGPIPE
 
 /** Milliseconds between asking a group to end and ending it. */
 const killAfterMs = 1_000
@@ -37,7 +43,7 @@ export interface Command {
 
 /**
  * Runs a shell command in a process group of its own. The call ends when the shell ends, is timed out or aborted; by
- * then nothing of its group is left, unless it cannot be killed.
+ * then nothing that it started is left, unless it cannot be killed or hides (see {@link killStrays}).
  *
  * @throws ProvostError `exec-failed` when it cannot be started; the signal's reason when it was aborted;
  * what `onOutput` throws, which ends the command.
@@ -56,32 +62,47 @@ export async function runCommand(options: Command): Promise<ExecResult> {
   }
   const stdout = createCapture(maxOutputBytes, (text) => hand(text, 'stdout'))
   const stderr = createCapture(maxOutputBytes, (text) => hand(text, 'stderr'))
-  const { exited, closed, group, release } = await start(options, stdout, stderr)
+  const mark = randomUUID()
+  let printed = 0
+  const { exited, closed, group, release } = await start(options, mark, (chunk, stream) => {
+    printed += chunk.length
+    if (printed > maxPrintedBytes) cutShort({ exitCode: floodedExitCode, note: `printing ${maxPrintedBytes} bytes` })
+    if (stream === 'stdout') stdout.write(chunk)
+    else stderr.write(chunk)
+  })
 
-  let timedOut = false
+  let cut: { readonly exitCode: number; readonly note: string } | undefined
   let killer: NodeJS.Timeout | undefined
   const end = (): void => {
     signalGroup(group, 'SIGTERM')
     // A shell that ignores the request would otherwise never exit.
     killer ??= setTimeout(signalGroup, killAfterMs, group, 'SIGKILL')
   }
-  const onTimeout = (): void => {
-    timedOut = true
+  const cutShort = (why: NonNullable<typeof cut>): void => {
+    if (cut) return
+    cut = why
     end()
   }
-  const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimerMs))
+  const timer = setTimeout(
+    () => cutShort({ exitCode: timedOutExitCode, note: `${timeoutMs} ms` }),
+    Math.min(timeoutMs, longestTimerMs),
+  )
   if (signal?.aborted) end()
   signal?.addEventListener('abort', end, { once: true })
   try {
     const exitCode = await exited
     await sweep(group, closed)
-    await Promise.race([closed, sleep(pipeGraceMs, undefined, { ref: false })])
+    const ended = closed.then(() => true)
+    const quiet = await Promise.race([ended, sleep(pipeGraceMs, false, { ref: false })])
+    // Something may have left the group. Ids go up, so a look at the younger ones is enough unless there is a reason.
+    await killStrays(mark, quiet && !cut && !signal?.aborted ? group : 1)
+    if (!quiet) await Promise.race([ended, sleep(pipeGraceMs, false, { ref: false })])
     if (signal?.aborted) throw signal.reason
     if (broken) throw broken.error
     return {
       stdout: stdout.text(),
-      stderr: timedOut ? withNote(stderr.text(), `Killed after ${timeoutMs} ms.`) : stderr.text(),
-      exitCode: timedOut ? timedOutExitCode : exitCode,
+      stderr: cut ? withNote(stderr.text(), `Killed after ${cut.note}.`) : stderr.text(),
+      exitCode: cut?.exitCode ?? exitCode,
       truncated: stdout.truncated || stderr.truncated,
     }
   } finally {
@@ -103,12 +124,16 @@ interface Started {
   release(): void
 }
 
-async function start({ command, cwd, env }: Command, stdout: Capture, stderr: Capture): Promise<Started> {
+async function start(
+  { command, cwd, env }: Command,
+  mark: string,
+  onData: (chunk: Uint8Array, stream: 'stdout' | 'stderr') => void,
+): Promise<Started> {
   try {
     // The last pipe carries nothing: all that the shell starts inherits it, so it closes when all of them have ended.
     const child = spawn(shell(), ['-c', command], {
       cwd,
-      env,
+      env: { ...env, [markName]: mark },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     })
@@ -117,8 +142,8 @@ async function start({ command, cwd, env }: Command, stdout: Capture, stderr: Ca
     if (group === undefined) throw new Error('it has no process id')
     remember(group)
     const pipes = child.stdio.filter((stream) => stream instanceof Readable)
-    child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk))
-    child.stderr?.on('data', (chunk: Buffer) => stderr.write(chunk))
+    child.stdout?.on('data', (chunk: Buffer) => onData(chunk, 'stdout'))
+    child.stderr?.on('data', (chunk: Buffer) => onData(chunk, 'stderr'))
     pipes.at(-1)?.resume()
     // A pipe that breaks has ended, which is all there is to know.
     for (const pipe of pipes) pipe.on('error', () => undefined)

@@ -1,0 +1,128 @@
+import { ProvostError } from '@provost/core'
+import type { Tool } from '@provost/core'
+import { z } from 'zod'
+
+import { isBinary } from '../files/text.ts'
+import { cut } from '../issues.ts'
+import { rich } from '../rich.ts'
+import { tool } from '../tool.ts'
+import { decodeText } from './charset.ts'
+import type { FetchRules, Page } from './fetch-page.ts'
+import type { HostLookup } from './target.ts'
+
+/** What {@link webFetchTool} takes. */
+export interface WebFetchOptions {
+  /**
+   * Hosts that may be fetched although they are private or use another port: `wiki.corp.example`, `127.0.0.1:8080`,
+   * `*.corp.example`. Public hosts need no entry.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What happens when a page leads to another host. `same-host`, the default, says where to and leaves it to the model
+   * to ask for that, so that a policy sees every host. `any` follows, up to 5 times.
+   */
+  readonly redirects?: 'same-host' | 'any'
+  /** Milliseconds for all of it: names, connections, redirects and body. Default 15,000. */
+  readonly timeoutMs?: number
+  /** Finds the addresses of a host. Default: the system's. What it answers is judged and then connected to. */
+  readonly lookup?: HostLookup
+}
+
+/** What a page says. */
+export interface WebFetchResult {
+  /** Where it came from in the end. */
+  readonly url: string
+  readonly status: number
+  readonly title: string
+  readonly text: string
+  /** There is more. */
+  readonly truncated: boolean
+  /** Where it leads, when that is another host and was not followed. */
+  readonly redirect?: string
+}
+
+const defaultTimeoutMs = 15_000
+/** With the lines around it the result stays under 50 KB. */
+const maxTextBytes = 48 * 1024
+const maxUrlCharacters = 2_000
+
+/**
+ * A tool that fetches a public web page and gives its readable text: at most 50 KB of it, within 15 seconds.
+ *
+ * Private, loopback, link-local, shared, multicast and metadata addresses are refused in every spelling, after DNS and
+ * at each redirect, and the connection goes to the very address that was judged. Of a page 5 MB are read at most,
+ * decompressed. The result is untrusted and has the hosts that answered as its sources.
+ *
+ * @example
+ * const tools = [webFetchTool({ allow: ['wiki.corp.example'] })]
+ */
+export function webFetchTool(options: WebFetchOptions = {}): Tool<{ url: string }, WebFetchResult, unknown> {
+  const { allow = [], redirects = 'same-host', timeoutMs = defaultTimeoutMs, lookup } = options
+  return tool({
+    name: 'web_fetch',
+    description: 'Fetches a public web page with GET and gives its text.',
+    effect: 'egress',
+    idempotent: true,
+    timeoutMs: timeoutMs + 5_000,
+    input: z.object({ url: z.string().min(1).max(maxUrlCharacters).describe('Such as https://example.com/page.') }),
+    args: { url: 'destination' },
+    async execute({ url }, ctx) {
+      // Loaded by the first call: most programs never make one.
+      const [{ fetchPage }, { lookupHost }] = await Promise.all([import('./fetch-page.ts'), import('./target.ts')])
+      const rules: FetchRules = { allow, redirects, timeoutMs, lookup: lookup ?? lookupHost }
+      const page = await fetchPage(url, rules, ctx.signal)
+      const result = await resultOf(page)
+      return rich(result, {
+        content: [{ type: 'text', text: shown(result) }],
+        label: { integrity: 'untrusted', sources: page.hosts },
+      })
+    },
+  })
+}
+
+async function resultOf(page: Page): Promise<WebFetchResult> {
+  const { status, bytes, contentType, redirect } = page
+  const url = cut(page.url.href, maxUrlCharacters)
+  if (redirect) {
+    const to = cut(redirect.href, maxUrlCharacters)
+    return { url, status, title: '', text: '', truncated: false, redirect: to }
+  }
+  const mediaType = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
+  const text = isText(mediaType, bytes) ? decodeText(bytes, contentType) : undefined
+  if (text === undefined)
+    throw new ProvostError('not-text', `The page is no text but ${JSON.stringify(mediaType.slice(0, 100))}.`, {
+      hint: 'Only text can be fetched: look for a page about it.',
+    })
+  if (!isHtml(mediaType, text)) return { url, status, title: '', ...bounded(printable(text), page.truncated) }
+  const { readableText } = await import('./readable.ts')
+  const readable = readableText(text, page.url, maxTextBytes)
+  return { url, status, title: readable.title, ...bounded(readable.text, page.truncated || readable.truncated) }
+}
+
+function isText(mediaType: string, bytes: Uint8Array): boolean {
+  if (/^text\/|[/+](?:json|xml|xhtml\+xml)$|^application\/(?:javascript|x-javascript|yaml|toml|x-sh)$/.test(mediaType))
+    return true
+  return (mediaType === '' || mediaType === 'application/octet-stream') && !isBinary(bytes)
+}
+
+function isHtml(mediaType: string, text: string): boolean {
+  if (mediaType === 'text/html' || mediaType === 'application/xhtml+xml') return true
+  return mediaType === '' && /^\s{0,100}<(?:!doctype html|html|head|body)\b/i.test(text.slice(0, 200))
+}
+
+function bounded(text: string, cutBefore: boolean): Pick<WebFetchResult, 'text' | 'truncated'> {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxTextBytes))
+  return { text: text.slice(0, read), truncated: cutBefore || read < text.length }
+}
+
+/** Without control characters, which a terminal or a log would obey. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '')
+}
+
+function shown({ url, status, title, text, truncated, redirect }: WebFetchResult): string {
+  if (redirect !== undefined)
+    return `[${url} redirects to another host, which was not asked: ${redirect}\nFetch that if it is wanted.]`
+  const head = [url, ...(status === 200 ? [] : [`[HTTP status ${status}]`]), ...(title === '' ? [] : [title])]
+  return `${head.join('\n')}\n\n${text === '' ? '[The page has no text.]' : text}${truncated ? '\n[There is more.]' : ''}`
+}
