@@ -1,3 +1,4 @@
 export * from './memory-store.ts'
-export * from './session-info.ts'
 export * from './repair.ts'
+export { sessionInfo } from './session-info.ts'
+export * from './sqlite-store.ts'

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto'
 
-import { ProvostError } from '@provost/core'
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
+import { planAppend } from './append-plan.ts'
+import { hashesIn } from './blob-mentions.ts'
 import { sessionInfo } from './session-info.ts'
+import { fenced } from './store-error.ts'
+import { createWatchers } from './watchers.ts'
 
 interface Log {
   readonly entries: Entry[]
-  readonly byId: Map<string, Entry>
+  /** Offsets by id. */
+  readonly ids: Map<string, number>
   fence: number
   lease: { readonly owner: string; readonly until: number } | undefined
 }
@@ -31,19 +35,24 @@ export function memoryStore(): SessionStore {
   const logs = new Map<string, Log>()
   const inboxes = new Map<string, Map<string, Delivery>>()
   const blobs = new Map<string, Uint8Array>()
-  const watchers = new Map<string, Set<() => void>>()
+  const watchers = createWatchers()
   /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
   let fences = 0
-  const closing = new AbortController()
 
   function logOf(name: string): Log {
     let log = logs.get(name)
-    if (!log) logs.set(name, (log = { entries: [], byId: new Map(), fence: 0, lease: undefined }))
+    if (!log) logs.set(name, (log = { entries: [], ids: new Map(), fence: 0, lease: undefined }))
     return log
   }
 
-  function wake(sessionId: string): void {
-    for (const notify of watchers.get(sessionId) ?? []) notify()
+  /** Hashes of the blobs that logs mention. */
+  function mentionedIn(doomed: Iterable<Log>): ReadonlySet<string> {
+    const found = new Set<string>()
+    for (const { entries } of doomed) {
+      for (const entry of entries)
+        for (const hash of hashesIn(JSON.stringify(entry))) if (blobs.has(hash)) found.add(hash)
+    }
+    return found
   }
 
   return {
@@ -66,32 +75,17 @@ export function memoryStore(): SessionStore {
 
     async append(name, entries, { after, fence }) {
       const log = logOf(name)
-      if (log.fence !== fence || !log.lease) {
-        throw new ProvostError('fenced', `The lease on log ${name} is no longer held.`, {
-          hint: 'Another writer took over: read the log and resume from it.',
-        })
-      }
+      if (log.fence !== fence || !log.lease) throw fenced(name)
+      const { entries: stored, ids } = log
+      const { fresh, known } = planAppend(name, entries, ids, stored.length, after)
       const existing: Entry[] = []
-      const fresh: Entry[] = []
-      let adopted = 0
-      for (const entry of entries) {
-        const known = log.byId.get(entry.id)
-        if (known) {
-          existing.push(known)
-          if (known.offset > after) adopted++
-        } else fresh.push(placed(entry, log.entries.length + fresh.length + 1))
+      for (const offset of known) {
+        const entry = stored[offset - 1]
+        if (entry) existing.push(entry)
       }
-      if (fresh.length > 0 && log.entries.length !== after + adopted) {
-        throw new ProvostError('wrong-offset', `Log ${name} is at ${log.entries.length}, not at ${after}.`, {
-          hint: 'The writer missed entries: read the log and resume from it.',
-        })
-      }
-      for (const entry of fresh) {
-        log.entries.push(entry)
-        log.byId.set(entry.id, entry)
-      }
-      if (watchers.size > 0) wake(name)
-      return { offset: log.entries.length, existing }
+      for (const entry of fresh) stored.push(placed(entry, stored.length + 1))
+      watchers.wake(name)
+      return { offset: stored.length, existing }
     },
 
     async *read(name, after = 0) {
@@ -109,7 +103,7 @@ export function memoryStore(): SessionStore {
       if (inbox.has(token)) return 'duplicate'
       const id = String(inbox.size + 1).padStart(12, '0')
       inbox.set(token, Object.freeze({ id, token, value, by, at: Date.now() }))
-      wake(sessionId)
+      watchers.wake(sessionId)
       return 'accepted'
     },
 
@@ -119,25 +113,7 @@ export function memoryStore(): SessionStore {
       }
     },
 
-    async *watch(sessionId, signal) {
-      let news = Promise.withResolvers<void>()
-      const notify = (): void => news.resolve()
-      const set = watchers.get(sessionId) ?? new Set()
-      watchers.set(sessionId, set.add(notify))
-      const ended = AbortSignal.any([signal, closing.signal])
-      ended.addEventListener('abort', notify, { once: true })
-      try {
-        while (!ended.aborted) {
-          await news.promise
-          news = Promise.withResolvers<void>()
-          if (!ended.aborted) yield
-        }
-      } finally {
-        ended.removeEventListener('abort', notify)
-        set.delete(notify)
-        if (set.size === 0) watchers.delete(sessionId)
-      }
-    },
+    watch: (sessionId, signal) => watchers.watch(sessionId, signal),
 
     async blob(hash) {
       return blobs.get(hash)
@@ -149,10 +125,10 @@ export function memoryStore(): SessionStore {
       return hash
     },
 
-    async *list({ principal, status, after = '', limit = Number.POSITIVE_INFINITY } = {}) {
+    async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
       const rows: SessionInfo[] = []
       for (const [id, log] of logs) {
-        const info = id > after ? sessionInfo(id, log.entries) : undefined
+        const info = after === undefined || id > after ? sessionInfo(id, log.entries) : undefined
         if (!info) continue
         if (principal !== undefined && info.principal !== principal) continue
         if (status !== undefined && info.status !== status) continue
@@ -163,15 +139,26 @@ export function memoryStore(): SessionStore {
 
     async delete(sessionId) {
       const doomed = [sessionId]
+      const gone: Log[] = []
       for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
-        for (const entry of logs.get(name)?.entries ?? []) if (entry.type === 'child') doomed.push(entry.log)
+        const log = logs.get(name)
+        // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+        if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
+        for (const entry of log.entries) if (entry.type === 'child') doomed.push(entry.log)
         logs.delete(name)
+        gone.push(log)
+      }
+      const mentioned = blobs.size > 0 ? mentionedIn(gone) : undefined
+      if (mentioned && mentioned.size > 0) {
+        const needed = mentionedIn(logs.values())
+        for (const hash of mentioned) if (!needed.has(hash)) blobs.delete(hash)
       }
       inboxes.delete(sessionId)
+      watchers.wake(sessionId)
     },
 
     async close() {
-      closing.abort()
+      watchers.close()
     },
   }
 }

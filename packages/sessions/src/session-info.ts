@@ -1,5 +1,35 @@
-import type { Entry, SessionInfo, SessionStatus } from '@provost/core'
+import type { Entry, NewEntry, SessionInfo, SessionStatus } from '@provost/core'
 import { assertNever } from '@provost/core'
+
+type RunEntry = Extract<NewEntry, { type: 'run' }>
+
+/** What entries change in the row that a store's list has of their log. */
+export interface RunChange {
+  /** From the first start of a run among them: whose log it is. Counts only where none stood in the log before. */
+  readonly started: LogOrigin | undefined
+  /** After the last of them; undefined where no run is among them. */
+  readonly status: SessionStatus
+}
+
+/** What the first run of a log says of it. */
+export interface LogOrigin {
+  readonly agent: string
+  readonly principal?: string
+  /** Of a child run: the log is part of another session, and no session itself. */
+  readonly child: boolean
+}
+
+/** @returns undefined where no entry is about a run: nothing changes. */
+export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
+  let started: LogOrigin | undefined
+  let last: RunEntry | undefined
+  for (const entry of entries) {
+    if (entry.type !== 'run') continue
+    last = entry
+    if (entry.op === 'started') started ??= originOf(entry)
+  }
+  return last && { started, status: statusAfter(last) }
+}
 
 /**
  * What a store's list says of a session, from its main log.
@@ -7,20 +37,24 @@ import { assertNever } from '@provost/core'
  * @returns undefined for a log that no root run has started.
  */
 export function sessionInfo(id: string, entries: readonly Entry[]): SessionInfo | undefined {
-  const first = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
+  const change = runChange(entries)
   const last = entries.at(-1)
-  if (first?.type !== 'run' || first.op !== 'started' || first.parent || !last) return undefined
-  const run = entries.findLast((entry) => entry.type === 'run')
+  if (!change?.started || change.started.child || !last) return undefined
+  const { agent, principal } = change.started
   return {
     id,
-    agent: first.manifest.agent,
-    status: run?.type === 'run' ? statusAfter(run) : 'idle',
-    ...(first.principal && { principal: first.principal.id }),
+    agent,
+    status: change.status,
+    ...(principal !== undefined && { principal }),
     updatedAt: last.at,
   }
 }
 
-function statusAfter(entry: Extract<Entry, { type: 'run' }>): SessionStatus {
+function originOf({ manifest, principal, parent }: Extract<RunEntry, { op: 'started' }>): LogOrigin {
+  return { agent: manifest.agent, ...(principal && { principal: principal.id }), child: parent !== undefined }
+}
+
+function statusAfter(entry: RunEntry): SessionStatus {
   switch (entry.op) {
     case 'started':
     case 'resumed':

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+
+import type { Delivery, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import { isHash } from './blob-mentions.ts'
+import { freezeParsed } from './entry-text.ts'
+import { nameKey } from './name-key.ts'
+import { isBusy, openSqlite } from './sqlite-file.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import { row, rows, sqliteLogs } from './sqlite-log.ts'
+import { deleteSession, listSessions } from './sqlite-session.ts'
+import { storeClosed } from './store-error.ts'
+import { createWatchers } from './watchers.ts'
+
+/** How a {@link sqliteStore} is kept. */
+export interface SqliteStoreOptions {
+  /**
+   * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
+   * loses nothing in any case.
+   *
+   * `calls` (the default): the start of a tool call, with all that was appended before it, and what is delivered to an
+   * inbox. After a power cut no tool runs a second time unasked and no accepted approval is lost; what the model said
+   * last may have to be asked for again. One disk flush for each batch of calls, which cost more themselves.
+   * `always`: every append, at about a third of the speed. `never`: nothing, until SQLite does so in the background.
+   */
+  readonly sync?: 'calls' | 'always' | 'never'
+  /** Milliseconds to wait for another process that writes; default 5000. Then: `store-busy`. */
+  readonly busyMs?: number
+  /** Milliseconds between looks for what other processes wrote, while somebody watches; default 50. */
+  readonly pollMs?: number
+}
+
+/**
+ * A store in one SQLite file, for the processes of one machine: any number of them at once. The file must not be on a
+ * network drive. Opens at once; the file and its directory are made where they are missing.
+ *
+ * @param path of the file, or `:memory:` for a database that ends with the store.
+ * @throws ProvostError `store-unusable`, `not-a-store` (another application's database), `newer-store`
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model, store: sqliteStore('data/sessions.db') })
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SessionStore {
+  const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
+  const file = openSqlite(path, sync === 'always' ? 'full' : 'normal', busyMs)
+  const logs = sqliteLogs(file, (entries) => sync === 'calls' && entries.some(startsCall))
+  const watchers = watchFile(file, pollMs)
+  let closed = false
+
+  /** Answers as a promise, in words of ours where SQLite's would not say what to do. */
+  async function answer<T>(work: () => T): Promise<T> {
+    if (closed) throw storeClosed()
+    try {
+      return work()
+    } catch (error) {
+      throw isBusy(error) ? busy(path, error) : error
+    }
+  }
+
+  return {
+    ...(path === ':memory:' && { ephemeral: true }),
+    lease: (name, owner, ttlMs) => answer(() => logs.lease(name, owner, ttlMs)),
+    release: (name, fence) => answer(() => logs.release(name, fence)),
+
+    append: (name, entries, at) =>
+      answer(() => {
+        const appended = logs.append(name, entries, at)
+        watchers.wake(name)
+        return appended
+      }),
+
+    async *read(name, after = 0) {
+      if (closed) throw storeClosed()
+      yield* logs.read(name, after)
+    },
+
+    deliver: (sessionId, token, value, by) =>
+      answer(() => {
+        const insert = file.sql('insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing')
+        const values = [
+          nameKey(sessionId),
+          nameKey(token),
+          JSON.stringify({ token, value, by, at: Date.now() }),
+        ] as const
+        const write = (): boolean => insert.run(...values).changes === 1
+        if (!(sync === 'calls' ? file.durably(write) : write())) return 'duplicate'
+        watchers.wake(sessionId)
+        return 'accepted'
+      }),
+
+    async *inbox(sessionId, after = '') {
+      const page = file.sql('select seq, body from inbox where session = ? and seq > ? order by seq limit 256')
+      for (let seq = Number(after); ;) {
+        const found = await answer(() => rows(page, nameKey(sessionId), seq))
+        if (found.length === 0) return
+        for (const [at, body] of found) {
+          seq = Number(at)
+          const delivery: Delivery = { id: deliveryId(seq), ...JSON.parse(String(body)) }
+          freezeParsed(delivery)
+          yield delivery
+        }
+      }
+    },
+
+    watch: (sessionId, signal) => watchers.watch(sessionId, signal),
+
+    blob: (hash) =>
+      answer(() => {
+        const [bytes] = (isHash(hash) && row(file.sql('select bytes from blobs where hash = ?'), hash)) || []
+        return bytes instanceof Uint8Array ? bytes : undefined
+      }),
+
+    putBlob: (bytes) =>
+      answer(() => {
+        const hash = createHash('sha256').update(bytes).digest('hex')
+        const touched = file.sql('update blobs set put = ? where hash = ?').run(Date.now(), hash)
+        if (touched.changes === 0) {
+          const insert = 'insert into blobs values (?, ?, ?) on conflict do update set put = excluded.put'
+          file.sql(insert).run(hash, Date.now(), bytes)
+        }
+        return hash
+      }),
+
+    async *list(filter = {}) {
+      const { limit = Number.POSITIVE_INFINITY } = filter
+      let after = filter.after
+      for (let left = limit; left > 0;) {
+        const page: readonly SessionInfo[] = await answer(() =>
+          listSessions(file, { ...filter, ...(after !== undefined && { after }) }, Math.min(left, 256)),
+        )
+        yield* page
+        left -= page.length
+        after = page.at(-1)?.id
+        if (after === undefined) return
+      }
+    },
+
+    delete: (sessionId) =>
+      answer(() => {
+        for (const name of deleteSession(file, sessionId)) logs.drop(name)
+        watchers.wake(sessionId)
+      }),
+
+    async close() {
+      if (closed) return
+      closed = true
+      watchers.close()
+      file.db.close()
+    },
+  }
+}
+
+function startsCall(entry: NewEntry): boolean {
+  return entry.type === 'call' && entry.op === 'started'
+}
+
+/** Counted over all sessions, and as text in the order of the numbers. */
+function deliveryId(seq: number): string {
+  return String(seq).padStart(16, '0')
+}
+
+function busy(path: string, cause: unknown): ProvostError {
+  return new ProvostError('store-busy', `The store ${path} is being written by another process.`, {
+    hint: 'Try again; raise busyMs if other processes write for long.',
+    cause,
+    retryable: true,
+  })
+}
+
+/** Looks for what other processes wrote, while somebody watches: a look costs microseconds and reads no table. */
+function watchFile({ sql }: SqliteFile, pollMs: number): ReturnType<typeof createWatchers> {
+  const marks = new Map<string, string>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let version: unknown
+
+  function mark(sessionId: string): string {
+    const key = nameKey(sessionId)
+    const last = `select
+      (select max(place) from entries, logs where key = ? and place between no * 16777216 and (no + 1) * 16777216 - 1),
+      (select max(seq) from inbox where session = ?)`
+    return String(row(sql(last), key, key))
+  }
+
+  const dataVersion = (): unknown => row(sql('pragma data_version'))?.[0]
+
+  function look(): void {
+    try {
+      const now = dataVersion()
+      if (now === version) return
+      version = now
+      for (const [sessionId, before] of marks) {
+        const after = mark(sessionId)
+        if (after === before) continue
+        marks.set(sessionId, after)
+        watchers.wake(sessionId)
+      }
+    } catch {
+      // A look that fails is made up for by the next.
+      version = undefined
+    }
+  }
+
+  const watchers = createWatchers({
+    begun(sessionId) {
+      version ??= dataVersion()
+      marks.set(sessionId, mark(sessionId))
+      timer ??= setInterval(look, pollMs)
+    },
+    ended(sessionId) {
+      marks.delete(sessionId)
+      if (marks.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+      version = undefined
+    },
+  })
+  return watchers
+}

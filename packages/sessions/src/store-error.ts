@@ -1,0 +1,32 @@
+import { ProvostError } from '@provost/core'
+
+/** A writer that another one has replaced, or that gave its lease back. */
+export function fenced(log: string): ProvostError {
+  return new ProvostError('fenced', `The lease on log ${shown(log)} is no longer held.`, {
+    hint: 'Another writer took over: read the log and resume from it.',
+  })
+}
+
+/** A writer whose picture of the log is wrong. */
+export function wrongOffset(log: string, at: number, after: number): ProvostError {
+  return new ProvostError('wrong-offset', `Log ${shown(log)} is at ${at}, not at ${after}.`, {
+    hint: 'The writer missed entries: read the log and resume from it.',
+  })
+}
+
+/** A store that was closed and is still used. */
+export function storeClosed(): ProvostError {
+  return new ProvostError('store-closed', 'The store was closed.', { hint: 'Open it again, or close it later.' })
+}
+
+/** What a newer release wrote. */
+export function newerStore(where: string, version: number, known: number): ProvostError {
+  return new ProvostError('newer-store', `${where} has version ${version}; this release reads up to ${known}.`, {
+    hint: 'Open it with a newer release.',
+  })
+}
+
+/** A name as a message may hold it: names can be hostile, and long. */
+export function shown(name: string): string {
+  return /^[\w./:@-]{1,100}$/.test(name) ? name : JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+}

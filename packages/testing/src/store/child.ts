@@ -1,0 +1,40 @@
+// What the other process of a check does: node child.js MODULE ARGUMENT TASK …
+import type { SessionStore } from '@provost/core'
+
+import { all, note, take } from './log-entry.ts'
+
+/** Appends until it is killed, and says how far it got each time the store has answered. */
+async function writeOn(store: SessionStore, log: string, batch: number): Promise<void> {
+  const fence = await take(store, log, 'writer', 200)
+  for (let after = 0; ; after += batch) {
+    const entries = Array.from({ length: batch }, (_, n) => note(`e${after + n + 1}`, 'x'.repeat(500)))
+    await store.append(log, entries, { after, fence })
+    process.stdout.write(`${after + batch}\n`)
+    // Lives only as long as whoever asked for it.
+    if (after % 100 === 0) await store.lease(log, 'writer', 200)
+  }
+}
+
+/** Takes the lease as often as it is told to, writes two entries each time, and answers a question that all answer. */
+async function takeTurns(store: SessionStore, log: string, owner: string, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    let lease = await store.lease(log, owner, 60_000)
+    while (lease === 'busy') {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      lease = await store.lease(log, owner, 60_000)
+    }
+    const { fence } = lease
+    const after = (await all(store.read(log))).length
+    await store.append(log, [note(`${owner}${round * 2}`)], { after, fence })
+    await store.append(log, [note(`${owner}${round * 2 + 1}`)], { after: after + 1, fence })
+    await store.release(log, fence)
+    process.stdout.write(`${await store.deliver(log, `question ${round}`, owner, owner)}\n`)
+  }
+}
+
+const [module = '', argument = '', task, log = '', ...rest] = process.argv.slice(2)
+const { open }: { open(argument: string): SessionStore | Promise<SessionStore> } = await import(module)
+const store = await open(argument)
+if (task === 'write') await writeOn(store, log, Number(rest[0]))
+else await takeTurns(store, log, rest[0] ?? '', Number(rest[1]))
+await store.close()

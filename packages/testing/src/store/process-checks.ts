@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+import { all } from './log-entry.ts'
+import type { CheckDraft, RemotePlace, StorePlace } from './subject.ts'
+
+const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
+const script = new URL(`./child${extension}`, import.meta.url)
+
+/** Under which conditions this process resolves packages: another one has to do it likewise. */
+const conditions = process.execArgv.flatMap((flag, n, flags) => {
+  if (flag === '--conditions' || flag === '-C') return [`--conditions=${flags[n + 1]}`]
+  return flag.startsWith('--conditions=') ? [flag] : []
+})
+
+/** Another process at work on a place; its lines come as it writes them. */
+function startProcess({ module, argument }: RemotePlace, ...task: readonly (string | number)[]) {
+  const child = spawn(process.execPath, [...conditions, fileURLToPath(script), module, argument, ...task.map(String)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const lines = createInterface({ input: child.stdout })
+  return {
+    lines,
+    kill: () => child.kill('SIGKILL'),
+    async end(): Promise<number | null> {
+      const [code] = await ended
+      return code
+    },
+  }
+}
+
+function remoteOf({ remote }: StorePlace): RemotePlace {
+  if (!remote) throw new Error('the place cannot be opened by another process')
+  return remote
+}
+
+export const processChecks: readonly CheckDraft[] = [
+  {
+    name: 'a writer killed while it writes loses nothing that it was told is stored, and leaves whole appends only',
+    sharing: 'one',
+    async run(bench) {
+      const place = await bench.place()
+      const writer = startProcess(remoteOf(place), 'write', 's', 3)
+      let acknowledged = 0
+      for await (const line of writer.lines) {
+        acknowledged = Number(line)
+        if (acknowledged >= 60) writer.kill()
+      }
+      await writer.end()
+      const store = await place.open()
+      const entries = await all(store.read('s'))
+      assert.ok(acknowledged >= 60 && entries.length >= acknowledged, `${entries.length} of ${acknowledged}`)
+      assert.equal(entries.length % 3, 0, 'a part of an append was left')
+      entries.forEach(({ id, offset }, n) => assert.deepEqual([id, offset], [`e${n + 1}`, n + 1]))
+      // The lease of the dead runs out by itself.
+      let lease = await store.lease('s', 'heir', 60_000)
+      while (lease === 'busy') {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        lease = await store.lease('s', 'heir', 60_000)
+      }
+      const { id, offset: _, ...rest } = entries[0] ?? assert.fail()
+      const again = await store.append('s', [{ id, ...rest }], { after: entries.length, fence: lease.fence })
+      assert.deepEqual(again, { offset: entries.length, existing: [entries[0]] })
+    },
+  },
+  {
+    name: 'processes that take turns at a log lose no entry, and none gets between another',
+    sharing: 'processes',
+    async run(bench) {
+      const place = await bench.place()
+      const store = await place.open()
+      const owners = ['a', 'b', 'c']
+      const rounds = 10
+      const writers = owners.map((owner) => startProcess(remoteOf(place), 'turns', 's', owner, rounds))
+      const words = await Promise.all(writers.map(({ lines }) => all(lines)))
+      assert.deepEqual(await Promise.all(writers.map((writer) => writer.end())), [0, 0, 0])
+      const entries = await all(store.read('s'))
+      assert.deepEqual(
+        entries.map(({ offset }) => offset),
+        Array.from({ length: owners.length * rounds * 2 }, (_, n) => n + 1),
+      )
+      const expected = owners.flatMap((owner) => Array.from({ length: rounds * 2 }, (_, n) => `${owner}${n}`))
+      assert.deepEqual(entries.map(({ id }) => id).toSorted(), expected.toSorted())
+      for (let n = 0; n < entries.length; n += 2) assert.equal(entries[n]?.id[0], entries[n + 1]?.id[0])
+      // They all answered the same question in every round: one was heard.
+      const heard = words.flat().filter((word) => word === 'accepted')
+      assert.equal(heard.length, rounds)
+      assert.equal((await all(store.inbox('s'))).length, rounds)
+    },
+  },
+]

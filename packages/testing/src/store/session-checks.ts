@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+
+import type { NewEntry, SessionInfo, SessionStore } from '@provost/core'
+
+import { all, hostileNames, idsOf, note, spawned, started, take, turned, write } from './log-entry.ts'
+import type { CheckDraft } from './subject.ts'
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const helloHash = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'
+
+export const blobChecks: readonly CheckDraft[] = [
+  {
+    name: 'blobs are stored under their SHA-256, as they were',
+    async run(bench) {
+      const store = await bench.store()
+      const bytes = bytesOf('hello')
+      assert.equal(await store.putBlob(bytes), helloHash)
+      bytes.fill(0)
+      assert.equal(new TextDecoder().decode(await store.blob(helloHash)), 'hello')
+      assert.equal(await store.putBlob(bytesOf('hello')), helloHash)
+    },
+  },
+  {
+    name: 'blobs can be empty, and large, and any bytes',
+    async run(bench) {
+      const store = await bench.store()
+      for (const length of [0, 256, 3_000_000]) {
+        const bytes = Uint8Array.from({ length }, (_, n) => (n * 7) % 256)
+        const back = await store.blob(await store.putBlob(bytes))
+        assert.ok(back && Buffer.compare(back, bytes) === 0, `${length} bytes came back changed`)
+      }
+    },
+  },
+  {
+    name: 'what is no known hash is no blob',
+    async run(bench) {
+      const store = await bench.store()
+      for (const hash of ['0'.repeat(64), 'unknown', ...hostileNames]) assert.equal(await store.blob(hash), undefined)
+    },
+  },
+]
+
+const sessions: readonly (readonly [string, readonly NewEntry[]])[] = [
+  ['s3', [started('r3', { principal: 'bob' })]],
+  ['s1', [started('r1', { principal: 'ann' }), turned('e1', 'completed')]],
+  ['s2', [started('r2', { principal: 'ann' }), turned('e2', 'suspended', 7), note('last')]],
+  ['s4', [started('r4'), turned('e4', 'failed', 9)]],
+  ['s5', [started('r5', { parent: 's1' })]],
+  ['s6', [note('a')]],
+]
+
+async function filled(store: SessionStore): Promise<SessionStore> {
+  for (const [name, entries] of sessions) await write(store, name, entries)
+  return store
+}
+
+export const listChecks: readonly CheckDraft[] = [
+  {
+    name: 'the list has a row for each session, in the order of their ids, and none for other logs',
+    async run(bench) {
+      const store = await filled(await (await bench.place()).open())
+      const rows: readonly SessionInfo[] = [
+        { id: 's1', agent: 'desk', status: 'idle', principal: 'ann', updatedAt: 1 },
+        { id: 's2', agent: 'desk', status: 'suspended', principal: 'ann', updatedAt: 1 },
+        { id: 's3', agent: 'desk', status: 'running', principal: 'bob', updatedAt: 1 },
+        { id: 's4', agent: 'desk', status: 'failed', updatedAt: 9 },
+      ]
+      assert.deepEqual(await all(store.list()), rows)
+    },
+  },
+  {
+    name: 'the list can be filtered and read in pages',
+    async run(bench) {
+      const store = await filled(await (await bench.place()).open())
+      const ids = async (filter: Parameters<SessionStore['list']>[0]): Promise<readonly string[]> =>
+        (await all(store.list(filter))).map(({ id }) => id)
+      assert.deepEqual(await ids({ principal: 'ann' }), ['s1', 's2'])
+      assert.deepEqual(await ids({ status: 'failed' }), ['s4'])
+      assert.deepEqual(await ids({ principal: 'ann', status: 'suspended' }), ['s2'])
+      assert.deepEqual(await ids({ limit: 2 }), ['s1', 's2'])
+      assert.deepEqual(await ids({ after: 's2', limit: 2 }), ['s3', 's4'])
+      assert.deepEqual(await ids({ principal: 'ann', after: 's1' }), ['s2'])
+      assert.deepEqual(await ids({ principal: 'nobody' }), [])
+      assert.deepEqual(await ids({ limit: 0 }), [])
+    },
+  },
+  {
+    name: 'the list follows what happens to a session',
+    async run(bench) {
+      const store = await (await bench.place()).open()
+      const status = async (): Promise<string | undefined> => (await all(store.list()))[0]?.status
+      const fence = await take(store, 's')
+      let after = 0
+      const append = async (entry: NewEntry): Promise<void> => {
+        await store.append('s', [entry], { after, fence })
+        after++
+      }
+      await append(started('r1', { principal: 'ann' }))
+      await append(turned('a', 'suspended'))
+      assert.equal(await status(), 'suspended')
+      await append(turned('b', 'resumed'))
+      assert.equal(await status(), 'running')
+      await append(turned('c', 'failed'))
+      await append(started('r2', { principal: 'bob' }))
+      await append(turned('d', 'completed', 12))
+      assert.deepEqual(await all(store.list()), [
+        { id: 's', agent: 'desk', status: 'idle', principal: 'ann', updatedAt: 12 },
+      ])
+    },
+  },
+  {
+    name: 'the list takes hostile names, and can be read through page by page',
+    async run(bench) {
+      const store = await (await bench.place()).open()
+      for (const name of hostileNames) await write(store, name, [started('r', { principal: name })])
+      const found: string[] = []
+      for (let after: string | undefined; ;) {
+        const [row] = await all(store.list({ limit: 1, ...(after !== undefined && { after }) }))
+        if (!row) break
+        assert.equal(row.principal, row.id)
+        found.push((after = row.id))
+        assert.ok(found.length <= hostileNames.length, 'the pages go round in circles')
+      }
+      assert.deepEqual(new Set(found), new Set(hostileNames))
+      for (const name of hostileNames) {
+        assert.deepEqual(
+          (await all(store.list({ principal: name }))).map(({ id }) => id),
+          [name],
+        )
+      }
+    },
+  },
+]
+
+export const deleteChecks: readonly CheckDraft[] = [
+  {
+    name: 'deleting removes the log, those of its children, and its inbox, and nothing else',
+    async run(bench) {
+      const store = await (await bench.place()).open()
+      const logs: readonly (readonly [string, readonly NewEntry[]])[] = [
+        ['main', [started('r1'), spawned('c1', 'child'), spawned('c2', 'main')]],
+        ['child', [started('r2', { parent: 'main' }), spawned('c2', 'grandchild')]],
+        ['grandchild', [note('g')]],
+        ['other', [started('r3')]],
+      ]
+      for (const [name, entries] of logs) await write(store, name, entries)
+      await store.deliver('main', 't', 1, 'ann')
+      await store.deliver('other', 't', 1, 'ann')
+      await store.delete('main')
+      for (const gone of ['main', 'child', 'grandchild']) assert.deepEqual(await idsOf(store, gone), [])
+      assert.deepEqual(await all(store.inbox('main')), [])
+      assert.deepEqual(await idsOf(store, 'other'), ['r3'])
+      assert.equal((await all(store.inbox('other'))).length, 1)
+      assert.deepEqual(
+        (await all(store.list())).map(({ id }) => id),
+        ['other'],
+      )
+      await store.delete('never was')
+    },
+  },
+  {
+    name: 'deleting takes no session along that a log claims as its child',
+    async run(bench) {
+      const store = await bench.store()
+      const [thief, victim] = [bench.name(), bench.name()]
+      await write(store, victim, [started('r1')])
+      await write(store, thief, [started('r2'), spawned('c1', victim)])
+      await store.delete(thief)
+      assert.deepEqual(await idsOf(store, victim), ['r1'])
+    },
+  },
+  {
+    name: 'deleting ends the lease: a writer that is still there is out, and the next one begins anew',
+    async run(bench) {
+      const store = await bench.store()
+      const log = bench.name()
+      const fence = await write(store, log, [note('a')])
+      await store.delete(log)
+      const late = () => store.append(log, [note('b')], { after: 0, fence })
+      await assert.rejects(late(), { code: 'fenced' })
+      const next = await take(store, log, 'other')
+      assert.ok(next > fence)
+      await assert.rejects(late(), { code: 'fenced' })
+      assert.equal((await store.append(log, [note('a')], { after: 0, fence: next })).offset, 1)
+      assert.deepEqual(await store.deliver(log, 't', 1, 'ann'), 'accepted')
+    },
+  },
+  {
+    name: 'deleting removes the blobs that no other log mentions',
+    async run(bench) {
+      const store = await (await bench.place()).open()
+      const own = await store.putBlob(bytesOf('own'))
+      const shared = await store.putBlob(bytesOf('shared'))
+      const loose = await store.putBlob(bytesOf('loose'))
+      await write(store, 'main', [note('a', { file: own, more: `see blob:${shared}.` }), spawned('c', 'child')])
+      await write(store, 'child', [note('b', [own])])
+      await write(store, 'other', [note('c', shared)])
+      await store.delete('main')
+      const left = await Promise.all([own, shared, loose].map(async (hash) => (await store.blob(hash)) !== undefined))
+      assert.deepEqual(left, [false, true, true])
+      await store.delete('other')
+      assert.equal(await store.blob(shared), undefined)
+    },
+  },
+]
