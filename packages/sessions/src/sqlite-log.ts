@@ -42,8 +42,8 @@ export function sqliteLogs(file: SqliteFile, forced: (entries: readonly NewEntry
   const { sql, transaction, durably } = file
   const leased = new Map<string, Held>()
   const inserts = Array.from({ length: batchSize }, (_, n) => {
-    const rows = Array.from({ length: n + 1 }, () => '(?, ?, ?)').join(', ')
-    return `insert into entries (place, id, body) select * from (values ${rows}) where ${held}`
+    const values = Array.from({ length: n + 1 }, () => '(?, ?, ?)').join(', ')
+    return `insert into entries (place, id, body) select * from (values ${values}) where ${held}`
   })
 
   function tailOf(no: number): number {

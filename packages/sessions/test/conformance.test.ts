@@ -6,12 +6,20 @@ import type { StoreSubject } from '@provost/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 
 import { newFolder } from './fixture/folder.ts'
+import { open as openJsonl } from './fixture/jsonl-place.ts'
 import { open as openSqlite } from './fixture/sqlite-place.ts'
 
 const moduleOf = (file: string): string => new URL(`./fixture/${file}`, import.meta.url).href
 
 const subjects: Readonly<Record<string, StoreSubject>> = {
   memoryStore: { sharing: 'memory', place: () => ({ open: memoryStore, remove() {} }) },
+  jsonlStore: {
+    sharing: 'one',
+    place() {
+      const { path, remove } = newFolder()
+      return { open: () => openJsonl(path), remove, remote: { module: moduleOf('jsonl-place.ts'), argument: path } }
+    },
+  },
   sqliteStore: {
     sharing: 'processes',
     place() {

@@ -1,0 +1,178 @@
+import { existsSync, rmSync } from 'node:fs'
+
+import type { Appended, AppendPosition, Entry, Lease, NewEntry } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import { forget, planAppend } from './append-plan.ts'
+import { readEntry, writeEntry } from './entry-text.ts'
+import type { JsonlFolder } from './jsonl-folder.ts'
+import { damaged, openLines } from './log-file.ts'
+import type { LineFile, Torn } from './log-file.ts'
+import { fenced } from './store-error.ts'
+
+/** A log that is being written in this process. */
+interface OpenLog {
+  readonly path: string
+  fence: number
+  lease: { readonly owner: string; readonly until: number } | undefined
+  /** Missing until there is something in it. */
+  file: LineFile | undefined
+  ids: Promise<Map<string, number>> | undefined
+  flushing: Promise<void>
+}
+
+/** The logs of a folder and the right to write them. */
+export interface JsonlLogs {
+  lease(name: string, owner: string, ttlMs: number): Lease | 'busy'
+  release(name: string, fence: number): Promise<void>
+  append(name: string, entries: readonly NewEntry[], at: AppendPosition, flushed: Flushed): Promise<Appended>
+  read(name: string, after: number): AsyncIterable<Entry>
+  /** Removes a log with its lease. */
+  remove(name: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** What is done with a file after these entries were written to it, before the append is answered. */
+export type Flushed = (file: LineFile, entries: readonly NewEntry[], created: boolean) => Promise<void> | undefined
+
+/** Each file begins with a line that says whose log it is: its own name is disguised. */
+const headerLines = 1
+
+export function jsonlLogs(folder: JsonlFolder, firstFence: number, repaired: (torn: Torn) => void): JsonlLogs {
+  const logs = new Map<string, OpenLog>()
+  let fences = firstFence
+
+  function logOf(name: string): OpenLog {
+    let log = logs.get(name)
+    if (!log) {
+      const path = folder.logPath(name)
+      const file = existsSync(path) ? openLines(path, repaired) : undefined
+      log = { path, fence: 0, lease: undefined, file, ids: undefined, flushing: Promise.resolve() }
+      logs.set(name, log)
+    }
+    return log
+  }
+
+  const tailOf = ({ file }: OpenLog): number => Math.max(0, (file?.lines ?? 0) - headerLines)
+
+  async function* entriesOf(log: OpenLog, after: number): AsyncIterable<Entry> {
+    if (!log.file) return
+    for await (const line of log.file.read(Math.max(0, after) + headerLines)) yield entryOf(log.path, line)
+  }
+
+  async function idsOf(log: OpenLog): Promise<Map<string, number>> {
+    const ids = new Map<string, number>()
+    for await (const { id, offset } of entriesOf(log, 0)) ids.set(id, offset)
+    return ids
+  }
+
+  async function stored(log: OpenLog, offsets: readonly number[]): Promise<readonly Entry[]> {
+    const found: Entry[] = []
+    for (const offset of offsets) {
+      for await (const entry of entriesOf(log, offset - 1)) {
+        found.push(entry)
+        break
+      }
+    }
+    return found
+  }
+
+  async function forgetLog(name: string, log: OpenLog): Promise<void> {
+    logs.delete(name)
+    await log.flushing
+    log.file?.close()
+  }
+
+  return {
+    lease(name, owner, ttlMs) {
+      const log = logOf(name)
+      const now = Date.now()
+      const { lease } = log
+      if (lease && lease.owner !== owner && lease.until > now) return 'busy'
+      if (lease?.owner !== owner) log.fence = ++fences
+      log.lease = { owner, until: now + ttlMs }
+      return { fence: log.fence }
+    },
+
+    async release(name, fence) {
+      const log = logs.get(name)
+      if (log?.fence !== fence) return
+      log.lease = undefined
+      await forgetLog(name, log)
+    },
+
+    async append(name, entries, { after, fence }, flushed) {
+      const log = logs.get(name)
+      const stands = (): boolean => log?.fence === fence && log.lease !== undefined && logs.get(name) === log
+      if (!log || !stands()) throw fenced(name)
+      const ids = await (log.ids ??= idsOf(log))
+      if (!stands()) throw fenced(name)
+      const tail = tailOf(log)
+      const { fresh, known } = planAppend(name, entries, ids, tail, after)
+      if (fresh.length > 0) {
+        const created = tail === 0
+        try {
+          const texts = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
+          log.file ??= openLines(log.path, repaired)
+          log.file.append(created ? [JSON.stringify({ log: name }), ...texts] : texts)
+        } catch (error) {
+          forget(fresh, ids)
+          throw error
+        }
+        const flush = flushed(log.file, fresh, created)
+        if (flush) {
+          log.flushing = flush.catch(() => {})
+          await flush
+        }
+      }
+      const offset = tail + fresh.length
+      return { offset, existing: known.length > 0 ? await stored(log, known) : [] }
+    },
+
+    async *read(name, after) {
+      const log = logs.get(name) ?? (existsSync(folder.logPath(name)) ? logOf(name) : undefined)
+      if (!log) return
+      const collects = after === 0 && log.lease && !log.ids
+      const ids = new Map<string, number>()
+      const end = tailOf(log)
+      for await (const entry of entriesOf(log, after)) {
+        if (collects) ids.set(entry.id, entry.offset)
+        yield entry
+      }
+      // Whoever is about to write reads the log first: its ids need not be read a second time.
+      if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
+      if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
+    },
+
+    async remove(name) {
+      const log = logs.get(name)
+      if (log) {
+        log.lease = undefined
+        await forgetLog(name, log)
+      }
+      rmSync(folder.logPath(name), { force: true })
+    },
+
+    async close() {
+      for (const [name, log] of logs) await forgetLog(name, log)
+    },
+  }
+}
+
+function entryOf(path: string, line: string): Entry {
+  try {
+    return readEntry(line)
+  } catch (cause) {
+    throw damaged(path, cause)
+  }
+}
+
+/** The name of a log from the first line of its file. */
+export function nameIn(header: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(header)
+    return isRecord(value) && typeof value['log'] === 'string' ? value['log'] : undefined
+  } catch {
+    return undefined
+  }
+}
