@@ -22,6 +22,29 @@ export function hashesIn(text: string): readonly string[] {
   return found
 }
 
+/**
+ * Blobs that were put and that no log has mentioned since: one that a log mentions already may have been put again for
+ * another log, and must not go with the first.
+ */
+export interface FreshBlobs {
+  put(hash: string): void
+  /** These are being appended. */
+  mention(texts: Iterable<string>): void
+  has(hash: string): boolean
+}
+
+export function freshBlobs(): FreshBlobs {
+  const fresh = new Set<string>()
+  return {
+    put: (hash) => void fresh.add(hash),
+    mention(texts) {
+      if (fresh.size === 0) return
+      for (const text of texts) for (const hash of hashesIn(text)) fresh.delete(hash)
+    },
+    has: (hash) => fresh.has(hash),
+  }
+}
+
 /** Whether something can be the name of a blob at all. */
 export function isHash(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text)

@@ -1,5 +1,6 @@
 export * from './jsonl-store.ts'
 export * from './memory-store.ts'
+export * from './postgres-store.ts'
 export * from './repair.ts'
 export { sessionInfo } from './session-info.ts'
 export * from './sqlite-store.ts'

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-import { isRecord, ProvostError } from '@provost/core'
+import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
 
 import { fileName } from './name-key.ts'
 import { newerStore } from './store-error.ts'
@@ -39,7 +39,7 @@ export function makeFolder(dir: string): JsonlFolder {
   try {
     for (const path of [logs, inbox, blobs]) mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    throw new ProvostError('store-unusable', `The store ${dir} cannot be made: ${String(cause)}.`, {
+    throw new ProvostError('store-unusable', `The store ${dir} cannot be made: ${toErrorInfo(cause).message}.`, {
       hint: 'Give a folder that can be written.',
       cause,
     })

@@ -38,7 +38,12 @@ export type Flushed = (file: LineFile, entries: readonly NewEntry[], created: bo
 /** Each file begins with a line that says whose log it is: its own name is disguised. */
 const headerLines = 1
 
-export function jsonlLogs(folder: JsonlFolder, firstFence: number, repaired: (torn: Torn) => void): JsonlLogs {
+export function jsonlLogs(
+  folder: JsonlFolder,
+  firstFence: number,
+  repaired: (torn: Torn) => void,
+  wrote: (lines: readonly string[]) => void,
+): JsonlLogs {
   const logs = new Map<string, OpenLog>()
   let fences = firstFence
 
@@ -115,6 +120,7 @@ export function jsonlLogs(folder: JsonlFolder, firstFence: number, repaired: (to
           const texts = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
           log.file ??= openLines(log.path, repaired)
           log.file.append(created ? [JSON.stringify({ log: name }), ...texts] : texts)
+          wrote(texts)
         } catch (error) {
           forget(fresh, ids)
           throw error
@@ -135,13 +141,16 @@ export function jsonlLogs(folder: JsonlFolder, firstFence: number, repaired: (to
       const collects = after === 0 && log.lease && !log.ids
       const ids = new Map<string, number>()
       const end = tailOf(log)
-      for await (const entry of entriesOf(log, after)) {
-        if (collects) ids.set(entry.id, entry.offset)
-        yield entry
+      try {
+        for await (const entry of entriesOf(log, after)) {
+          if (collects) ids.set(entry.id, entry.offset)
+          yield entry
+        }
+        // Whoever is about to write reads the log first: its ids need not be read a second time.
+        if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
+      } finally {
+        if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
       }
-      // Whoever is about to write reads the log first: its ids need not be read a second time.
-      if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
-      if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
     },
 
     async remove(name) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import type { Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
-import { hashesIn, isHash } from './blob-mentions.ts'
+import { freshBlobs, hashesIn, isHash } from './blob-mentions.ts'
 import { readEntry } from './entry-text.ts'
 import { lockFolder } from './folder-lock.ts'
 import { beginEpoch, flushFolder, makeFolder, writeWhole } from './jsonl-folder.ts'
@@ -56,7 +56,8 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     unlock()
     throw error
   }
-  const logs = jsonlLogs(folder, firstFence, onRepair)
+  const unmentioned = freshBlobs()
+  const logs = jsonlLogs(folder, firstFence, onRepair, unmentioned.mention)
   const inboxes = jsonlInboxes(folder, onRepair)
   const watchers = createWatchers()
   const careful = sync === 'calls' || sync === 'always'
@@ -151,6 +152,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       alive()
       const hash = createHash('sha256').update(bytes).digest('hex')
       if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, careful)
+      unmentioned.put(hash)
       return hash
     },
 
@@ -185,7 +187,9 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       if (mentioned.size > 0) {
         const others = (await readdir(folder.logs)).map((file) => join(folder.logs, file))
         const needed = await mentionedIn(others)
-        for (const hash of mentioned) if (!needed.has(hash)) rmSync(folder.blobPath(hash), { force: true })
+        for (const hash of mentioned) {
+          if (!needed.has(hash) && !unmentioned.has(hash)) rmSync(folder.blobPath(hash), { force: true })
+        }
       }
       inboxes.remove(sessionId)
       if (careful) flushFolder(folder.logs)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
 import { planAppend } from './append-plan.ts'
-import { hashesIn } from './blob-mentions.ts'
+import { freshBlobs, hashesIn } from './blob-mentions.ts'
 import { sessionInfo } from './session-info.ts'
 import { fenced } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
@@ -35,6 +35,7 @@ export function memoryStore(): SessionStore {
   const logs = new Map<string, Log>()
   const inboxes = new Map<string, Map<string, Delivery>>()
   const blobs = new Map<string, Uint8Array>()
+  const unmentioned = freshBlobs()
   const watchers = createWatchers()
   /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
   let fences = 0
@@ -84,6 +85,7 @@ export function memoryStore(): SessionStore {
         if (entry) existing.push(entry)
       }
       for (const entry of fresh) stored.push(placed(entry, stored.length + 1))
+      if (blobs.size > 0) unmentioned.mention(fresh.map((entry) => JSON.stringify(entry)))
       watchers.wake(name)
       return { offset: stored.length, existing }
     },
@@ -122,6 +124,7 @@ export function memoryStore(): SessionStore {
     async putBlob(bytes) {
       const hash = createHash('sha256').update(bytes).digest('hex')
       if (!blobs.has(hash)) blobs.set(hash, bytes.slice())
+      unmentioned.put(hash)
       return hash
     },
 
@@ -151,7 +154,7 @@ export function memoryStore(): SessionStore {
       const mentioned = blobs.size > 0 ? mentionedIn(gone) : undefined
       if (mentioned && mentioned.size > 0) {
         const needed = mentionedIn(logs.values())
-        for (const hash of mentioned) if (!needed.has(hash)) blobs.delete(hash)
+        for (const hash of mentioned) if (!needed.has(hash) && !unmentioned.has(hash)) blobs.delete(hash)
       }
       inboxes.delete(sessionId)
       watchers.wake(sessionId)

@@ -67,3 +67,8 @@ function statusAfter(entry: RunEntry): SessionStatus {
       return assertNever(entry)
   }
 }
+
+/** The status that a store wrote. */
+export function statusOf(text: unknown): SessionStatus {
+  return text === 'running' || text === 'suspended' || text === 'failed' || text === 'closed' ? text : 'idle'
+}

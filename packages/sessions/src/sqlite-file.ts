@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-import { isRecord, ProvostError } from '@provost/core'
+import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
 
 import { migrateSqlite } from './sqlite-schema.ts'
 
@@ -108,7 +108,7 @@ export function isBusy(error: unknown): boolean {
 
 function unusable(path: string, cause: unknown): ProvostError {
   if (cause instanceof ProvostError) return cause
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = toErrorInfo(cause).message
   return new ProvostError('store-unusable', `The store ${path} cannot be opened: ${why}.`, {
     hint: 'Give a file in a directory that can be written, or one that a store has made.',
     cause,

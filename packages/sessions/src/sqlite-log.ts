@@ -3,6 +3,7 @@ import { ProvostError } from '@provost/core'
 
 import { forget, planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
+import { fromColumn, toColumn } from './column-text.ts'
 import { readEntry, writeEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { runChange } from './session-info.ts'
@@ -236,16 +237,6 @@ export function row(statement: Statement, ...values: readonly Value[]): readonly
   const found: unknown = statement.get(...values)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- setReturnArrays was called, and these are its values.
   return found as readonly Value[] | undefined
-}
-
-/** Any string as text of a database, which cannot hold NUL or halves of surrogate pairs. */
-export function toColumn(text: string): string {
-  return text.isWellFormed() && !text.includes('\0') && !text.startsWith('"') ? text : JSON.stringify(text)
-}
-
-/** The string that {@link toColumn} was given. */
-export function fromColumn(text: string): string {
-  return text.startsWith('"') ? String(JSON.parse(text)) : text
 }
 
 function full(span: number): ProvostError {

@@ -1,7 +1,8 @@
-import type { SessionInfo, SessionStatus, SessionStore } from '@provost/core'
+import type { SessionInfo, SessionStore } from '@provost/core'
 
 import { readEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
+import { statusOf } from './session-info.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-log.ts'
 import { logSpan } from './sqlite-schema.ts'
@@ -34,10 +35,6 @@ export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number)
       updatedAt: Number(updatedAt),
     }
   })
-}
-
-function statusOf(text: unknown): SessionStatus {
-  return text === 'running' || text === 'suspended' || text === 'failed' || text === 'closed' ? text : 'idle'
 }
 
 /**

@@ -74,7 +74,7 @@ export const processChecks: readonly CheckDraft[] = [
       const place = await bench.place()
       const store = await place.open()
       const owners = ['a', 'b', 'c']
-      const rounds = 10
+      const rounds = 5
       const writers = owners.map((owner) => startProcess(remoteOf(place), 'turns', 's', owner, rounds))
       const words = await Promise.all(writers.map(({ lines }) => all(lines)))
       assert.deepEqual(await Promise.all(writers.map((writer) => writer.end())), [0, 0, 0])

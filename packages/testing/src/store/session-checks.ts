@@ -202,4 +202,20 @@ export const deleteChecks: readonly CheckDraft[] = [
       assert.equal(await store.blob(shared), undefined)
     },
   },
+  {
+    name: 'deleting leaves a blob that was put again for a log that does not mention it yet',
+    async run(bench) {
+      const store = await (await bench.place()).open()
+      const hash = await store.putBlob(bytesOf('twice'))
+      await write(store, 'first', [note('a', hash)])
+      // Stores may tell a later put by the clock.
+      await new Promise((resolve) => setTimeout(resolve, 3))
+      await store.putBlob(bytesOf('twice'))
+      await store.delete('first')
+      await write(store, 'second', [note('b', hash)])
+      assert.ok(await store.blob(hash))
+      await store.delete('second')
+      assert.equal(await store.blob(hash), undefined)
+    },
+  },
 ]

@@ -1,0 +1,169 @@
+import type { Appended, AppendPosition, Entry, Lease, NewEntry } from '@provost/core'
+
+import { planAppend } from './append-plan.ts'
+import { hashesIn } from './blob-mentions.ts'
+import { toColumn } from './column-text.ts'
+import { readEntry, writeEntry } from './entry-text.ts'
+import { nameKey } from './name-key.ts'
+import { isTaken } from './postgres-database.ts'
+import type { PostgresDatabase, Row, Value } from './postgres-database.ts'
+import { runChange } from './session-info.ts'
+import { fenced } from './store-error.ts'
+
+/** The logs of a database and the right to write them. */
+export interface PostgresLogs {
+  lease(name: string, owner: string, ttlMs: number): Promise<Lease | 'busy'>
+  release(name: string, fence: number): Promise<void>
+  append(name: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
+  read(name: string, after: number): AsyncIterable<Entry>
+}
+
+/** A century: what is longer is as good as for ever. */
+const longestMs = 3_155_760_000_000
+/** Bytes of a page of entries, about; whatever they are, a page has at least one and at most so many. */
+const pageBytes = 4_000_000
+const longestPage = 4_000
+type Query = PostgresDatabase['query']
+
+export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase): PostgresLogs {
+  const leaseSql = `
+    insert into ${t('logs')} as l (key, fence, owner, until)
+    values ($1, nextval('${t('fences').replaceAll("'", "''")}'), $2, clock_timestamp() + $3 * interval '1 millisecond')
+    on conflict (key) do update set
+      owner = excluded.owner,
+      until = excluded.until,
+      fence = case when l.owner = excluded.owner then l.fence else excluded.fence end
+    where l.owner is null or l.owner = excluded.owner or l.until <= clock_timestamp()
+    returning fence`
+
+  // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
+  // second waits for the row, and then finds that the tail, or the fence, is another.
+  const appendSql = `
+    with held as (
+      update ${t('logs')} set
+        tail = tail + cardinality($4::text[]),
+        updated_at = $6,
+        status = coalesce($7, status),
+        origin = case when kind is null then $9 else origin end,
+        principal = case when kind is null then $10 else principal end,
+        kind = coalesce(kind, $8)
+      where key = $1 and fence = $2 and owner is not null and tail = $3
+      returning no, watched_until > clock_timestamp() as watched
+    ), written as (
+      insert into ${t('entries')} (log, "offset", id, body)
+      select no, $3 + ord, id, body from held, unnest($4::text[], $5::text[]) with ordinality as e (id, body, ord)
+    ), mentioned as (
+      insert into ${t('mentions')} (hash, log)
+      select hash, no from held, ${t('blobs')} where hash = any($11::text[])
+      on conflict (hash, log) do update set at = excluded.at
+    )
+    select case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end from held`
+
+  async function insert(
+    run: Query,
+    name: string,
+    fresh: readonly NewEntry[],
+    tail: number,
+    fence: number,
+  ): Promise<boolean> {
+    const bodies = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
+    const change = runChange(fresh)
+    const origin = change?.started
+    const rows = await run('provost-append', appendSql, [
+      nameKey(name),
+      fence,
+      tail,
+      fresh.map(({ id }) => toColumn(id)),
+      bodies,
+      fresh.at(-1)?.at ?? 0,
+      change?.status ?? null,
+      origin ? (origin.child ? 'child' : 'session') : null,
+      origin ? JSON.stringify({ id: name, ...origin }) : null,
+      origin?.principal === undefined ? null : nameKey(origin.principal),
+      bodies.flatMap(hashesIn),
+    ])
+    return rows.length > 0
+  }
+
+  /** Where the log is not as the writer thinks, or knows some of the ids: looks closely, while nobody else writes. */
+  function reconcile(name: string, entries: readonly NewEntry[], { after, fence }: AppendPosition): Promise<Appended> {
+    return transaction(async (run) => {
+      const [held] = await run(
+        'provost-hold',
+        `select no, tail from ${t('logs')} where key = $1 and fence = $2 and owner is not null for update`,
+        [nameKey(name), fence],
+      )
+      if (!held) throw fenced(name)
+      const [no, tail] = [String(held[0]), Number(held[1])]
+      const ids = new Map<string, number>()
+      const stored = new Map<number, string>()
+      const byColumn = new Map(entries.map(({ id }) => [toColumn(id), id]))
+      const found = await run(
+        'provost-known',
+        `select id, "offset", body from ${t('entries')} where log = $1 and id = any($2::text[])`,
+        [no, [...byColumn.keys()]],
+      )
+      for (const [id, offset, body] of found) {
+        ids.set(byColumn.get(String(id)) ?? '', Number(offset))
+        stored.set(Number(offset), String(body))
+      }
+      const { fresh, known } = planAppend(name, entries, ids, tail, after)
+      if (fresh.length > 0 && !(await insert(run, name, fresh, tail, fence))) throw fenced(name)
+      return { offset: tail + fresh.length, existing: known.map((offset) => readEntry(stored.get(offset) ?? '')) }
+    })
+  }
+
+  return {
+    async lease(name, owner, ttlMs) {
+      const [row] = await query('provost-lease', leaseSql, [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs)])
+      return row ? { fence: Number(row[0]) } : 'busy'
+    },
+
+    async release(name, fence) {
+      await query('provost-release', `update ${t('logs')} set owner = null where key = $1 and fence = $2`, [
+        nameKey(name),
+        fence,
+      ])
+    },
+
+    async append(name, entries, at) {
+      if (entries.length === 0) return reconcile(name, entries, at)
+      try {
+        const written = await insert(query, name, entries, at.after, at.fence)
+        return written ? { offset: at.after + entries.length, existing: [] } : await reconcile(name, entries, at)
+      } catch (error) {
+        if (!isTaken(error)) throw error
+        return reconcile(name, entries, at)
+      }
+    },
+
+    async *read(name, after) {
+      const [log] = await query('provost-tail', `select no, tail from ${t('logs')} where key = $1`, [nameKey(name)])
+      if (!log) return
+      const [no, end] = [String(log[0]), Number(log[1])]
+      const page = (from: number, rows: number): Promise<readonly Row[]> => {
+        const values: readonly Value[] = [no, from, Math.min(end, from + rows)]
+        const text = `select body from ${t('entries')} where log = $1 and "offset" > $2 and "offset" <= $3 order by "offset"`
+        const found = query('provost-read', text, values)
+        // A reader that leaves does not look at the page that was fetched ahead.
+        found.catch(() => {})
+        return found
+      }
+      let from = Math.max(0, after)
+      let size = 64
+      let next = from < end ? page(from, size) : undefined
+      while (next) {
+        const rows: readonly Row[] = await next
+        // A log that was deleted meanwhile.
+        if (rows.length === 0) return
+        from += size
+        let bytes = 0
+        for (const [body] of rows) bytes += String(body).length
+        size = Math.min(longestPage, Math.max(1, Math.floor((pageBytes * rows.length) / Math.max(1, bytes))))
+        // The next page is on its way while this one is worked on.
+        next = from < end ? page(from, size) : undefined
+        for (const [body] of rows) yield readEntry(String(body))
+      }
+    },
+  }
+}
