@@ -51,7 +51,8 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       returning no, watched_until > clock_timestamp() as watched
     ), written as (
       insert into ${t('entries')} (log, "offset", id, body)
-      select no, $3 + ord, id, body from held, unnest($4::text[], $5::text[]) with ordinality as e (id, body, ord)
+      select no, $3 + ord, id, body
+      from held, unnest($4::text[], string_to_array($5, E'\\n')) with ordinality as e (id, body, ord)
     ), mentioned as (
       insert into ${t('mentions')} (hash, log)
       select hash, no from held, ${t('blobs')} where hash = any($11::text[])
@@ -74,7 +75,8 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       fence,
       tail,
       fresh.map(({ id }) => toColumn(id)),
-      bodies,
+      // JSON has no bare newline: one text needs no quoting, which would cost more than the rest.
+      bodies.join('\n'),
       fresh.at(-1)?.at ?? 0,
       change?.status ?? null,
       origin ? (origin.child ? 'child' : 'session') : null,

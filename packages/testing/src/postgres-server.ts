@@ -62,6 +62,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     url: `postgres://provost@/postgres?host=${encodeURIComponent(folder)}`,
     async stop() {
+      server.ref()
       server.stdin.end()
       await ended
       remove()
