@@ -213,7 +213,8 @@ export type {
   Position,
   Verdict,
 } from '@provost/agent'
-export { memoryStore } from '@provost/sessions'
+export { jsonlStore, memoryStore, postgresStore, sqliteStore } from '@provost/sessions'
+export type { JsonlStoreOptions, PostgresStoreOptions, SqliteStoreOptions, Torn } from '@provost/sessions'
 export type {
   Appended,
   AppendPosition,

@@ -1,0 +1,217 @@
+import { parseArgs } from 'node:util'
+
+import type { Entry } from 'provost'
+
+import { compare } from './measure.ts'
+import type { Plan, Subject, Summary } from './measure.ts'
+import { contenders } from './stores/contenders.ts'
+import type { Side } from './stores/side.ts'
+
+const help = `Compares what stores cost with writing and reading the same rows by hand, in the same run.
+
+Usage: node --conditions=@provost/source bench/stores.ts [options]
+
+Appends: entries of about 1 KB to a new log, one at a time, each stored before the next. By hand: the same JSON as rows
+with a number and nothing else, with the same care for the disk. Resume: a long log of small entries is read from its
+beginning and parsed. PostgreSQL runs where it is installed, on a server of its own that forces nothing to the disk.
+
+Options:
+  --appends 5000    entries of one sample (default 5000; a tenth of them for postgres)
+  --entries 100000  length of the log that is read (default 100000)
+  --runs 7          samples of each; the medians are compared (default 7)
+  --only sqlite     stores to run, separated by commas (default: all)
+  --json            one JSON object on stdout, nothing else
+  --help            this text
+`
+
+interface Row {
+  /** Per second, by the clock. */
+  readonly appends: number
+  readonly appendsByHand: number
+  /** Of the speed of doing it by hand. */
+  readonly appendRatio: number
+  /** Microseconds of CPU for one append. */
+  readonly appendCpuUs: number
+  readonly appendCpuUsByHand: number
+  /** Milliseconds. */
+  readonly resumeMs: number
+  readonly resumeMsByHand: number
+  /** Of the time that it takes by hand. */
+  readonly resumeRatio: number
+}
+
+interface Report {
+  readonly bench: 'stores'
+  readonly unit: 'appends per second and ms of a resume, medians'
+  readonly entries: number
+  readonly runs: number
+  readonly stores: Readonly<Record<string, Row>>
+  readonly versions: { readonly node: string }
+}
+
+interface Options {
+  readonly appends: number
+  readonly entries: number
+  readonly plan: Plan
+  readonly only: readonly string[] | undefined
+}
+
+/** As the agent hands them over: placed, and frozen. */
+function entriesOf(count: number, text: string): readonly Entry[] {
+  return Array.from({ length: count }, (_, n) => {
+    const id = `019a2f3c-7b1e-7a44-9c55-2f6f0e6b1a77/${n}/message/model`
+    const message = {
+      id,
+      role: 'assistant' as const,
+      content: Object.freeze([{ type: 'text' as const, text }]),
+      createdAt: 1_750_000_000_000 + n,
+    }
+    const place = {
+      id,
+      offset: n + 1,
+      at: 1_750_000_000_000 + n,
+      runId: '019a2f3c-7b1e-7a44-9c55-2f6f0e6b1a77',
+      step: n,
+    }
+    return Object.freeze({
+      ...place,
+      agent: 'desk',
+      v: 1,
+      type: 'message',
+      via: 'model',
+      message: Object.freeze(message),
+    })
+  })
+}
+
+function both(name: string, sides: { store: Side; hand: Side }, run: (side: Side) => Promise<unknown>): Subject[] {
+  return [
+    { name: `${name} store`, repeat: 1, prepare: () => () => run(sides.store) },
+    { name: `${name} hand`, repeat: 1, prepare: () => () => run(sides.hand) },
+  ]
+}
+
+async function measure({ appends, entries, plan, only }: Options): Promise<Report> {
+  const stores: Record<string, Row> = {}
+  const short = entriesOf(entries, 'Looked at it.')
+  for (const { name, open } of contenders) {
+    if (only && !only.includes(name)) continue
+    const count = name === 'postgres' ? Math.ceil(appends / 10) : appends
+    const opened = await open()
+    const bodies = entriesOf(count, 'It was delivered on Monday, and signed for at the door. '.repeat(12))
+    const written = await compare(
+      both(`${name} append`, opened, (side) => side.append(bodies)),
+      plan,
+    )
+    await opened.store.fill(short)
+    await opened.hand.fill(short)
+    const read = async (side: Side): Promise<void> => {
+      const found = await side.read()
+      if (found !== entries) throw new Error(`${name} gave ${found} of ${entries} entries`)
+    }
+    const resumed = await compare(both(`${name} resume`, opened, read), plan)
+    await opened.close()
+    stores[name] = row(written, resumed, name, count)
+  }
+  return {
+    bench: 'stores',
+    unit: 'appends per second and ms of a resume, medians',
+    entries,
+    runs: plan.runs,
+    stores,
+    versions: { node: process.version },
+  }
+}
+
+function row(
+  written: Readonly<Record<string, Summary>>,
+  resumed: Readonly<Record<string, Summary>>,
+  name: string,
+  count: number,
+): Row {
+  const of = (all: Readonly<Record<string, Summary>>, what: string): Summary => {
+    const found = all[`${name} ${what}`]
+    if (!found) throw new Error(`nothing was measured of ${name} ${what}`)
+    return found
+  }
+  const [append, appendHand] = [of(written, 'append store'), of(written, 'append hand')]
+  const [resume, resumeHand] = [of(resumed, 'resume store'), of(resumed, 'resume hand')]
+  return {
+    appends: (count * 1_000) / append.wallMs,
+    appendsByHand: (count * 1_000) / appendHand.wallMs,
+    appendRatio: appendHand.wallMs / append.wallMs,
+    appendCpuUs: (append.cpuMs * 1_000) / count,
+    appendCpuUsByHand: (appendHand.cpuMs * 1_000) / count,
+    resumeMs: resume.wallMs,
+    resumeMsByHand: resumeHand.wallMs,
+    resumeRatio: resume.wallMs / resumeHand.wallMs,
+  }
+}
+
+const columns = ['appends/s', 'by hand', 'ratio', 'CPU µs', 'by hand', 'resume ms', 'by hand', 'ratio']
+
+function table({ stores, entries }: Report): string {
+  const cell = (text: string): string => text.padStart(11)
+  const lines = [`resume of ${entries} entries`.padEnd(26) + columns.map(cell).join('')]
+  for (const [name, found] of Object.entries(stores)) {
+    const cells = [
+      found.appends.toFixed(0),
+      found.appendsByHand.toFixed(0),
+      found.appendRatio.toFixed(2),
+      found.appendCpuUs.toFixed(1),
+      found.appendCpuUsByHand.toFixed(1),
+      found.resumeMs.toFixed(0),
+      found.resumeMsByHand.toFixed(0),
+      found.resumeRatio.toFixed(2),
+    ]
+    lines.push(`  ${name}`.padEnd(26) + cells.map(cell).join(''))
+  }
+  return lines.join('\n')
+}
+
+function whole(flag: string, text: string): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number > 0) return number
+  throw new TypeError(`--${flag} takes a whole number from 1 on, not '${text}'.`)
+}
+
+async function main(): Promise<void> {
+  let options: Options
+  let json: boolean
+  try {
+    const { values } = parseArgs({
+      options: {
+        appends: { type: 'string', default: '5000' },
+        entries: { type: 'string', default: '100000' },
+        runs: { type: 'string', default: '7' },
+        only: { type: 'string' },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    if (values.help) {
+      process.stdout.write(help)
+      return
+    }
+    json = values.json
+    options = {
+      appends: whole('appends', values.appends),
+      entries: whole('entries', values.entries),
+      only: values.only?.split(','),
+      plan: {
+        runs: whole('runs', values.runs),
+        warmUps: 2,
+        budgetMs: 30_000,
+        progress: (text) => process.stderr.write(`${text}\n`),
+      },
+    }
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\nTry --help.\n`)
+    process.exitCode = 2
+    return
+  }
+  const report = await measure(options)
+  process.stdout.write(`${json ? JSON.stringify(report) : table(report)}\n`)
+}
+
+await main()
