@@ -213,8 +213,16 @@ export type {
   Position,
   Verdict,
 } from '@provost/agent'
-export { jsonlStore, memoryStore, postgresStore, sqliteStore } from '@provost/sessions'
-export type { JsonlStoreOptions, PostgresStoreOptions, SqliteStoreOptions, Torn } from '@provost/sessions'
+export { forkSession, fromMessageStore, jsonlStore, memoryStore, postgresStore, sqliteStore } from '@provost/sessions'
+export type {
+  Fork,
+  ForkOptions,
+  JsonlStoreOptions,
+  MessageStore,
+  PostgresStoreOptions,
+  SqliteStoreOptions,
+  Torn,
+} from '@provost/sessions'
 export type {
   Appended,
   AppendPosition,

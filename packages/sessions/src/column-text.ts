@@ -2,8 +2,3 @@
 export function toColumn(text: string): string {
   return text.isWellFormed() && !text.includes('\0') && !text.startsWith('"') ? text : JSON.stringify(text)
 }
-
-/** The string that {@link toColumn} was given. */
-export function fromColumn(text: string): string {
-  return text.startsWith('"') ? String(JSON.parse(text)) : text
-}

@@ -31,7 +31,9 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
     if (!existsSync(path)) return inbox
     const file = openLines(path, repaired)
     try {
-      for await (const line of file.read(0)) add(inbox, deliveryOf(parseLine(path, line)))
+      for await (const page of file.read(0)) {
+        for (const line of page) add(inbox, deliveryOf(parseLine(path, line)))
+      }
     } finally {
       file.close()
     }

@@ -38,12 +38,19 @@ export type Flushed = (file: LineFile, entries: readonly NewEntry[], created: bo
 /** Each file begins with a line that says whose log it is: its own name is disguised. */
 const headerLines = 1
 
-export function jsonlLogs(
-  folder: JsonlFolder,
-  firstFence: number,
-  repaired: (torn: Torn) => void,
-  wrote: (lines: readonly string[]) => void,
-): JsonlLogs {
+/** What the logs of a folder need of their store. */
+export interface JsonlLogsOptions {
+  readonly folder: JsonlFolder
+  /** All fences are above it. */
+  readonly firstFence: number
+  /** Throws when the store is closed. */
+  alive(): void
+  repaired(torn: Torn): void
+  /** Told of what was appended. */
+  wrote(lines: readonly string[]): void
+}
+
+export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlLogsOptions): JsonlLogs {
   const logs = new Map<string, OpenLog>()
   let fences = firstFence
 
@@ -60,22 +67,26 @@ export function jsonlLogs(
 
   const tailOf = ({ file }: OpenLog): number => Math.max(0, (file?.lines ?? 0) - headerLines)
 
-  async function* entriesOf(log: OpenLog, after: number): AsyncIterable<Entry> {
-    if (!log.file) return
-    for await (const line of log.file.read(Math.max(0, after) + headerLines)) yield entryOf(log.path, line)
+  function pagesOf({ file }: OpenLog, after: number): AsyncIterable<readonly string[]> {
+    return file ? file.read(Math.max(0, after) + headerLines) : nothing()
   }
 
   async function idsOf(log: OpenLog): Promise<Map<string, number>> {
     const ids = new Map<string, number>()
-    for await (const { id, offset } of entriesOf(log, 0)) ids.set(id, offset)
+    for await (const page of pagesOf(log, 0)) {
+      for (const line of page) {
+        const { id, offset } = entryOf(log.path, line)
+        ids.set(id, offset)
+      }
+    }
     return ids
   }
 
   async function stored(log: OpenLog, offsets: readonly number[]): Promise<readonly Entry[]> {
     const found: Entry[] = []
     for (const offset of offsets) {
-      for await (const entry of entriesOf(log, offset - 1)) {
-        found.push(entry)
+      for await (const [line = ''] of pagesOf(log, offset - 1)) {
+        found.push(entryOf(log.path, line))
         break
       }
     }
@@ -136,15 +147,19 @@ export function jsonlLogs(
     },
 
     async *read(name, after) {
+      alive()
       const log = logs.get(name) ?? (existsSync(folder.logPath(name)) ? logOf(name) : undefined)
       if (!log) return
       const collects = after === 0 && log.lease && !log.ids
       const ids = new Map<string, number>()
       const end = tailOf(log)
       try {
-        for await (const entry of entriesOf(log, after)) {
-          if (collects) ids.set(entry.id, entry.offset)
-          yield entry
+        for await (const page of pagesOf(log, after)) {
+          for (const line of page) {
+            const entry = entryOf(log.path, line)
+            if (collects) ids.set(entry.id, entry.offset)
+            yield entry
+          }
         }
         // Whoever is about to write reads the log first: its ids need not be read a second time.
         if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
@@ -167,6 +182,8 @@ export function jsonlLogs(
     },
   }
 }
+
+async function* nothing(): AsyncIterable<never> {}
 
 function entryOf(path: string, line: string): Entry {
   try {

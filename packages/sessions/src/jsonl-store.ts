@@ -56,8 +56,6 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     unlock()
     throw error
   }
-  const unmentioned = freshBlobs()
-  const logs = jsonlLogs(folder, firstFence, onRepair, unmentioned.mention)
   const inboxes = jsonlInboxes(folder, onRepair)
   const watchers = createWatchers()
   const careful = sync === 'calls' || sync === 'always'
@@ -69,6 +67,9 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   function alive(): void {
     if (closed) throw storeClosed()
   }
+
+  const unmentioned = freshBlobs()
+  const logs = jsonlLogs({ folder, firstFence, alive, repaired: onRepair, wrote: unmentioned.mention })
 
   function flushed(file: LineFile, entries: readonly NewEntry[], created: boolean): Promise<void> | undefined {
     if (sync === 'interval') {
@@ -100,7 +101,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   async function mentionedIn(paths: readonly string[]): Promise<ReadonlySet<string>> {
     const found = new Set<string>()
     for (const path of paths) {
-      for await (const line of readLines(path)) for (const hash of hashesIn(line)) found.add(hash)
+      for await (const line of linesOf(path)) for (const hash of hashesIn(line)) found.add(hash)
     }
     return found
   }
@@ -124,10 +125,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       return appended
     },
 
-    async *read(name, after = 0) {
-      alive()
-      yield* logs.read(name, after)
-    },
+    read: (name, after = 0) => logs.read(name, after),
 
     async deliver(sessionId, token, value, by) {
       alive()
@@ -177,7 +175,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
         const path = folder.logPath(name)
         // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
         if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
-          for await (const line of readLines(path)) {
+          for await (const line of linesOf(path)) {
             for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
             if (line.includes('"type":"child"')) doomed.push(...childrenIn(line))
           }
@@ -208,12 +206,16 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
 }
 
+async function* linesOf(path: string): AsyncIterable<string> {
+  for await (const page of readLines(path)) yield* page
+}
+
 /** What the list says of a log, from the lines of its file that matter to it. */
 async function readInfo(path: string): Promise<SessionInfo | undefined> {
   const runs: Entry[] = []
   let name: string | undefined
   let last: string | undefined
-  for await (const line of readLines(path)) {
+  for await (const line of linesOf(path)) {
     if (name === undefined) {
       name = nameIn(line)
       if (name === undefined) return undefined

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { ProvostError } from '@provost/core'
 
 const newline = 10
-const chunkBytes = 256 * 1024
+const chunkBytes = 1024 * 1024
 const markEvery = 64
 const flush = promisify(fdatasync)
 
@@ -27,8 +27,8 @@ export interface LineFile {
   append(texts: readonly string[]): void
   /** Forces what was written to the disk. */
   flush(): Promise<void>
-  /** The lines behind the first `skip`, up to the present end. */
-  read(skip: number): AsyncIterable<string>
+  /** The lines behind the first `skip`, up to the present end, by the page. */
+  read(skip: number): AsyncIterable<readonly string[]>
   close(): void
 }
 
@@ -81,8 +81,11 @@ export function openLines(path: string, repaired: (torn: Torn) => void): LineFil
     async *read(skip) {
       if (skip >= lines) return
       const from = before(marks, skip)
-      let line = from.line
-      for await (const text of readLines(path, from.at, size)) if (line++ >= skip) yield text
+      let extra = skip - from.line
+      for await (const page of readLines(path, from.at, size)) {
+        if (page.length > extra) yield extra > 0 ? page.slice(extra) : page
+        extra = Math.max(0, extra - page.length)
+      }
     },
     close: () => closeSync(file),
   }
@@ -125,8 +128,8 @@ function survey(file: number, marks: Mark[]): { lines: number; size: number; tor
   return { lines, size, torn: total - size }
 }
 
-/** The lines of a part of a file. */
-export async function* readLines(path: string, from = 0, to?: number): AsyncIterable<string> {
+/** The lines of a part of a file, by the page: so many at a time cost no more than one. */
+export async function* readLines(path: string, from = 0, to?: number): AsyncIterable<readonly string[]> {
   const end = to ?? statSync(path).size
   const file = await open(path, 'r')
   try {
@@ -145,7 +148,7 @@ export async function* readLines(path: string, from = 0, to?: number): AsyncIter
       const whole = rest.length > 0 ? Buffer.concat([...rest, part.subarray(0, last)]) : part.subarray(0, last)
       rest = last + 1 < part.length ? [part.subarray(last + 1)] : []
       // Between newlines: no character is cut in two.
-      yield* whole.toString('utf8').split('\n')
+      yield whole.toString('utf8').split('\n')
     }
   } finally {
     await file.close()

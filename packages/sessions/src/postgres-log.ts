@@ -38,7 +38,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
 
   // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
   // second waits for the row, and then finds that the tail, or the fence, is another.
-  const appendSql = `
+  const appendSql = (more: string): string => `
     with held as (
       update ${t('logs')} set
         tail = tail + cardinality($4::text[]),
@@ -53,12 +53,15 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       insert into ${t('entries')} (log, "offset", id, body)
       select no, $3 + ord, id, body
       from held, unnest($4::text[], string_to_array($5, E'\\n')) with ordinality as e (id, body, ord)
-    ), mentioned as (
+    )${more}
+    select case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end from held`
+  const mentionSql = `, mentioned as (
       insert into ${t('mentions')} (hash, log)
       select hash, no from held, ${t('blobs')} where hash = any($11::text[])
       on conflict (hash, log) do update set at = excluded.at
-    )
-    select case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end from held`
+    )`
+  const appendOnly = appendSql('')
+  const appendAndMention = appendSql(mentionSql)
 
   async function insert(
     run: Query,
@@ -70,7 +73,8 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     const bodies = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
     const change = runChange(fresh)
     const origin = change?.started
-    const rows = await run('provost-append', appendSql, [
+    const hashes = bodies.flatMap(hashesIn)
+    const values: Value[] = [
       nameKey(name),
       fence,
       tail,
@@ -82,8 +86,11 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       origin ? (origin.child ? 'child' : 'session') : null,
       origin ? JSON.stringify({ id: name, ...origin }) : null,
       origin?.principal === undefined ? null : nameKey(origin.principal),
-      bodies.flatMap(hashesIn),
-    ])
+    ]
+    const rows =
+      hashes.length === 0
+        ? await run('provost-append', appendOnly, values)
+        : await run('provost-append-mentions', appendAndMention, [...values, hashes])
     return rows.length > 0
   }
 

@@ -67,9 +67,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       return appended
     },
 
-    async *read(name, after = 0) {
-      yield* logs.read(name, after)
-    },
+    read: (name, after = 0) => logs.read(name, after),
 
     async deliver(sessionId, token, value, by) {
       const body = JSON.stringify({ token, value, by, at: Date.now() })

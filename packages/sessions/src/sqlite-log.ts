@@ -3,7 +3,6 @@ import { ProvostError } from '@provost/core'
 
 import { forget, planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
-import { fromColumn, toColumn } from './column-text.ts'
 import { readEntry, writeEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { runChange } from './session-info.ts'
@@ -37,14 +36,19 @@ const pagesInARow = 16
 const held = 'exists (select 1 from logs where no = ? and fence = ? and owner is not null)'
 
 /**
+ * @param alive throws when the store is closed.
  * @param forced whether these entries have to be on the disk before the append is answered.
  */
-export function sqliteLogs(file: SqliteFile, forced: (entries: readonly NewEntry[]) => boolean): SqliteLogs {
+export function sqliteLogs(
+  file: SqliteFile,
+  alive: () => void,
+  forced: (entries: readonly NewEntry[]) => boolean,
+): SqliteLogs {
   const { sql, transaction, durably } = file
   const leased = new Map<string, Held>()
   const inserts = Array.from({ length: batchSize }, (_, n) => {
-    const values = Array.from({ length: n + 1 }, () => '(?, ?, ?)').join(', ')
-    return `insert into entries (place, id, body) select * from (values ${values}) where ${held}`
+    const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
+    return `insert into entries (place, body) select * from (values ${values}) where ${held}`
   })
 
   function tailOf(no: number): number {
@@ -72,31 +76,24 @@ export function sqliteLogs(file: SqliteFile, forced: (entries: readonly NewEntry
   function idsOf(log: Held): Map<string, number> {
     if (log.ids) return log.ids
     const ids = new Map<string, number>()
-    if (log.tail > 0) {
-      const base = log.no * logSpan
-      for (const [place, id] of rows(
-        sql('select place, id from entries where place > ? and place <= ?'),
-        base,
-        base + log.tail,
-      )) {
-        ids.set(fromColumn(String(id)), Number(place) - base)
+    const base = log.no * logSpan
+    // Of a log that was read before it is written they are known already; an index would cost every append.
+    for (let from = base; from < base + log.tail; from += pageSize) {
+      const to = Math.min(from + pageSize, base + log.tail)
+      for (const [body] of rows(sql('select body from entries where place > ? and place <= ?'), from, to)) {
+        const { id, offset } = readEntry(String(body))
+        ids.set(id, offset)
       }
     }
     log.ids = ids
     return ids
   }
 
-  function insert(
-    log: Held,
-    entries: readonly NewEntry[],
-    texts: readonly string[],
-    from: number,
-    count: number,
-  ): boolean {
+  function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
     const values: (string | number)[] = []
     const base = log.no * logSpan + log.tail + 1
     for (let n = from; n < from + count; n++) {
-      values.push(base + n, toColumn(entries[n]?.id ?? ''), texts[n] ?? '')
+      values.push(base + n, texts[n] ?? '')
     }
     return sql(inserts[count - 1] ?? '').run(...values, log.no, log.fence).changes === count
   }
@@ -108,12 +105,12 @@ export function sqliteLogs(file: SqliteFile, forced: (entries: readonly NewEntry
     const change = runChange(entries)
     const mentioned = texts.flatMap(hashesIn).filter((hash) => row(sql('select 1 from blobs where hash = ?'), hash))
     if (!change && mentioned.length === 0 && entries.length <= batchSize) {
-      return insert(log, entries, texts, 0, entries.length)
+      return insert(log, texts, 0, texts.length)
     }
     return transaction(() => {
       for (let n = 0; n < entries.length; n += batchSize) {
         // The fence cannot change within the transaction: if the first are refused, nothing has been written.
-        if (!insert(log, entries, texts, n, Math.min(batchSize, entries.length - n))) return false
+        if (!insert(log, texts, n, Math.min(batchSize, entries.length - n))) return false
       }
       for (const hash of mentioned)
         sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, Date.now())
@@ -194,6 +191,7 @@ export function sqliteLogs(file: SqliteFile, forced: (entries: readonly NewEntry
     },
 
     async *read(name, after) {
+      alive()
       const [number] = row(sql('select no from logs where key = ?'), nameKey(name)) ?? []
       if (number === undefined) return
       const no = Number(number)

@@ -30,7 +30,7 @@ const migrations: readonly string[] = [
     status text
   );
   create index logs_by_principal on logs (principal, key) where kind = 'session';
-  create table entries (place integer primary key, id text not null, body text not null);
+  create table entries (place integer primary key, body text not null);
   create table inbox (
     seq integer primary key autoincrement,
     session text not null,

@@ -44,13 +44,17 @@ export interface SqliteStoreOptions {
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SessionStore {
   const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
   const file = openSqlite(path, sync === 'always' ? 'full' : 'normal', busyMs)
-  const logs = sqliteLogs(file, (entries) => sync === 'calls' && entries.some(startsCall))
+  const logs = sqliteLogs(file, alive, (entries) => sync === 'calls' && entries.some(startsCall))
   const watchers = watchFile(file, pollMs)
   let closed = false
 
+  function alive(): void {
+    if (closed) throw storeClosed()
+  }
+
   /** Answers as a promise, in words of ours where SQLite's would not say what to do. */
   async function answer<T>(work: () => T): Promise<T> {
-    if (closed) throw storeClosed()
+    alive()
     try {
       return work()
     } catch (error) {
@@ -70,10 +74,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
         return appended
       }),
 
-    async *read(name, after = 0) {
-      if (closed) throw storeClosed()
-      yield* logs.read(name, after)
-    },
+    read: (name, after = 0) => logs.read(name, after),
 
     deliver: (sessionId, token, value, by) =>
       answer(() => {

@@ -1,5 +1,7 @@
+import { postgresStore } from '@provost/sessions'
 import { findPostgres, startPostgres, storeConformance } from '@provost/testing'
 import type { PostgresServer } from '@provost/testing'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { open } from './fixture/postgres-place.ts'
@@ -26,7 +28,62 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await server.stop()
   })
 
+  test('processes that start at once on an empty database make its tables once', async () => {
+    const stores = Array.from({ length: 4 }, () => postgresStore(server.url, { schema: 'at once', connections: 2 }))
+    const leases = await Promise.all(stores.map((store, n) => store.lease(`log ${n}`, 'owner', 60_000)))
+    expect(leases.every((lease) => lease !== 'busy')).toBe(true)
+    for (const store of stores) await store.close()
+  })
+
+  test('a schema of a newer release is refused', async () => {
+    const url = `${server.url}#newer`
+    const store = open(url)
+    await store.putBlob(new Uint8Array())
+    await store.close()
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await client.query(`insert into newer.migrations values ('9999_later', '2100-01-01')`)
+    await client.end()
+    const late = open(url)
+    await expect(late.putBlob(new Uint8Array())).rejects.toMatchObject({ code: 'newer-store' })
+    await late.close()
+  })
+
+  test('a listener that was cut off is replaced', async () => {
+    const [store, other] = [open(`${server.url}#cut`), open(`${server.url}#cut`)]
+    const abort = new AbortController()
+    const tokens = new Set<string>()
+    let heard = Promise.withResolvers<void>()
+    const over = (async () => {
+      for await (const _ of store.watch('s', abort.signal)) {
+        for await (const { token } of store.inbox('s')) tokens.add(token)
+        heard.resolve()
+        heard = Promise.withResolvers()
+      }
+    })()
+    const tell = async (token: string): Promise<void> => {
+      await other.deliver('s', token, 1, 'ann')
+      while (!tokens.has(token)) await heard.promise
+    }
+    await tell('a')
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'`)
+    await client.end()
+    await tell('b')
+    abort.abort()
+    await over
+    await store.close()
+    await other.close()
+  })
+
   test.each(suite.checks)('$name', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined()
   })
+})
+
+test('a server that is not there is an error that may pass', async () => {
+  const store = postgresStore('postgres://nobody@127.0.0.1:1/none')
+  await expect(store.lease('s', 'owner', 1)).rejects.toMatchObject({ code: 'store-unreachable', retryable: true })
+  await store.close()
 })

@@ -1,0 +1,203 @@
+import { appendFileSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join, relative } from 'node:path'
+
+import type { NewEntry, SessionStore } from '@provost/core'
+import { jsonlStore } from '@provost/sessions'
+import type { JsonlStoreOptions, Torn } from '@provost/sessions'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+import { newFolder } from './fixture/folder.ts'
+
+let folder: ReturnType<typeof newFolder>
+let dir: string
+let stores: SessionStore[] = []
+
+beforeEach(() => {
+  folder = newFolder()
+  dir = join(folder.path, 'store')
+})
+afterEach(async () => {
+  for (const store of stores) await store.close()
+  stores = []
+  folder.remove()
+})
+
+function open(options?: JsonlStoreOptions): SessionStore {
+  const store = jsonlStore(dir, options)
+  stores.push(store)
+  return store
+}
+
+const note = (id: string, value = id): NewEntry => ({
+  id,
+  at: 1,
+  runId: 'run',
+  step: 0,
+  agent: 'a',
+  v: 1,
+  type: 'memo',
+  key: id,
+  value,
+})
+
+async function write(store: SessionStore, log: string, entries: readonly NewEntry[], after = 0): Promise<void> {
+  const lease = await store.lease(log, 'writer', 60_000)
+  if (lease === 'busy') throw new Error('busy')
+  await store.append(log, entries, { after, fence: lease.fence })
+  await store.release(log, lease.fence)
+}
+
+async function ids(store: SessionStore, log: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for await (const { id } of store.read(log)) found.push(id)
+  return found
+}
+
+describe('the files', () => {
+  test('are JSON lines that any tool reads, behind a line that says whose log it is', async () => {
+    await write(open(), 'session-1', [note('a'), note('b')])
+    const lines = readFileSync(join(dir, 'logs', 'n-session-1.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { log: 'session-1' },
+      { id: 'a', offset: 1 },
+      { id: 'b', offset: 2 },
+    ])
+  })
+
+  test('stay in their folder, whatever the names, and nobody else can read them', async () => {
+    const store = open()
+    for (const name of ['../../escape', '/tmp/escape', 'a/b', '..', '', 'nul\0', 'x'.repeat(5_000)]) {
+      await write(store, name, [note('a')])
+      await store.deliver(name, '../t', 1, 'ann')
+    }
+    expect(readdirSync(folder.path)).toEqual(['store'])
+    const files = globSync('**/*.jsonl', { cwd: dir })
+    expect(files).toHaveLength(14)
+    expect(files.every((file) => /^(?:logs|inbox)[/\\][hn]-[\w-]+\.jsonl$/.test(relative(dir, join(dir, file))))).toBe(
+      true,
+    )
+    expect(files.every((file) => (statSync(join(dir, file)).mode & 0o77) === 0)).toBe(true)
+  })
+
+  test('of a session that was deleted are gone', async () => {
+    const store = open()
+    await write(store, 's', [note('a')])
+    await store.deliver('s', 't', 1, 'ann')
+    await store.delete('s')
+    expect(globSync('{logs,inbox,blobs}/*', { cwd: dir })).toEqual([])
+  })
+
+  test('of a newer release are refused', async () => {
+    await open().close()
+    writeFileSync(join(dir, 'store.json'), '{"version":99,"epoch":1}')
+    expect(() => open()).toThrow(expect.objectContaining({ code: 'newer-store' }))
+    writeFileSync(join(dir, 'store.json'), '{"version":1,"epoch":1}')
+    expect(open().ephemeral).toBeUndefined()
+  })
+})
+
+describe('a torn end', () => {
+  const path = (): string => join(dir, 'logs', 'n-s.jsonl')
+
+  test.for<[string, string]>([
+    ['half a line', '{"id":"c","off'],
+    ['half an append', '{"id":"c","offset":3} \n'],
+    ['half an append and half a line', '{"id":"c","offset":3} \n{"id":"d"'],
+    ['zeros', '\0\0\0\0\0\0'],
+  ])('of %s is cut off, told, and written over', async ([, torn]) => {
+    const first = open()
+    await write(first, 's', [note('a'), note('b')])
+    await first.close()
+    appendFileSync(path(), torn)
+    const told: Torn[] = []
+    const store = open({ onRepair: (one) => void told.push(one) })
+    expect(await ids(store, 's')).toEqual(['a', 'b'])
+    expect(told).toEqual([{ path: path(), bytes: torn.length }])
+    await write(store, 's', [note('c')], 2)
+    expect(await ids(store, 's')).toEqual(['a', 'b', 'c'])
+  })
+
+  test('of a log that was only begun leaves it empty', async () => {
+    const first = open()
+    await write(first, 's', [note('a')])
+    await first.close()
+    writeFileSync(path(), '{"log":"s"} \n{"id":"a"')
+    const store = open({ onRepair() {} })
+    expect(await ids(store, 's')).toEqual([])
+    await write(store, 's', [note('b')])
+    expect(await ids(store, 's')).toEqual(['b'])
+  })
+
+  test('is a warning of the process where nobody asked to be told', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const first = open()
+    await write(first, 's', [note('a')])
+    await first.close()
+    appendFileSync(path(), 'torn')
+    expect(await ids(open(), 's')).toEqual(['a'])
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining(path()), { code: 'PROVOST_TORN_LOG' })
+  })
+
+  test('is something else than a damaged middle, which is never passed over', async () => {
+    const first = open()
+    await write(first, 's', [note('a'), note('b')])
+    await first.close()
+    writeFileSync(path(), readFileSync(path(), 'utf8').replace('"id":"a"', '"id":"'))
+    await expect(ids(open(), 's')).rejects.toMatchObject({ code: 'log-damaged' })
+  })
+})
+
+describe('the lock', () => {
+  const lock = (): string => join(dir, 'lock')
+  const locked = { code: 'store-locked', message: expect.stringContaining(`process ${process.pid}`) }
+
+  test('keeps a second store out, and says who has it, until the first is closed', async () => {
+    const first = open()
+    expect(() => jsonlStore(dir)).toThrow(expect.objectContaining(locked))
+    await first.close()
+    await write(open(), 's', [note('a')])
+  })
+
+  test('of a dead process is taken over', async () => {
+    await open().close()
+    // No process has this id: it is above what systems give.
+    writeFileSync(lock(), JSON.stringify({ pid: 2 ** 30, host: hostname() }))
+    await write(open(), 's', [note('a')])
+  })
+
+  test('of a dead process whose id another one has now is taken over', async () => {
+    await open().close()
+    writeFileSync(lock(), JSON.stringify({ pid: process.ppid, host: hostname(), birth: 'another boot 1' }))
+    await write(open(), 's', [note('a')])
+  })
+
+  test.runIf(process.platform === 'linux')('of a living process stands', async () => {
+    await open().close()
+    writeFileSync(lock(), JSON.stringify({ pid: process.ppid, host: hostname() }))
+    expect(() => open()).toThrow(expect.objectContaining({ code: 'store-locked' }))
+  })
+
+  test('of another machine stands: nobody here can tell whether it lives', async () => {
+    await open().close()
+    writeFileSync(lock(), JSON.stringify({ pid: 2 ** 30, host: 'elsewhere' }))
+    expect(() => open()).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('elsewhere'), hint: expect.stringContaining(lock()) }),
+    )
+  })
+
+  test('that is no lock at all is taken over', async () => {
+    await open().close()
+    writeFileSync(lock(), 'x')
+    await write(open(), 's', [note('a')])
+  })
+})
+
+test.for(['always', 'interval', 'never'] as const)('writes with sync: %s', async (sync) => {
+  const store = open({ sync })
+  await write(store, 's', [note('a')])
+  await store.close()
+  expect(await ids(open(), 's')).toEqual(['a'])
+})

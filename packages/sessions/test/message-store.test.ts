@@ -1,0 +1,166 @@
+import type { Entry, ModelMessage, NewEntry, Part, SessionStore } from '@provost/core'
+import { fromMessageStore } from '@provost/sessions'
+import { storeConformance } from '@provost/testing'
+import { describe, expect, test } from 'vitest'
+
+/** What an application might have. */
+function conversations(start: Readonly<Record<string, readonly ModelMessage[]>> = {}) {
+  const kept = new Map(Object.entries(start).map(([id, messages]) => [id, [...messages]]))
+  return {
+    kept,
+    load: async (id: string) => kept.get(id) ?? [],
+    append: async (id: string, message: ModelMessage) => void kept.set(id, [...(kept.get(id) ?? []), message]),
+    exists: async (id: string) => kept.has(id),
+  }
+}
+
+const base = (id: string) => ({ id, at: 1, runId: 'run', step: 1, agent: 'desk', v: 1 }) as const
+const label = { integrity: 'untrusted', confidentiality: 'internal', sources: [] } as const
+const call = (callId: string): Part => ({
+  type: 'tool-call',
+  callId,
+  toolCallId: 'call_0',
+  toolName: 'look',
+  input: {},
+})
+const settled = (callId: string): NewEntry => ({
+  ...base(`${callId}/settled`),
+  type: 'call',
+  op: 'settled',
+  callId,
+  outcome: 'ok',
+  via: 'executed',
+  output: { type: 'text', value: `result of ${callId}` },
+  label,
+  durationMs: 1,
+})
+
+function said(id: string, role: 'user' | 'assistant', content: readonly Part[], held?: string): NewEntry {
+  const message = { id, role, content, createdAt: 1 }
+  return {
+    ...base(id),
+    type: 'message',
+    message,
+    via: role === 'user' ? 'input' : 'model',
+    ...(held !== undefined && { held }),
+  }
+}
+
+const text = (words: string): Part => ({ type: 'text', text: words })
+
+async function append(store: SessionStore, log: string, entries: readonly NewEntry[]): Promise<readonly Entry[]> {
+  const lease = await store.lease(log, 'writer', 60_000)
+  if (lease === 'busy') throw new Error('busy')
+  const before: Entry[] = []
+  for await (const entry of store.read(log)) before.push(entry)
+  await store.append(log, entries, { after: before.length, fence: lease.fence })
+  await store.release(log, lease.fence)
+  return before
+}
+
+describe('a store over one of messages', () => {
+  const suite = storeConformance({
+    sharing: 'memory',
+    place: () => ({ open: () => fromMessageStore(conversations()), remove() {} }),
+  })
+
+  test.each(suite.checks)('$name', async ({ run }) => {
+    await expect(run()).resolves.toBeUndefined()
+  })
+
+  test('says that runs do not outlive the process', () => {
+    expect(fromMessageStore(conversations()).ephemeral).toBe(true)
+  })
+
+  test('goes on from the messages that are there, repaired and untrusted', async () => {
+    const store = fromMessageStore(
+      conversations({
+        s: [
+          { role: 'user', content: 'Hello.' },
+          { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'x', toolName: 'look', input: {} }] },
+        ],
+      }),
+    )
+    const entries = await append(store, 's', [])
+    expect(entries.map((entry) => (entry.type === 'message' ? entry.message.role : entry.type))).toEqual([
+      'run',
+      'user',
+      'assistant',
+      'tool',
+      'run',
+    ])
+    expect(entries[2]).toMatchObject({ message: { label: { integrity: 'untrusted' } } })
+  })
+
+  test('writes what is said as it is said, results in the order of the calls, and nothing twice', async () => {
+    const kept = conversations()
+    const store = fromMessageStore(kept)
+    const first = [said('u', 'user', [text('Look.')]), said('a', 'assistant', [call('c1'), call('c2')]), settled('c2')]
+    await append(store, 's', first)
+    expect(kept.kept.get('s')).toHaveLength(2)
+    await append(store, 's', [...first, settled('c1'), said('b', 'assistant', [text('Done.')])])
+    const messages = kept.kept.get('s') ?? []
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expect(messages[2]?.content).toMatchObject([
+      { output: { value: 'result of c1' } },
+      { output: { value: 'result of c2' } },
+    ])
+    const idsIn = (message: ModelMessage | undefined): unknown[] =>
+      typeof message?.content === 'string'
+        ? []
+        : (message?.content ?? []).map((part) => 'toolCallId' in part && part.toolCallId)
+    expect(new Set(idsIn(messages[1])).size).toBe(2)
+    expect(idsIn(messages[2])).toEqual(idsIn(messages[1]))
+  })
+
+  test('writes an answer that was held back once it is approved, and one that was not never', async () => {
+    const kept = conversations()
+    const store = fromMessageStore(kept)
+    const resolved = (token: string, decision: string): NewEntry => ({
+      ...base(`${token}/resolved`),
+      type: 'resolved',
+      token,
+      value: { decision },
+      by: 'ann',
+    })
+    await append(store, 's', [
+      said('a', 'assistant', [text('Secret.')], 't1'),
+      said('b', 'assistant', [text('Fine.')], 't2'),
+    ])
+    expect(kept.kept.get('s')).toBeUndefined()
+    await append(store, 's', [resolved('t1', 'deny'), resolved('t2', 'approve')])
+    expect(kept.kept.get('s')).toMatchObject([{ content: [{ text: 'Fine.' }] }])
+  })
+
+  test('keeps what children say among themselves to itself', async () => {
+    const kept = conversations()
+    const store = fromMessageStore(kept)
+    const parent = { log: 's', runId: 'run' }
+    const manifest = { agent: 'helper', extensions: [], tools: [] }
+    await append(store, 'child', [
+      { ...base('r'), type: 'run', op: 'started', manifest, parent },
+      said('u', 'user', [text('Task.')]),
+    ])
+    expect(kept.kept.size).toBe(0)
+  })
+
+  test('does not pretend to delete what is not its own', async () => {
+    const store = fromMessageStore(conversations({ s: [{ role: 'user', content: 'Hello.' }] }))
+    await expect(store.delete('s')).rejects.toMatchObject({ code: 'not-supported' })
+  })
+
+  test('tries again to load what could not be loaded', async () => {
+    const kept = conversations({ s: [{ role: 'user', content: 'Hello.' }] })
+    let broken = true
+    const store = fromMessageStore({
+      ...kept,
+      load: async (id) => {
+        if (broken) throw new Error('the database is away')
+        return kept.load(id)
+      },
+    })
+    await expect(store.lease('s', 'writer', 1_000)).rejects.toThrow('away')
+    broken = false
+    expect(await append(store, 's', [])).toHaveLength(3)
+  })
+})

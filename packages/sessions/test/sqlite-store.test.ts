@@ -1,0 +1,152 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+import type { NewEntry, SessionStore } from '@provost/core'
+import { sqliteStore } from '@provost/sessions'
+import type { SqliteStoreOptions } from '@provost/sessions'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import { newFolder } from './fixture/folder.ts'
+
+let folder: ReturnType<typeof newFolder>
+let path: string
+let stores: SessionStore[] = []
+
+beforeEach(() => {
+  folder = newFolder()
+  path = join(folder.path, 'deep', 'sessions.db')
+})
+afterEach(async () => {
+  for (const store of stores) await store.close()
+  stores = []
+  folder.remove()
+})
+
+function open(options?: SqliteStoreOptions): SessionStore {
+  const store = sqliteStore(path, options)
+  stores.push(store)
+  return store
+}
+
+const base = { at: 1, runId: 'run', step: 0, agent: 'a', v: 1 } as const
+const note = (id: string, value = id): NewEntry => ({ ...base, id, type: 'memo', key: id, value })
+const started: NewEntry = { ...base, id: 'started', type: 'call', op: 'started', callId: 'c', fence: 1 }
+
+async function take(store: SessionStore, log = 's'): Promise<number> {
+  const lease = await store.lease(log, 'writer', 60_000)
+  if (lease === 'busy') throw new Error('busy')
+  return lease.fence
+}
+
+describe('the file', () => {
+  test('comes into being with its folder, and only its owner can read it', async () => {
+    await take(open())
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600)
+  })
+
+  test('is one file again when all have closed it', async () => {
+    const store = open()
+    await store.append('s', [note('a')], { after: 0, fence: await take(store) })
+    await store.close()
+    expect(existsSync(`${path}-wal`)).toBe(false)
+  })
+
+  test('of another application is left alone', () => {
+    const foreign = join(folder.path, 'foreign.db')
+    const db = new DatabaseSync(foreign)
+    db.exec('create table users (name text)')
+    db.close()
+    expect(() => sqliteStore(foreign)).toThrow(expect.objectContaining({ code: 'not-a-store' }))
+  })
+
+  test('that is no database, or in no folder, is refused with the reason', () => {
+    const text = join(folder.path, 'notes.txt')
+    writeFileSync(
+      text,
+      'not a database, but long enough to be looked at by SQLite, which reads a header of 100 bytes first',
+    )
+    expect(() => sqliteStore(text)).toThrow(expect.objectContaining({ code: 'store-unusable' }))
+    expect(() => sqliteStore(join(text, 'below'))).toThrow(expect.objectContaining({ code: 'store-unusable' }))
+  })
+
+  test('of a newer release is refused', async () => {
+    await open().close()
+    const db = new DatabaseSync(path)
+    db.exec('pragma user_version = 99')
+    db.close()
+    expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: 'newer-store' }))
+  })
+
+  test('no longer holds a word of a session that was deleted', async () => {
+    const store = open()
+    const secret = 'the combination is 4711'
+    await store.append('s', [note('a', secret.repeat(500)), note('b', secret)], { after: 0, fence: await take(store) })
+    await store.deliver('s', 't', secret, 'ann')
+    await store.delete('s')
+    const bytes = [path, `${path}-wal`].filter((file) => existsSync(file)).map((file) => readFileSync(file, 'latin1'))
+    expect(bytes.join('').includes('4711')).toBe(false)
+  })
+})
+
+describe('what is forced to the disk', () => {
+  /** The `synchronous` setting while each write was made: 2 is FULL. */
+  async function settingsOf(options: SqliteStoreOptions, entries: readonly NewEntry[]): Promise<readonly string[]> {
+    const seen: string[] = []
+    const exec = DatabaseSync.prototype.exec
+    DatabaseSync.prototype.exec = function spied(this: DatabaseSync, sql: string) {
+      if (sql.startsWith('pragma synchronous')) seen.push(sql)
+      exec.call(this, sql)
+    }
+    try {
+      const store = open(options)
+      await store.append('s', entries, { after: 0, fence: await take(store) })
+    } finally {
+      DatabaseSync.prototype.exec = exec
+    }
+    return seen.map((sql) => /= (\w+)/.exec(sql)?.[1] ?? '')
+  }
+
+  test.for<[string, SqliteStoreOptions, NewEntry, readonly string[]]>([
+    ['by default the start of a call', {}, started, ['normal', 'full', 'normal']],
+    ['by default no more than that', {}, note('a'), ['normal']],
+    ['everything, if one likes', { sync: 'always' }, note('a'), ['full']],
+    ['or nothing', { sync: 'never' }, started, ['normal']],
+  ])('is %s', async ([, options, entry, settings]) => {
+    expect(await settingsOf(options, [entry])).toEqual(settings)
+  })
+})
+
+test('a store in memory ends with itself, and says so', async () => {
+  const store = sqliteStore(':memory:')
+  stores.push(store)
+  expect(store.ephemeral).toBe(true)
+  expect(open().ephemeral).toBeUndefined()
+  await store.append('s', [note('a')], { after: 0, fence: await take(store) })
+})
+
+test('a writer that another process keeps waiting says so, and can try again', async () => {
+  const store = open({ busyMs: 5 })
+  const fence = await take(store)
+  const other = new DatabaseSync(path)
+  other.exec('begin immediate')
+  const append = () => store.append('s', [note('a')], { after: 0, fence })
+  await expect(append()).rejects.toMatchObject({ code: 'store-busy', retryable: true })
+  other.exec('rollback')
+  other.close()
+  expect(await append()).toEqual({ offset: 1, existing: [] })
+})
+
+test('an append in a transaction is undone as a whole when it fails', async () => {
+  const store = open()
+  const fence = await take(store)
+  const broken = Object.defineProperty(note('b'), 'toJSON', {
+    enumerable: true,
+    value() {
+      throw new Error('no JSON')
+    },
+  })
+  await expect(store.append('s', [note('a'), broken], { after: 0, fence })).rejects.toThrow('no JSON')
+  expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
+})
