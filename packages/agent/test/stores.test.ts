@@ -136,6 +136,7 @@ describe('a forked session', () => {
     const model = scriptedModel([
       { toolCalls: [{ name: 'pay', input: {} }], usage },
       { text: 'Done.', usage },
+      { text: 'Welcome.' },
     ])
     const agent = createAgent({ name: 'desk', model, tools: [pay], store })
     const stream = agent.stream('Pay it.', {
@@ -150,7 +151,7 @@ describe('a forked session', () => {
     expect(JSON.stringify(entries)).not.toContain('ann')
     expect(entries.at(-1)).toMatchObject({ type: 'ext', key: 'forked-from', data: { sessionId } })
     const next = await agent.run('Thanks.', { sessionId: fork.sessionId })
-    expect(next.status).toBe('completed')
+    expect(next).toMatchObject({ status: 'completed' })
     const state = await all(store.read(fork.sessionId))
     expect(state.some((entry) => entry.type === 'call' && entry.op === 'settled')).toBe(true)
     assertWellFormed(next.messages)

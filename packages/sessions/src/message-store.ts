@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } from '@provost/core'
+import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } from '@provost/core'
 import { isRecord, ProvostError, uuidv7 } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 

@@ -41,6 +41,13 @@ const note = (id: string, value = id): NewEntry => ({
   value,
 })
 
+/** The folder can be had, and written. */
+async function expectFree(): Promise<void> {
+  const store = open()
+  await write(store, 's', [note('a')])
+  expect(await ids(store, 's')).toEqual(['a'])
+}
+
 async function write(store: SessionStore, log: string, entries: readonly NewEntry[], after = 0): Promise<void> {
   const lease = await store.lease(log, 'writer', 60_000)
   if (lease === 'busy') throw new Error('busy')
@@ -158,20 +165,20 @@ describe('the lock', () => {
     const first = open()
     expect(() => jsonlStore(dir)).toThrow(expect.objectContaining(locked))
     await first.close()
-    await write(open(), 's', [note('a')])
+    await expectFree()
   })
 
   test('of a dead process is taken over', async () => {
     await open().close()
     // No process has this id: it is above what systems give.
     writeFileSync(lock(), JSON.stringify({ pid: 2 ** 30, host: hostname() }))
-    await write(open(), 's', [note('a')])
+    await expectFree()
   })
 
   test('of a dead process whose id another one has now is taken over', async () => {
     await open().close()
     writeFileSync(lock(), JSON.stringify({ pid: process.ppid, host: hostname(), birth: 'another boot 1' }))
-    await write(open(), 's', [note('a')])
+    await expectFree()
   })
 
   test.runIf(process.platform === 'linux')('of a living process stands', async () => {
@@ -191,7 +198,7 @@ describe('the lock', () => {
   test('that is no lock at all is taken over', async () => {
     await open().close()
     writeFileSync(lock(), 'x')
-    await write(open(), 's', [note('a')])
+    await expectFree()
   })
 })
 

@@ -71,6 +71,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'`)
     await client.end()
     await tell('b')
+    expect([...tokens]).toEqual(['a', 'b'])
     abort.abort()
     await over
     await store.close()
