@@ -124,7 +124,7 @@ export function openJournal(options: JournalOptions, past: Iterable<Entry>): Jou
   function enqueue(entries: readonly NewEntry[]): Promise<Written> {
     if (entries.length === 0) return Promise.resolve({ offset: offsetOf(state) })
     if (!writing) {
-      const written = write(entries)
+      const written = write(entries.length > 1 ? once(entries) : entries)
       underway = written.then(
         () => {},
         () => {},

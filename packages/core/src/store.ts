@@ -44,6 +44,7 @@ export interface SessionStore {
   release(log: string, fence: number): Promise<void>
   /**
    * Appends entries in order, all or none. An id the log knows adds no row: the stored entry comes back in `existing`.
+   * Of an id that stands twice in one append, the first counts.
    * @throws ProvostError `wrong-offset` when the log is not at `after`; `fenced` when a later lease exists.
    */
   append(log: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
@@ -63,7 +64,7 @@ export interface SessionStore {
     after?: string
     limit?: number
   }): AsyncIterable<SessionInfo>
-  /** Removes a session with its child logs and its inbox. */
+  /** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
 }
