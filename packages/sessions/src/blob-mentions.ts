@@ -1,11 +1,12 @@
 const hashLength = 64
+const none: readonly string[] = []
 
 /**
  * The SHA-256 hashes, in lower-case hexadecimal, that a text mentions: how a store knows which log needs which blob,
  * whatever the shape of the mention. Looks at every 64th character only, until one can be part of a hash.
  */
 export function hashesIn(text: string): readonly string[] {
-  const found: string[] = []
+  let found: string[] | undefined
   let at = hashLength - 1
   while (at < text.length) {
     if (!isHexAt(text, at)) {
@@ -16,10 +17,10 @@ export function hashesIn(text: string): readonly string[] {
     while (from > 0 && at - from < hashLength && isHexAt(text, from - 1)) from--
     let to = at + 1
     while (isHexAt(text, to)) to++
-    if (to - from === hashLength) found.push(text.slice(from, to))
+    if (to - from === hashLength) (found ??= []).push(text.slice(from, to))
     at = to + hashLength
   }
-  return found
+  return found ?? none
 }
 
 /**

@@ -98,12 +98,21 @@ export function sqliteLogs(
     return sql(inserts[count - 1] ?? '').run(...values, log.no, log.fence).changes === count
   }
 
+  /** The blobs that a text mentions. Any hash looks like one: the store knows which are. */
+  function blobsIn(texts: readonly string[]): readonly string[] {
+    const found: string[] = []
+    for (const text of texts) {
+      for (const hash of hashesIn(text)) if (row(sql('select 1 from blobs where hash = ?'), hash)) found.push(hash)
+    }
+    return found
+  }
+
   /** @returns false when the fence is not the log's any more: nothing was written then. */
   function write(name: string, log: Held, entries: readonly NewEntry[]): boolean {
     if (log.tail + entries.length >= logSpan) throw full(logSpan)
     const texts = entries.map((entry, n) => writeEntry(entry, log.tail + n + 1))
     const change = runChange(entries)
-    const mentioned = texts.flatMap(hashesIn).filter((hash) => row(sql('select 1 from blobs where hash = ?'), hash))
+    const mentioned = blobsIn(texts)
     if (!change && mentioned.length === 0 && entries.length <= batchSize) {
       return insert(log, texts, 0, texts.length)
     }
