@@ -1,6 +1,6 @@
 export * from './aimock.ts'
-export * from './runtime-conformance.ts'
 export * from './postgres-server.ts'
+export * from './runtime-conformance.ts'
 export * from './scripted-model.ts'
 export type { ScriptedPrompt, ScriptedStep, ScriptedToolCall } from './scripted-step.ts'
 export * from './store/conformance.ts'
