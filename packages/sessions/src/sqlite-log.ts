@@ -33,7 +33,9 @@ export interface SqliteLogs {
 const batchSize = 8
 const pageSize = 256
 const pagesInARow = 16
-const held = 'exists (select 1 from logs where no = ? and fence = ? and owner is not null)'
+/** A log whose lease was given back has no fence. */
+const held = '(select fence from logs where no = ?) = ?'
+const insertOne = `insert into entries (place, body) select ?, ? where ${held}`
 
 /**
  * @param alive throws when the store is closed.
@@ -67,8 +69,7 @@ export function sqliteLogs(
   function heldLog(name: string, fence: number): Held {
     const known = leased.get(name)
     if (known?.fence === fence) return known
-    const [no] =
-      row(sql('select no from logs where key = ? and fence = ? and owner is not null'), nameKey(name), fence) ?? []
+    const [no] = row(sql('select no from logs where key = ? and fence = ?'), nameKey(name), fence) ?? []
     if (no === undefined) throw fenced(name)
     return hold(name, Number(no), fence)
   }
@@ -90,6 +91,10 @@ export function sqliteLogs(
   }
 
   function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
+    if (count === 1) {
+      const place = log.no * logSpan + log.tail + 1 + from
+      return sql(insertOne).run(place, texts[from] ?? '', log.no, log.fence).changes === 1
+    }
     const values: (string | number)[] = []
     const base = log.no * logSpan + log.tail + 1
     for (let n = from; n < from + count; n++) {
@@ -171,7 +176,7 @@ export function sqliteLogs(
     lease,
 
     release(name, fence) {
-      sql('update logs set owner = null where key = ? and fence = ?').run(nameKey(name), fence)
+      sql('update logs set owner = null, fence = null where key = ? and fence = ?').run(nameKey(name), fence)
       if (leased.get(name)?.fence === fence) leased.delete(name)
     },
 

@@ -21,7 +21,7 @@ const migrations: readonly string[] = [
   create table logs (
     no integer primary key autoincrement,
     key text not null unique,
-    fence integer not null default 0,
+    fence integer,
     owner text,
     until integer not null default 0,
     kind text,
