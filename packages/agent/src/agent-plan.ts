@@ -16,7 +16,7 @@ import type {
 import { defineExtension, isPromise, isRecord, ProvostError } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
-import { buildRegistry, nodeRuntime, toolCache, toolInputs, toolSearch } from '@provost/tools'
+import { buildRegistry, nodeRuntime, resultLimits, toolCache, toolInputs, toolSearch } from '@provost/tools'
 import type { ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
@@ -117,6 +117,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
       () => infos,
     ),
     ...given,
+    ...limits(own, given, options.resultReaders),
   ]
   const doubled = extensions.find((one) => extensions.some((other) => other !== one && other.name === one.name))
   if (doubled) {
@@ -231,6 +232,17 @@ function toolExtensions(
     ...(tools.some((tool) => tool['~tool'].cache) ? [toolCache(find)] : []),
     ...(tools.some((tool) => tool['~tool'].inputListener) ? [toolInputs(find)] : []),
   ]
+}
+
+/** Results are cut behind all hooks of the user's, who see them whole. */
+function limits(
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  readers: AgentOptions['resultReaders'],
+): readonly Extension[] {
+  const tools = [...own, ...extensions.flatMap((extension) => extension.tools)]
+  const idle = tools.length === 0 && readers === undefined && extensions.every(({ skills }) => skills.length === 0)
+  return idle ? [] : [resultLimits(tools, readers)]
 }
 
 function stranger(name: string): ToolInfo {

@@ -128,6 +128,9 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
         return scope.graceMs
       },
       runtime: plan.runtime,
+      get access() {
+        return scope.contextFor(plan.self)
+      },
       context: given.context,
       get messages() {
         return historyBefore(scope.state.view)

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-
 import { ProvostError } from '@provost/core'
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
+import { createBlobs } from './memory-blobs.ts'
 import { sessionInfo } from './session-info.ts'
 
 interface Log {
@@ -30,7 +29,7 @@ function isPlaced(entry: NewEntry, offset: number): entry is Entry {
 export function memoryStore(): SessionStore {
   const logs = new Map<string, Log>()
   const inboxes = new Map<string, Map<string, Delivery>>()
-  const blobs = new Map<string, Uint8Array>()
+  const blobs = createBlobs()
   const watchers = new Map<string, Set<() => void>>()
   /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
   let fences = 0
@@ -143,10 +142,8 @@ export function memoryStore(): SessionStore {
       return blobs.get(hash)
     },
 
-    async putBlob(bytes) {
-      const hash = createHash('sha256').update(bytes).digest('hex')
-      if (!blobs.has(hash)) blobs.set(hash, bytes.slice())
-      return hash
+    async putBlob(bytes, sessionId) {
+      return blobs.put(bytes, sessionId)
     },
 
     async *list({ principal, status, after = '', limit = Number.POSITIVE_INFINITY } = {}) {
@@ -168,6 +165,7 @@ export function memoryStore(): SessionStore {
         logs.delete(name)
       }
       inboxes.delete(sessionId)
+      blobs.release(sessionId)
     },
 
     async close() {
