@@ -25,7 +25,7 @@ import type { Agent } from './agent.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
 import { nameOf } from './model-name.ts'
-import { skillTool } from './skill.ts'
+import { checkSkills, skillTool } from './skill.ts'
 import type { WireTool } from './wire-tool.ts'
 import { wireTool } from './wire-tool.ts'
 
@@ -126,6 +126,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     })
   }
   const skills = extensions.flatMap((extension) => extension.skills)
+  checkSkills(name, skills)
   const {
     registry,
     byName: tools,

@@ -29,7 +29,7 @@ describe('a handle that is a URI', () => {
     const answers = await ask(reader, { bytes: { from: 0, to: 6 } }, { bytes: { from: 432 } }, { handle: 'DOCS:a' })
     expect(asked).toEqual([
       ['docs://guide', { from: 0, to: 6 }],
-      ['docs://guide', { from: 432, to: 430 + 32_768 }],
+      ['docs://guide', { from: 432, to: 432 + 32_768 }],
       ['DOCS:a', { from: 0, to: 32_768 }],
     ])
     expect(answers.slice(0, 2)).toEqual([

@@ -277,6 +277,10 @@ export interface Skill {
   readonly name: string
   readonly when: string
   readonly content: string | (() => MaybePromise<string>)
+  /** Paths of what belongs to it, named to the model with the content. */
+  readonly files?: readonly string[]
+  /** Gives the text of one of its files. */
+  readonly read?: (path: string) => MaybePromise<string>
 }
 
 export interface ExtensionOptions<App = unknown> {
