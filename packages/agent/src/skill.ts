@@ -32,7 +32,7 @@ export function checkSkills(agent: string, skills: readonly Skill[]): void {
 }
 
 function said(name: unknown): string {
-  return String(JSON.stringify(name)).slice(0, 100)
+  return `${JSON.stringify(name)}`.slice(0, 100)
 }
 
 /** The catalogue of skills for the system prompt: names and occasions, no content. Loading one does not change it. */

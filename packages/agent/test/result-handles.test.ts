@@ -62,7 +62,7 @@ describe('a result that is spilled', () => {
     const rows = Array.from({ length: 300 }, (_, id) => ({ id, name: `Zoë ${id}` }))
     const model = reading((handle) => [read({ handle })])
     const [shown, [slice = ''] = []] = outputs(await agentOf({ model, tools: [dump(rows, spills)] }).run('go'))
-    expect(shown?.[0]).toContain('bytes (1 lines) of JSON.')
+    expect(shown?.[0]).toContain('bytes (1 line) of JSON.')
     expect(JSON.parse(slice)).toEqual(rows)
   })
 

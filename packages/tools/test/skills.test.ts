@@ -92,7 +92,7 @@ describe('the front matter of a SKILL.md', () => {
     ['with an occasion that runs backwards', skill('a', '', 'description: "\\u202Eevil"'), /no description that can/],
     [
       'that explodes',
-      `---\nname: a\na: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefgh'].map((key, i) => `${key}: &${key} [${`*${'abcdefg'[i]},`.repeat(9)}]`).join('\n')}\n---\n`,
+      `---\nname: a\na: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefgh'.split('').entries()].map(([i, key]) => `${key}: &${key} [${`*${'abcdefg'[i]},`.repeat(9)}]`).join('\n')}\n---\n`,
       /SKILL\.md:2 is no skill: its front matter refers to itself too often/,
     ],
     ['of a novel', skill('a', '', `description: "${'x'.repeat(100_000)}"`), /no --- line ends/],
@@ -124,7 +124,7 @@ describe('files', () => {
     const [first] = await loadSkills(root)
     expect(first?.files).toEqual(['a.md'])
     for (const name of ['../secret.md', '../y/SKILL.md', path.join(root, 'secret.md'), 'link.md', 'a\0b']) {
-      await expect(Promise.resolve(first?.read?.(name)), name).rejects.toThrow(/cannot be read/)
+      await expect(Promise.resolve(first?.read?.(name))).rejects.toThrow(/cannot be read/)
     }
     await expect(Promise.resolve(first?.read?.('gone.md'))).rejects.toThrow(/There is nothing at "gone.md"/)
   })

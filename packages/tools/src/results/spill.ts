@@ -50,6 +50,6 @@ export async function spill(text: string, limit: number, result: ToolResult, ctx
   const json = result.output.type === 'json' ? ' of JSON' : ''
   return [
     preview,
-    `[The first ${shown} of ${bytes.length} bytes (${lines} lines)${json}. The whole is kept: go on with read_result(${next}), or give lines instead of bytes.]`,
+    `[The first ${shown} of ${bytes.length} bytes (${lines} ${lines === 1 ? 'line' : 'lines'})${json}. The whole is kept: go on with read_result(${next}), or give lines instead of bytes.]`,
   ].join('\n')
 }
