@@ -156,7 +156,8 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
-      const answer = await hook(result, scope.contextFor(extension))
+      const given = hook(result, scope.contextFor(extension))
+      const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
       result = { ...answer, callId: first.callId, label: fillLabel(answer.label, result.label) }

@@ -117,7 +117,7 @@ function contextOf(
     },
     fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
     blob: (hash) => plan.store.blob(hash),
-    putBlob: (bytes) => plan.store.putBlob(bytes, scope.sessionId),
+    putBlob: (bytes) => plan.store.putBlob(bytes),
     memo,
     async append(key, data) {
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)

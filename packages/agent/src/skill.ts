@@ -32,7 +32,7 @@ export function checkSkills(agent: string, skills: readonly Skill[]): void {
 }
 
 function said(name: unknown): string {
-  return `${JSON.stringify(name)}`.slice(0, 100)
+  return typeof name === 'string' ? JSON.stringify(name).slice(0, 100) : typeof name
 }
 
 /** The catalogue of skills for the system prompt: names and occasions, no content. Loading one does not change it. */

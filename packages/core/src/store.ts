@@ -41,7 +41,7 @@ export interface SessionAccess {
   fold<S>(fold: Fold<S>): S
   /** The bytes that {@link putBlob} stored under this hash; undefined when the store has none. */
   blob(hash: string): Promise<Uint8Array | undefined>
-  /** Keeps bytes as long as the session and gives their SHA-256, in hexadecimal. What nothing in the log names is never read. */
+  /** Stores bytes and gives their SHA-256, in hexadecimal. Write it into the log: the session needs what its log mentions. */
   putBlob(bytes: Uint8Array): Promise<string>
 }
 
@@ -77,18 +77,15 @@ export interface SessionStore {
   /** Yields when something may be new: a hint, so a store may poll. Ends with the signal. */
   watch(sessionId: string, signal: AbortSignal): AsyncIterable<void>
   blob(hash: string): Promise<Uint8Array | undefined>
-  /**
-   * Stores bytes under their SHA-256 and gives it, in hexadecimal.
-   * @param sessionId the session that needs them: they go when the last such session is deleted. Without one they stay.
-   */
-  putBlob(bytes: Uint8Array, sessionId?: string): Promise<string>
+  /** Stores bytes under their SHA-256 and gives it, in hexadecimal. */
+  putBlob(bytes: Uint8Array): Promise<string>
   list(filter?: {
     principal?: string
     status?: SessionStatus
     after?: string
     limit?: number
   }): AsyncIterable<SessionInfo>
-  /** Removes a session with its child logs, its inbox, and the blobs that no other session needs. */
+  /** Removes a session with its child logs and its inbox. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
 }

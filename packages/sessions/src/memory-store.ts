@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
+
 import { ProvostError } from '@provost/core'
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
-import { createBlobs } from './memory-blobs.ts'
 import { sessionInfo } from './session-info.ts'
 
 interface Log {
@@ -29,7 +30,7 @@ function isPlaced(entry: NewEntry, offset: number): entry is Entry {
 export function memoryStore(): SessionStore {
   const logs = new Map<string, Log>()
   const inboxes = new Map<string, Map<string, Delivery>>()
-  const blobs = createBlobs()
+  const blobs = new Map<string, Uint8Array>()
   const watchers = new Map<string, Set<() => void>>()
   /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
   let fences = 0
@@ -142,8 +143,10 @@ export function memoryStore(): SessionStore {
       return blobs.get(hash)
     },
 
-    async putBlob(bytes, sessionId) {
-      return blobs.put(bytes, sessionId)
+    async putBlob(bytes) {
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      if (!blobs.has(hash)) blobs.set(hash, bytes.slice())
+      return hash
     },
 
     async *list({ principal, status, after = '', limit = Number.POSITIVE_INFINITY } = {}) {
@@ -165,7 +168,6 @@ export function memoryStore(): SessionStore {
         logs.delete(name)
       }
       inboxes.delete(sessionId)
-      blobs.release(sessionId)
     },
 
     async close() {

@@ -324,28 +324,6 @@ describe('blobs', () => {
     expect(await store.putBlob(new TextEncoder().encode('hello'))).toBe(hash)
     expect(await store.blob('unknown')).toBeUndefined()
   })
-
-  test('that are read cannot be written to', async () => {
-    const store = memoryStore()
-    const hash = await store.putBlob(new TextEncoder().encode('hello'))
-    const read = await store.blob(hash)
-    read?.fill(0)
-    expect(new TextDecoder().decode(await store.blob(hash))).toBe('hello')
-  })
-
-  test('go with the last session that needs them, or stay where no session was named', async () => {
-    const store = memoryStore()
-    const put = (text: string, session?: string) => store.putBlob(new TextEncoder().encode(text), session)
-    const [own, shared, kept] = [await put('own', 's1'), await put('shared', 's1'), await put('kept', 's1')]
-    await put('shared', 's2')
-    await put('kept')
-    const there = async () =>
-      Promise.all([own, shared, kept].map(async (hash) => (await store.blob(hash)) !== undefined))
-    await store.delete('s1')
-    expect(await there()).toEqual([false, true, true])
-    await store.delete('s2')
-    expect(await there()).toEqual([false, false, true])
-  })
 })
 
 describe('the list of sessions', () => {

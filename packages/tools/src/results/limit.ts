@@ -1,5 +1,5 @@
 import { joinLabels } from '@provost/core'
-import type { FilePart, HookContext, Json, Label, TextPart, ToolOutput, ToolResult } from '@provost/core'
+import type { FilePart, HookContext, Json, Label, MaybePromise, TextPart, ToolOutput, ToolResult } from '@provost/core'
 
 import { boundFiles } from './bound-files.ts'
 import { cutMiddle, cutTail } from './cut.ts'
@@ -14,16 +14,20 @@ export const defaultMaxResultTokens: number = 16_384
  *
  * @returns undefined when it is short enough as it is.
  */
-export async function limitResult(result: ToolResult, ctx: HookContext): Promise<ToolResult | undefined> {
+export function limitResult(result: ToolResult, ctx: HookContext): MaybePromise<ToolResult | undefined> {
   const limit = result.tool.maxResultTokens ?? defaultMaxResultTokens
   const output = boundFiles(result.output)
   const text = textIn(output, limit)
   if (text === undefined || fits(text, limit)) return output === result.output ? undefined : { ...result, output }
+  return shortened({ ...result, output }, text, limit, ctx)
+}
+
+async function shortened(result: ToolResult, text: string, limit: number, ctx: HookContext): Promise<ToolResult> {
   const label = labelOfAll(result)
   const shown = await shorten(text, limit, { ...result, label }, ctx)
   // Neither the value nor the labels of its fields speak of the text that is left.
   const { value: _, fields: __, ...rest } = result
-  return { ...rest, label, output: withText(output, shown) }
+  return { ...rest, label, output: withText(result.output, shown) }
 }
 
 async function shorten(text: string, limit: number, result: ToolResult, ctx: HookContext): Promise<string> {

@@ -24,6 +24,15 @@ export interface ResultSlice extends Slice {
   readonly totalLines?: number
 }
 
+/** What `read_result` takes: bytes or lines, not both. Without either it reads the beginning. */
+export interface ReadResultInput {
+  readonly handle: string
+  /** `from` inclusive, from 0; `to` exclusive. */
+  readonly bytes?: Range | undefined
+  /** Both inclusive, from 1. */
+  readonly lines?: Range | undefined
+}
+
 const position = z.int().min(0)
 const input = z.object({
   handle: z.string().min(1).max(4096).describe('As a result gave it.'),
@@ -39,7 +48,7 @@ const input = z.object({
  * The tool that reads slices of spilled results, and of what `readers` reach: at most 32,768 bytes at once. A slice has
  * the label of the whole result. With readers it counts as `egress`: the other side learns the URI.
  */
-export function readResultTool(readers: ResultReaders = {}): Tool<z.input<typeof input>, ResultSlice, unknown> {
+export function readResultTool(readers: ResultReaders = {}): Tool<ReadResultInput, ResultSlice, unknown> {
   const external = Object.keys(readers).length > 0
   return tool({
     name: readResultName,

@@ -17,8 +17,8 @@ const maxTravelling = 1024 * 1024
 /**
  * Keeps the whole of a text in the session's store.
  *
- * The bytes are stored before the entry that names them: a crash in between leaves bytes that nothing names, which go
- * with the session, and the call is settled anew.
+ * The bytes are stored before the entry that names them: a crash in between leaves bytes that no log mentions, which
+ * nobody can reach, and the call is settled anew.
  *
  * @returns what the model sees: the beginning, and the handle to read on by.
  */
