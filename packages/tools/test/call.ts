@@ -9,7 +9,7 @@ export interface Said {
 }
 
 /** For tools that do not look at their session. */
-const nowhere: SessionAccess = {
+export const nowhere: SessionAccess = {
   session: { id: 'session' },
   fold: ({ initial }) => initial,
   blob: async () => undefined,
