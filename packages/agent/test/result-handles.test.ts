@@ -287,6 +287,49 @@ describe('read_result', () => {
     })
   })
 
+  it('gets another name where a tool of the user has it, and none where only the first counts: then nothing is spilled', async () => {
+    const taken = tool({ name: 'read_result', input: z.object({}), execute: () => 'mine' })
+    const tools = [taken, dump(lines, spills)]
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'dump' }] },
+      (prompt) => ({
+        toolCalls: [{ name: 'result-limits_read_result', input: { handle: handleIn(prompt), lines: { to: 1 } } }],
+      }),
+      { text: 'done' },
+    ])
+    const [[shown] = [], [slice] = []] = outputs(await agentOf({ model, tools }).run('go'))
+    expect(shown).toContain('go on with result-limits_read_result({')
+    expect(slice).toBe('line 1\n')
+    const [[cut] = []] = outputs(await agentOf({ tools, toolCollisions: 'priority' }).run('go'))
+    expect(cut).toContain('The rest was not kept: there is no tool to read it.]')
+  })
+
+  it('reads a result that is kept and given again, under a handle of its own', async () => {
+    const kept = tool({
+      name: 'dump',
+      effect: 'read',
+      input: z.object({}),
+      cache: true,
+      execute: () => lines,
+      ...spills,
+    })
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'dump' }] },
+      { toolCalls: [{ name: 'dump' }] },
+      ({ messages }) => {
+        const handles = [...JSON.stringify(messages).matchAll(/res_[\w-]{22}/g)].map(([handle]) => handle)
+        return { toolCalls: [...new Set(handles)].map((handle) => read({ handle, lines: { from: 9, to: 9 } })) }
+      },
+      { text: 'done' },
+    ])
+    const result = await agentOf({ model, tools: [kept] }).run('go')
+    expect(
+      outputs(result)
+        .slice(2)
+        .map(([slice]) => slice),
+    ).toEqual(['line 9\n', 'line 9\n'])
+  })
+
   it('says what is wrong with a range', async () => {
     const model = reading((handle) => [
       read({ handle, bytes: { from: 5, to: 4 } }),

@@ -1,5 +1,15 @@
 import { joinLabels } from '@provost/core'
-import type { FilePart, HookContext, Json, Label, MaybePromise, TextPart, ToolOutput, ToolResult } from '@provost/core'
+import type {
+  FilePart,
+  HookContext,
+  Json,
+  Label,
+  MaybePromise,
+  TextPart,
+  ToolInfo,
+  ToolOutput,
+  ToolResult,
+} from '@provost/core'
 
 import { boundFiles } from './bound-files.ts'
 import { cutMiddle, cutTail } from './cut.ts'
@@ -12,25 +22,42 @@ export const defaultMaxResultTokens: number = 16_384
 /**
  * A result that is no longer than its tool allows.
  *
+ * @param reader the tool that reads what is spilled; it may go by another name in the agent.
  * @returns undefined when it is short enough as it is.
  */
-export function limitResult(result: ToolResult, ctx: HookContext): MaybePromise<ToolResult | undefined> {
+export function limitResult(
+  result: ToolResult,
+  reader: ToolInfo | undefined,
+  ctx: HookContext,
+): MaybePromise<ToolResult | undefined> {
   const limit = result.tool.maxResultTokens ?? defaultMaxResultTokens
   const output = boundFiles(result.output)
   const text = textIn(output, limit)
   if (text === undefined || fits(text, limit)) return output === result.output ? undefined : { ...result, output }
-  return shortened({ ...result, output }, text, limit, ctx)
+  return shortened({ ...result, output }, text, limit, reader, ctx)
 }
 
-async function shortened(result: ToolResult, text: string, limit: number, ctx: HookContext): Promise<ToolResult> {
+async function shortened(
+  result: ToolResult,
+  text: string,
+  limit: number,
+  reader: ToolInfo | undefined,
+  ctx: HookContext,
+): Promise<ToolResult> {
   const label = labelOfAll(result)
-  const shown = await shorten(text, limit, { ...result, label }, ctx)
+  const shown = await shorten(text, limit, { ...result, label }, reader, ctx)
   // Neither the value nor the labels of its fields speak of the text that is left.
   const { value: _, fields: __, ...rest } = result
   return { ...rest, label, output: withText(result.output, shown) }
 }
 
-async function shorten(text: string, limit: number, result: ToolResult, ctx: HookContext): Promise<string> {
+async function shorten(
+  text: string,
+  limit: number,
+  result: ToolResult,
+  reader: ToolInfo | undefined,
+  ctx: HookContext,
+): Promise<string> {
   const { truncation = 'head' } = result.tool
   if (truncation === 'middle') return cutMiddle(text, limit)
   // An error says at its beginning what it has to say.
@@ -39,7 +66,15 @@ async function shorten(text: string, limit: number, result: ToolResult, ctx: Hoo
     return cutTail(text, limit, ' The rest was not kept: it is secret, and others can read the store.')
   }
   if (text.length > maxSpillBytes) return cutTail(text, limit, ' The rest was not kept: it is too long.')
-  return spill(text, limit, result, ctx)
+  const name = reader && nameOf(reader, ctx.tools)
+  if (name === undefined) return cutTail(text, limit, ' The rest was not kept: there is no tool to read it.')
+  return spill(text, limit, result, name, ctx)
+}
+
+/** The name that a tool has in its agent, where another may have taken its own. */
+function nameOf({ description, inputSchema }: ToolInfo, tools: readonly ToolInfo[]): string | undefined {
+  // The description first: a schema may still have to be made.
+  return tools.find((tool) => tool.description === description && tool.inputSchema === inputSchema)?.name
 }
 
 /** What a text may hold of everything in the result: the strictest label of it, the fields' own included. */

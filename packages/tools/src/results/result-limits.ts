@@ -15,9 +15,10 @@ import type { ResultReaders } from './reader.ts'
  */
 export function resultLimits(tools: readonly Tool[], readers?: ResultReaders): Extension {
   const reads = readers !== undefined || tools.some(({ truncation }) => truncation === 'spill')
+  const reader = reads ? readResultTool(readers) : undefined
   return defineExtension({
     name: limitsName,
-    ...(reads && { tools: [readResultTool(readers)] }),
-    hooks: { 'tool.result': limitResult },
+    ...(reader && { tools: [reader] }),
+    hooks: { 'tool.result': (result, ctx) => limitResult(result, reader, ctx) },
   })
 }

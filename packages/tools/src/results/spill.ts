@@ -20,9 +20,16 @@ const maxTravelling = 1024 * 1024
  * The bytes are stored before the entry that names them: a crash in between leaves bytes that no log mentions, which
  * nobody can reach, and the call is settled anew.
  *
+ * @param reader the name of the tool that reads it.
  * @returns what the model sees: the beginning, and the handle to read on by.
  */
-export async function spill(text: string, limit: number, result: ToolResult, ctx: HookContext): Promise<string> {
+export async function spill(
+  text: string,
+  limit: number,
+  result: ToolResult,
+  reader: string,
+  ctx: HookContext,
+): Promise<string> {
   const { callId, tool, label } = result
   const whole = text.toWellFormed()
   const bytes = Buffer.from(whole, 'utf8')
@@ -50,6 +57,6 @@ export async function spill(text: string, limit: number, result: ToolResult, ctx
   const json = result.output.type === 'json' ? ' of JSON' : ''
   return [
     preview,
-    `[The first ${shown} of ${bytes.length} bytes (${lines} ${lines === 1 ? 'line' : 'lines'})${json}. The whole is kept: go on with read_result(${next}), or give lines instead of bytes.]`,
+    `[The first ${shown} of ${bytes.length} bytes (${lines} ${lines === 1 ? 'line' : 'lines'})${json}. The whole is kept: go on with ${reader}(${next}), or give lines instead of bytes.]`,
   ].join('\n')
 }
