@@ -10,7 +10,7 @@ import { mcpTools, readResultTool } from '@provost/tools'
 import type { McpTools } from '@provost/tools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { call, seen } from './call.ts'
+import { call as callTool, seen } from './call.ts'
 import { callTo, toolOf } from './mcp/connect.ts'
 
 const require = createRequire(import.meta.url)
@@ -93,9 +93,9 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
     const tool = readResultTool({ demo: server().reader })
     const handle = 'demo://resource/dynamic/text/1'
     const [bytes, lines, nowhere] = await Promise.all([
-      call(tool, { handle, bytes: { from: 0, to: 10 } }),
-      call(tool, { handle, lines: { from: 1, to: 1 } }),
-      call(tool, { handle: 'demo://nowhere' }),
+      callTool(tool, { handle, bytes: { from: 0, to: 10 } }),
+      callTool(tool, { handle, lines: { from: 1, to: 1 } }),
+      callTool(tool, { handle: 'demo://nowhere' }),
     ])
     expect(bytes).toMatchObject({
       value: { text: 'Resource 1' },
