@@ -1,4 +1,4 @@
-import { estimateTokenCount } from 'tokenx'
+import { estimateTokens } from '@provost/provider'
 
 /** Characters that are estimated at a time: a text that is far too long is not looked at to its end. */
 const stretch = 1024
@@ -40,7 +40,7 @@ export function tailStart(text: string, tokens: number): number {
 }
 
 function tokensOf(piece: string): number {
-  return Math.max(estimateTokenCount(piece), piece.length / maxCharactersPerToken)
+  return Math.max(estimateTokens(piece), piece.length / maxCharactersPerToken)
 }
 
 /** The greatest length up to `most` whose part costs at most so many tokens. */
