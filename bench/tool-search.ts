@@ -77,6 +77,12 @@ async function measure(count: number, rounds: number) {
       signal: new AbortController().signal,
       graceMs: 0,
       runtime,
+      access: {
+        session: { id: 's' },
+        fold: ({ initial }) => initial,
+        blob: async () => undefined,
+        putBlob: async () => '',
+      },
       context: undefined,
       messages: [],
       progress: () => {},

@@ -17,22 +17,30 @@ for (const { name, effect } of notes.tools) console.log(name, effect)
 
 const model =
   process.env.PROVOST_MODEL ??
-  scriptedModel([{ toolCalls: [{ name: 'notes_search', input: { word: 'offsite' } }] }, { text: 'In Lisbon.' }])
-const stream = createAgent({ name: 'assistant', model, tools: notes.tools }).stream('Where is the offsite?')
+  scriptedModel([
+    { toolCalls: [{ name: 'notes_search', input: { word: 'offsite' } }] },
+    { toolCalls: [{ name: 'read_result', input: { handle: 'notes://offsite', bytes: { from: 0, to: 24 } } }] },
+    { text: 'In Lisbon.' },
+  ])
+// What a result links to the model reads with read_result, through the reader of the scheme.
+const resultReaders = { notes: notes.reader }
+const agent = createAgent({ name: 'assistant', model, tools: notes.tools, resultReaders })
+const stream = agent.stream('Where is the offsite?')
 for await (const event of stream) {
   if (event.type !== 'tool.execute.end') continue
   console.log(event.label.integrity, event.label.sources)
-  console.log(event.output.type === 'text' && event.output.value)
+  const { output } = event
+  if (output.type === 'text') console.log(output.value)
+  if (output.type === 'content') for (const part of output.value) console.log(part.type === 'text' && part.text)
 }
 console.log((await stream.result).text)
 // → untrusted [ 'mcp:notes' ]
 // → One note.
 // → [resource notes://offsite (Offsite, text/plain): not included, to be read by this URI]
-// → In Lisbon.
-
-// What a result links to is read when somebody wants it.
-console.log(await notes.reader('notes://offsite', { from: 0, to: 24 }))
+// → untrusted [ 'resource:notes' ]
 // → The offsite is in Lisbon
+// → [Bytes 0 to 24. Go on with bytes from 24.]
+// → In Lisbon.
 
 // Fingerprints are for keeping. The next connection is held to them.
 const accept = notes.fingerprints

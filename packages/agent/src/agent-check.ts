@@ -36,11 +36,25 @@ export function checkOptions(options: Unchecked): void {
   if (toolCollisions !== 'auto-prefix' && toolCollisions !== 'priority' && toolCollisions !== 'error') {
     throw invalid(name, `has toolCollisions: ${String(toolCollisions)}`, "Give 'auto-prefix', 'priority' or 'error'.")
   }
+  checkReaders(name, options.resultReaders)
   // What is not a number is never reached: NaN would mean no limit at all.
   for (const [option, count] of Object.entries({ maxSteps, maxParallelTools })) {
     if (typeof count !== 'number' || !(count >= 1)) {
       throw invalid(name, `has ${option}: ${String(count)}`, 'Give a number from 1.')
     }
+  }
+}
+
+function checkReaders(agent: string, readers: unknown): void {
+  if (readers === undefined) return
+  const hint = "Give functions by scheme: { docs: (uri, { from, to }) => '…' }."
+  if (!isRecord(readers)) throw invalid(agent, 'has resultReaders that are no object', hint)
+  for (const [scheme, reader] of Object.entries(readers)) {
+    if (!/^[a-z][a-z0-9+.-]*$/.test(scheme)) {
+      throw invalid(agent, `has a result reader for ${JSON.stringify(scheme)}, which is no scheme in lower case`, hint)
+    }
+    if (typeof reader !== 'function')
+      throw invalid(agent, `has a result reader for ${scheme} that is no function`, hint)
   }
 }
 

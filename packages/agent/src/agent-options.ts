@@ -16,7 +16,7 @@ import type {
   StandardSchemaV1,
 } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
-import type { ToolCollisions, ToolsIn, ToolsInput } from '@provost/tools'
+import type { ResultReaders, ToolCollisions, ToolsIn, ToolsInput } from '@provost/tools'
 
 /** What an agent is made of. */
 export interface AgentOptions<
@@ -53,6 +53,8 @@ export interface AgentOptions<
   readonly convertToModel?: (message: Message) => ModelMessage | readonly ModelMessage[] | undefined
   /** `strip` sends no reasoning back to the model. Default `keep`. */
   readonly reasoningRetention?: 'keep' | 'strip'
+  /** Read what `read_result` is asked for by URI, by scheme: `{ docs: (uri, { from, to }) => … }`. With any the agent has it. */
+  readonly resultReaders?: ResultReaders
   /** Prices by `provider/model`, before the built-in table. */
   readonly prices?: PriceTable
 }

@@ -16,7 +16,7 @@ import type {
 import { defineExtension, isPromise, isRecord, ProvostError } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
-import { buildRegistry, nodeRuntime, toolCache, toolInputs, toolSearch } from '@provost/tools'
+import { buildRegistry, nodeRuntime, resultLimits, toolCache, toolInputs, toolSearch } from '@provost/tools'
 import type { ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
@@ -25,7 +25,7 @@ import type { Agent } from './agent.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
 import { nameOf } from './model-name.ts'
-import { skillTool } from './skill.ts'
+import { checkSkills, skillTool } from './skill.ts'
 import type { WireTool } from './wire-tool.ts'
 import { wireTool } from './wire-tool.ts'
 
@@ -117,6 +117,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
       () => infos,
     ),
     ...given,
+    ...limits(own, given, options.resultReaders),
   ]
   const doubled = extensions.find((one) => extensions.some((other) => other !== one && other.name === one.name))
   if (doubled) {
@@ -125,6 +126,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     })
   }
   const skills = extensions.flatMap((extension) => extension.skills)
+  checkSkills(name, skills)
   const {
     registry,
     byName: tools,
@@ -231,6 +233,17 @@ function toolExtensions(
     ...(tools.some((tool) => tool['~tool'].cache) ? [toolCache(find)] : []),
     ...(tools.some((tool) => tool['~tool'].inputListener) ? [toolInputs(find)] : []),
   ]
+}
+
+/** Results are cut behind all hooks of the user's, who see them whole. */
+function limits(
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  readers: AgentOptions['resultReaders'],
+): readonly Extension[] {
+  const tools = [...own, ...extensions.flatMap((extension) => extension.tools)]
+  const idle = tools.length === 0 && readers === undefined && extensions.every(({ skills }) => skills.length === 0)
+  return idle ? [] : [resultLimits(tools, readers)]
 }
 
 function stranger(name: string): ToolInfo {

@@ -128,6 +128,9 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
         return scope.graceMs
       },
       runtime: plan.runtime,
+      get access() {
+        return scope.contextFor(plan.self)
+      },
       context: given.context,
       get messages() {
         return historyBefore(scope.state.view)
@@ -153,7 +156,8 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
-      const answer = await hook(result, scope.contextFor(extension))
+      const given = hook(result, scope.contextFor(extension))
+      const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
       result = { ...answer, callId: first.callId, label: fillLabel(answer.label, result.label) }

@@ -87,7 +87,10 @@ function contextOf(
   }
 
   const context: HookContext = {
-    session: { id: scope.sessionId },
+    get session() {
+      const { ephemeral, private: owned } = plan.store
+      return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
+    },
     agent: { name: plan.name, ...(plan.description !== undefined && { description: plan.description }) },
     ...(principal && { principal }),
     signal: scope.signal,
@@ -113,6 +116,8 @@ function contextOf(
       return viewOf(scope, tokens)
     },
     fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
+    blob: (hash) => plan.store.blob(hash),
+    putBlob: (bytes) => plan.store.putBlob(bytes),
     memo,
     async append(key, data) {
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)

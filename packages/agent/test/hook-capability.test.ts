@@ -67,7 +67,7 @@ describe('a hook knows', () => {
     const { runId, sessionId } = await agent.run('go', { principal, context: app })
     expect(seen[0]).toEqual({
       run: { id: runId, sessionId, rootId: runId, parents: [], step: 1, attempt: 1, principal },
-      session: { id: sessionId },
+      session: { id: sessionId, ephemeral: true },
       agent: { name: 'a', description: 'helps' },
       principal,
       tools: agent.registry.tools,

@@ -6,11 +6,11 @@ import { ProvostError } from './error.ts'
 import type { AgentEvent, EventPayloads, ViewTrigger } from './event.ts'
 import type { MaybePromise, Timestamp } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
-import type { Fold } from './log.ts'
 import type { Message, MessageInit } from './message.ts'
 import type { ModelSettings, ModelSpec, OneModel } from './model.ts'
 import type { ApprovalDecision } from './pending.ts'
 import type { Principal, RunResult, RunStatus } from './run.ts'
+import type { SessionAccess } from './store.ts'
 import type { Effect, Tool, ToolCall, ToolInfo, ToolResult } from './tool.ts'
 import type { ErrorClass, Grant, Usage, UsageReport } from './usage.ts'
 
@@ -115,15 +115,12 @@ export type Op = { readonly id: string; readonly parent?: string } & (
 )
 
 /** What hooks of a session get. */
-export interface SessionContext<App = unknown> {
-  readonly session: { readonly id: string }
+export interface SessionContext<App = unknown> extends SessionAccess {
   readonly agent: { readonly name: string; readonly description?: string }
   readonly principal?: Principal
   readonly signal: AbortSignal
   /** The app value the run was given; never stored. */
   readonly context: App
-  /** A fold over the session's log, brought up to date. */
-  fold<S>(fold: Fold<S>): S
   /** Appends an `ext` entry of this extension; `key` makes it idempotent in its step. */
   append(key: string, data: unknown): Promise<void>
   now(): Timestamp
@@ -280,6 +277,10 @@ export interface Skill {
   readonly name: string
   readonly when: string
   readonly content: string | (() => MaybePromise<string>)
+  /** Paths of what belongs to it, named to the model with the content. */
+  readonly files?: readonly string[]
+  /** Gives the text of one of its files. */
+  readonly read?: (path: string) => MaybePromise<string>
 }
 
 export interface ExtensionOptions<App = unknown> {

@@ -1,5 +1,5 @@
 import type { Json, Timestamp } from './json.ts'
-import type { Entry, NewEntry } from './log.ts'
+import type { Entry, Fold, NewEntry } from './log.ts'
 import type { SessionInfo, SessionStatus } from './run.ts'
 
 /** Something that reached a session from outside its writer: an approval, a remote result, a steer. */
@@ -28,6 +28,23 @@ export interface Appended {
   readonly existing: readonly Entry[]
 }
 
+/** A session as hooks and tools reach it: its log as folds, and bytes that are too big for the log. */
+export interface SessionAccess {
+  readonly session: {
+    readonly id: string
+    /** As its store says: nothing outlives the process. */
+    readonly ephemeral?: true
+    /** As its store says: nobody else can read it. */
+    readonly private?: true
+  }
+  /** A fold over the session's log, brought up to date. */
+  fold<S>(fold: Fold<S>): S
+  /** The bytes that {@link putBlob} stored under this hash; undefined when the store has none. */
+  blob(hash: string): Promise<Uint8Array | undefined>
+  /** Stores bytes and gives their SHA-256, in hexadecimal. Write it into the log: the session needs what its log mentions. */
+  putBlob(bytes: Uint8Array): Promise<string>
+}
+
 /**
  * Keeps the logs of sessions. The log named like its session is the main log; children have logs of their own.
  * Each log has one writer at a time; everybody else delivers to the inbox.
@@ -35,6 +52,11 @@ export interface Appended {
 export interface SessionStore {
   /** Set when nothing outlives the process: run states then carry their entries. */
   readonly ephemeral?: true
+  /**
+   * Set by whoever knows that nobody else can read what the store keeps: secret results may then be spilled to it. Without
+   * it a store counts as shared, as most are between the sessions of many people.
+   */
+  readonly private?: true
   /**
    * Takes or renews the lease of a log.
    * @param owner the same owner renews and keeps its fence.

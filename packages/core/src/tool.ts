@@ -11,12 +11,19 @@ import type { Message, ToolOutput } from './message.ts'
 import type { Tier } from './model.ts'
 import type { Runtime } from './runtime.ts'
 import type { AnySchema, JsonSchema } from './schema.ts'
+import type { SessionAccess } from './store.ts'
 
 /** What a tool does to the world. `egress`: an outside party can learn something from the call. */
 export type Effect = 'none' | 'read' | 'write' | 'egress'
 
 /** What an argument means to a policy. */
 export type ArgRole = 'destination' | 'content' | 'selector' | 'attachment' | 'credential' | 'amount' | 'time' | 'flag'
+
+/**
+ * What becomes of a result that is too long for the model: it keeps the head, it loses the middle, or the whole is kept
+ * in the session's store and the model gets a handle to read it by.
+ */
+export type Truncation = 'head' | 'middle' | 'spill'
 
 /** What everybody may know of a tool. */
 export interface ToolInfo {
@@ -37,10 +44,14 @@ export interface ToolInfo {
   readonly deferred: boolean
   /** The tool set it came in, such as the name of an MCP server: its texts are not the developer's own. */
   readonly set?: string
+  /** About how many tokens of a result the model gets. Absent: 16,384. */
+  readonly maxResultTokens?: number
+  /** What becomes of a longer result. Absent: `head`. */
+  readonly truncation?: Truncation
 }
 
 /** What `execute` gets besides its input. */
-export interface ToolContext<App = unknown> {
+export interface ToolContext<App = unknown> extends SessionAccess {
   readonly callId: string
   /** The same for every attempt at this call: hand it to services that take one. */
   readonly idempotencyKey: string

@@ -28,6 +28,7 @@ export {
   globTool,
   grepTool,
   justBashRuntime,
+  loadSkills,
   mcpTools,
   nodeRuntime,
   readTool,
@@ -59,6 +60,9 @@ export type {
   ReadBytes,
   ReadLines,
   ReadResult,
+  ResultReader,
+  ResultReaders,
+  ResultSlice,
   RefusedMcpTool,
   Rich,
   RichMore,
@@ -95,6 +99,7 @@ export type {
   ToolContext,
   ToolExample,
   ToolInfo,
+  Truncation,
   WrittenFor,
 } from '@provost/core'
 
@@ -235,6 +240,7 @@ export type {
   Lease,
   Manifest,
   NewEntry,
+  SessionAccess,
   SessionInfo,
   SessionStatus,
   SessionStore,

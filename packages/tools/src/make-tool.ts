@@ -1,5 +1,14 @@
 import { isStandardSchema, ProvostError } from '@provost/core'
-import type { AnySchema, ArgRole, Effect, JsonPointer, JsonSchema, Tool, ToolDefinition } from '@provost/core'
+import type {
+  AnySchema,
+  ArgRole,
+  Effect,
+  JsonPointer,
+  JsonSchema,
+  Tool,
+  ToolDefinition,
+  Truncation,
+} from '@provost/core'
 
 import { jsonCheckOf, jsonSchemaOf } from './json-schema.ts'
 import { checkSchemaSize } from './schema-size.ts'
@@ -15,6 +24,8 @@ export interface ToolParts {
   readonly remote: boolean
   readonly deferred: boolean
   readonly set?: string | undefined
+  readonly maxResultTokens?: number | undefined
+  readonly truncation?: Truncation | undefined
   readonly definition: ToolDefinition
   /** Turns the schema into JSON Schema only when somebody asks: of thousands of deferred tools few are ever used. */
   readonly lazy: boolean
@@ -27,6 +38,7 @@ export interface ToolParts {
  */
 export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
   const { name, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
+  const { maxResultTokens, truncation } = parts
   checkName(name)
   const rest = {
     name,
@@ -39,6 +51,8 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
     composite: false,
     deferred,
     ...(set !== undefined && { set }),
+    ...(maxResultTokens !== undefined && { maxResultTokens }),
+    ...(truncation && { truncation }),
     '~tool': definition,
   }
   if (!parts.lazy) {

@@ -1,5 +1,5 @@
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
-import type { ErrorInfo, Json, MaybePromise, Message, Runtime, Tool, ToolContext } from '@provost/core'
+import type { ErrorInfo, Json, MaybePromise, Message, Runtime, SessionAccess, Tool, ToolContext } from '@provost/core'
 
 import { createCallSignal } from './call-signal.ts'
 import type { CallSignal } from './call-signal.ts'
@@ -21,6 +21,8 @@ export interface ToolRun {
   /** Milliseconds a tool gets to end by itself after an abort. */
   readonly graceMs: number
   readonly runtime: Runtime
+  /** The session of the run. */
+  readonly access: SessionAccess
   /** The app value of the run. */
   readonly context: unknown
   /** What the model had been told when it wrote the call. */
@@ -87,6 +89,12 @@ function contextOf(call: Call): ToolContext {
       return signal.get()
     },
     runtime: run.runtime,
+    get session() {
+      return run.access.session
+    },
+    fold: (fold) => run.access.fold(fold),
+    blob: (hash) => run.access.blob(hash),
+    putBlob: (bytes) => run.access.putBlob(bytes),
     context: run.context,
     // A copy of a long history is only for those who look.
     get messages() {

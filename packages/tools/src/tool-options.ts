@@ -12,6 +12,7 @@ import type {
   Tier,
   ToolContext,
   ToolExample,
+  Truncation,
   WrittenFor,
 } from '@provost/core'
 
@@ -86,6 +87,14 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
   readonly timeoutMs?: number
   /** Running it again with the same `ctx.idempotencyKey` changes nothing. Default false. */
   readonly idempotent?: boolean
+  /** About how many tokens of a result the model gets. Default 16,384. */
+  readonly maxResultTokens?: number
+  /**
+   * What becomes of a longer result. `head` keeps its beginning, `middle` leaves out its middle; what is cut is gone.
+   * `spill` keeps the whole in the session's store: the model gets the beginning and a handle to read the rest by with
+   * `read_result`, which the agent then has. A secret result is spilled only to a store that is `private`. Default `head`.
+   */
+  readonly truncation?: Truncation
   /** `sequential`: never at the same time as another call of its step. Default `parallel`. */
   readonly executionMode?: 'parallel' | 'sequential'
   /**

@@ -9,10 +9,12 @@ import type {
   Tool,
   ToolCaching,
   ToolDefinition,
+  Truncation,
   WrittenFor,
 } from '@provost/core'
 
 import { invalidTool, makeTool } from './make-tool.ts'
+import type { ToolParts } from './make-tool.ts'
 import { fixLabel, isPointer } from './result-label.ts'
 import type { ResultOf, ToolOptions } from './tool-options.ts'
 
@@ -63,6 +65,7 @@ export function tool<
     deferred: deferLoading,
     definition: definitionOf(options),
     lazy: deferLoading,
+    ...limitOf(options),
   })
 }
 
@@ -115,6 +118,19 @@ export function cachingOf(
   if (!(ttlMs > 0)) throw invalidTool(name, `its cache has ttlMs: ${ttlMs}`, 'Give milliseconds from 1.')
   return { ttlMs, share }
 }
+
+function limitOf(
+  options: Pick<Tool, 'name' | 'maxResultTokens' | 'truncation'>,
+): Pick<ToolParts, 'maxResultTokens' | 'truncation'> {
+  const { name, maxResultTokens, truncation } = options
+  if (maxResultTokens !== undefined && !(Number.isSafeInteger(maxResultTokens) && maxResultTokens > 0))
+    throw invalidTool(name, `maxResultTokens is ${maxResultTokens}`, 'Give a whole number from 1.')
+  if (truncation !== undefined && !truncations.has(truncation))
+    throw invalidTool(name, `truncation is ${JSON.stringify(truncation)}`, `Give ${[...truncations].join(', ')}.`)
+  return { maxResultTokens, truncation }
+}
+
+const truncations: ReadonlySet<Truncation> = new Set<Truncation>(['head', 'middle', 'spill'])
 
 /** Roles by JSON pointer. */
 export function rolesOf(args: Readonly<Record<string, ArgRole | undefined>>): Record<JsonPointer, ArgRole> {

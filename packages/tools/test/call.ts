@@ -1,4 +1,4 @@
-import type { Json, Tool } from '@provost/core'
+import type { Json, SessionAccess, Tool } from '@provost/core'
 import { nodeRuntime, parseInput, runTool } from '@provost/tools'
 import type { ToolOutcome, ToolRun } from '@provost/tools'
 
@@ -6,6 +6,14 @@ import type { ToolOutcome, ToolRun } from '@provost/tools'
 export interface Said {
   readonly progress: Json[]
   readonly partials: ({ readonly delta: string } | { readonly value: Json })[]
+}
+
+/** For tools that do not look at their session. */
+export const nowhere: SessionAccess = {
+  session: { id: 'session' },
+  fold: ({ initial }) => initial,
+  blob: async () => undefined,
+  putBlob: async () => '',
 }
 
 /** Parses the input and runs the tool, as the loop does. */
@@ -25,6 +33,7 @@ export async function call(
     signal: new AbortController().signal,
     graceMs: 50,
     runtime: nodeRuntime(),
+    access: nowhere,
     context: undefined,
     messages: [],
     progress: (data) => void said.progress.push(data),

@@ -6,11 +6,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { mcpTools } from '@provost/tools'
+import { mcpTools, readResultTool } from '@provost/tools'
 import type { McpTools } from '@provost/tools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { seen } from './call.ts'
+import { call as callTool, seen } from './call.ts'
 import { callTo, toolOf } from './mcp/connect.ts'
 
 const require = createRequire(import.meta.url)
@@ -87,6 +87,22 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
     expect(await server().reader('demo://resource/dynamic/blob/1')).toBeInstanceOf(Uint8Array)
     expect(await server().reader('demo://resource/dynamic/text/1', { from: 0, to: 10 })).toBe('Resource 1')
     await expect(server().reader('demo://nowhere')).rejects.toMatchObject({ code: 'mcp-error' })
+  })
+
+  test('linked resources are read by the model, bytes or lines of them', async () => {
+    const tool = readResultTool({ demo: server().reader })
+    const handle = 'demo://resource/dynamic/text/1'
+    const [bytes, lines, nowhere] = await Promise.all([
+      callTool(tool, { handle, bytes: { from: 0, to: 10 } }),
+      callTool(tool, { handle, lines: { from: 1, to: 1 } }),
+      callTool(tool, { handle: 'demo://nowhere' }),
+    ])
+    expect(bytes).toMatchObject({
+      value: { text: 'Resource 1' },
+      label: { integrity: 'untrusted', sources: ['resource:demo'] },
+    })
+    expect(lines.value).toMatchObject({ text: expect.stringContaining('plaintext'), totalLines: 1 })
+    expect(nowhere).toMatchObject({ outcome: 'error', error: { code: 'reader-failed' } })
   })
 
   test('a call that is given up leaves the connection usable', async () => {

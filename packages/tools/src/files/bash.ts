@@ -17,6 +17,8 @@ export const bashTool: Tool<{ command: string; timeoutMs?: number | undefined },
   description:
     'Runs a shell command in the working directory. What it leaves running in the background ends with the call.',
   effect: 'egress',
+  // The end says how it went.
+  truncation: 'middle',
   executionMode: 'sequential',
   // The command's own limit comes first, so that what it printed until then is kept.
   timeoutMs: maxMs + 10_000,

@@ -32,6 +32,8 @@ export const globTool: Tool<
   name: 'glob',
   description: `Finds files by name. Finds at most ${maxPaths}; skips hidden and ignored ones.`,
   effect: 'read',
+  // What is left out is named at the end.
+  truncation: 'middle',
   idempotent: true,
   input: z.object({
     pattern: z.string().min(1).describe('A glob such as **/*.ts or src/{a,b}*.json.'),

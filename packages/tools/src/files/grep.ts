@@ -63,6 +63,8 @@ export const grepTool: Tool<
   name: 'grep',
   description: 'Searches files for a regular expression, line by line. Skips binary, hidden and ignored files.',
   effect: 'read',
+  // What is left out is named at the end.
+  truncation: 'middle',
   idempotent: true,
   input: z.object({
     pattern: z.string().min(1).describe('A regular expression as of ripgrep or RE2.'),

@@ -54,6 +54,8 @@ export const readTool: Tool<
   description: `Reads a text file. At most ${maxLines} lines at once; go on with fromLine. Huge files: use fromByte.`,
   effect: 'read',
   idempotent: true,
+  // Bounded below: cut again, it would lose the note on where to go on.
+  maxResultTokens: 2 * maxCharacters,
   input: z.object({
     path: z.string().describe('Relative to the working directory.'),
     fromLine: z.int().min(1).default(1).describe('The first line; counts from 1.'),

@@ -1,6 +1,8 @@
 // The client that the conformance suite runs: it calls every tool that the server has, and ends.
 import { mcpTools, nodeRuntime, parseInput, runTool } from '@provost/tools'
 
+import { nowhere } from '../call.ts'
+
 const url = process.argv.at(-1) ?? ''
 await using server = await mcpTools({ name: 'conformance', transport: { type: 'http', url } })
 const input = { a: 5, b: 3 }
@@ -15,6 +17,7 @@ for (const tool of server.tools) {
     signal: new AbortController().signal,
     graceMs: 50,
     runtime: nodeRuntime(),
+    access: nowhere,
     context: undefined,
     messages: [],
     progress: () => undefined,

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Fold, Json, Label, LabelInit } from '@provost/core'
+import { fillLabel, isRecord, untrustedLabel } from '@provost/core'
+
+/** The extension whose log entries hold the handles. */
+export const limitsName = 'result-limits'
+
+/** A result whose whole text is in the session's store. */
+export interface SpilledResult {
+  /** Cannot be guessed, and means nothing in another session. */
+  readonly handle: string
+  /** Of the call that it is the result of. */
+  readonly callId: string
+  readonly toolName: string
+  /** SHA-256 of the text in UTF-8, in hexadecimal. */
+  readonly hash: string
+  readonly bytes: number
+  readonly lines: number
+  /** Of the whole: each slice has it. */
+  readonly label: Label
+  /** The text itself, where the store does not outlive the process: it travels with the log in run states. */
+  readonly text?: string
+}
+
+/** The spilled results of a session. */
+export interface SpilledResults {
+  readonly byHandle: Map<string, SpilledResult>
+  /** By {@link spillKey}. */
+  readonly byKey: Map<string, SpilledResult>
+}
+
+/** 128 random bits: nobody finds one who was not given it. */
+export function newHandle(): string {
+  return `res_${randomBytes(16).toString('base64url')}`
+}
+
+/** A result repeated after a crash gets the handle that it had; another result of the same call gets its own. */
+export function spillKey(callId: string, hash: string): string {
+  return `${callId}/${hash}`
+}
+
+/** What the log knows of spilled results; undefined before there is one. */
+export const spilledResults: Fold<SpilledResults | undefined> = {
+  key: `${limitsName}/spilled`,
+  initial: undefined,
+  apply(state, entry) {
+    if (entry.type !== 'ext' || entry.name !== limitsName) return state
+    const spilled = spilledIn(entry.data)
+    if (!spilled) return state
+    // Written in place: this fold made the maps, from nothing, for this log; copies would cost the square of the results.
+    const { byHandle, byKey } = state ?? { byHandle: new Map(), byKey: new Map() }
+    byHandle.set(spilled.handle, spilled)
+    byKey.set(spillKey(spilled.callId, spilled.hash), spilled)
+    return state ?? { byHandle, byKey }
+  },
+}
+
+function spilledIn(data: Json): SpilledResult | undefined {
+  if (!isRecord(data)) return undefined
+  const { handle, callId, toolName, hash, bytes, lines, label, text } = data
+  if (typeof handle !== 'string' || typeof callId !== 'string' || typeof toolName !== 'string') return undefined
+  if (typeof hash !== 'string' || typeof bytes !== 'number' || typeof lines !== 'number') return undefined
+  return {
+    handle,
+    callId,
+    toolName,
+    hash,
+    bytes,
+    lines,
+    label: fillLabel(isLabelInit(label) ? label : undefined, {
+      ...untrustedLabel(toolName),
+      confidentiality: 'secret',
+    }),
+    ...(typeof text === 'string' && { text }),
+  }
+}
+
+/** What its words are, `fillLabel` sees to: those that mean nothing become the strictest. */
+function isLabelInit(value: unknown): value is LabelInit {
+  return isRecord(value)
+}

@@ -1,0 +1,24 @@
+import type { Extension, Tool } from '@provost/core'
+import { defineExtension } from '@provost/core'
+
+import { limitsName } from './handle.ts'
+import { limitResult } from './limit.ts'
+import { readResultTool } from './read-result.ts'
+import type { ResultReaders } from './reader.ts'
+
+/**
+ * Holds results to the length that their tools allow: cut, or spilled behind a handle. `createAgent` puts it behind all
+ * other extensions, so that their hooks see results whole.
+ *
+ * @param tools all tools of the agent: where one spills, or with readers, there is `read_result` too.
+ * @param readers read handles that are URIs, by scheme.
+ */
+export function resultLimits(tools: readonly Tool[], readers?: ResultReaders): Extension {
+  const reads = readers !== undefined || tools.some(({ truncation }) => truncation === 'spill')
+  const reader = reads ? readResultTool(readers) : undefined
+  return defineExtension({
+    name: limitsName,
+    ...(reader && { tools: [reader] }),
+    hooks: { 'tool.result': (result, ctx) => limitResult(result, reader, ctx) },
+  })
+}
