@@ -14,15 +14,8 @@ type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
  * @throws ProvostError `invalid-agent` naming the option.
  */
 export function checkOptions(options: Unchecked): void {
-  const {
-    name,
-    model,
-    toolCollisions = 'auto-prefix',
-    extensions = [],
-    output,
-    maxSteps = 1,
-    maxParallelTools = 1,
-  } = options
+  const { name, model, toolCollisions = 'auto-prefix', extensions = [], output, orchestrator } = options
+  const { maxSteps = 1, maxParallelTools = 1 } = options
   if (typeof name !== 'string' || name === '') {
     throw new ProvostError('invalid-agent', 'An agent needs a name.', { hint: "Give createAgent({ name: '…' })." })
   }
@@ -37,6 +30,13 @@ export function checkOptions(options: Unchecked): void {
     throw invalid(name, `has toolCollisions: ${String(toolCollisions)}`, "Give 'auto-prefix', 'priority' or 'error'.")
   }
   checkReaders(name, options.resultReaders)
+  if (orchestrator !== undefined && typeof orchestrator !== 'function') {
+    throw invalid(
+      name,
+      'has an orchestrator that is no function',
+      'Give react(), planAndExecute() or a function of yours.',
+    )
+  }
   // What is not a number is never reached: NaN would mean no limit at all.
   for (const [option, count] of Object.entries({ maxSteps, maxParallelTools })) {
     if (typeof count !== 'number' || !(count >= 1)) {

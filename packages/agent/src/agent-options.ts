@@ -18,6 +18,8 @@ import type {
 import type { PriceTable } from '@provost/provider'
 import type { ResultReaders, ToolCollisions, ToolsIn, ToolsInput } from '@provost/tools'
 
+import type { Orchestrator } from './orchestrator/orchestrator.ts'
+
 /** What an agent is made of. */
 export interface AgentOptions<
   O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
@@ -47,6 +49,8 @@ export interface AgentOptions<
   readonly store?: SessionStore
   /** Model calls a run may take. Default 100. */
   readonly maxSteps?: number
+  /** How the run gets from the input to its answer: `react()`, `planAndExecute()`, your own. Default `agentic()`. */
+  readonly orchestrator?: Orchestrator
   /** Tools of a step that run at the same time. Default 8. */
   readonly maxParallelTools?: number
   /** How a message reaches the model; `undefined` is the default of its role. Maps custom roles. */

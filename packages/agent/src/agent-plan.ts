@@ -25,6 +25,8 @@ import type { Agent } from './agent.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
 import { nameOf } from './model-name.ts'
+import { isAgentic } from './orchestrator/agentic.ts'
+import type { Orchestrator } from './orchestrator/orchestrator.ts'
 import { checkSkills, skillTool } from './skill.ts'
 import type { WireTool } from './wire-tool.ts'
 import { wireTool } from './wire-tool.ts'
@@ -61,6 +63,8 @@ export interface AgentPlan {
   readonly store: SessionStore
   readonly maxSteps: number
   readonly maxParallelTools: number
+  /** Absent where it is the default one: the loop then runs on its own. */
+  readonly orchestrator?: Orchestrator
   readonly convertToModel?: AgentOptions['convertToModel']
   readonly reasoning: 'keep' | 'strip'
   readonly prices?: PriceTable
@@ -105,7 +109,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     throw new ProvostError('invalid-agent', 'createAgent got no options.', {
       hint: "Give createAgent({ name: '…', model: '…' }).",
     })
-  const { name, output, store, runtime } = options
+  const { name, output, store, runtime, orchestrator } = options
   checkOptions(options)
   const own = toolsOf(name, options.tools ?? [])
   const given = options.extensions ?? []
@@ -181,6 +185,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     },
     maxSteps: options.maxSteps ?? 100,
     maxParallelTools: options.maxParallelTools ?? 8,
+    ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),
     ...(options.convertToModel && { convertToModel: options.convertToModel }),
     reasoning: options.reasoningRetention ?? 'keep',
     ...(options.prices && { prices: options.prices }),

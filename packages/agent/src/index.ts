@@ -15,6 +15,14 @@ export type {
   Verdict,
 } from './loop.ts'
 export { drive, loop } from './loop.ts'
+export { agentic } from './orchestrator/agentic.ts'
+export type {
+  ExecuteOptions,
+  Orchestrator,
+  OrchestratorRun,
+  StepOptions,
+  StepRequest,
+} from './orchestrator/orchestrator.ts'
 export type { Position } from './position.ts'
 export { next, pendingWork } from './position.ts'
 export { RunState } from './run-state.ts'

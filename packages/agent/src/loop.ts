@@ -25,23 +25,29 @@ import type { Agent } from './agent.ts'
 import { answerEntries, endedEntry, failureEntries, settledEntry, startedEntry, suspendedEntry } from './draft.ts'
 import type { Place } from './entry.ts'
 import { placeOf } from './entry.ts'
-import { applyEntry, foldLog } from './fold.ts'
+import { foldLog } from './fold.ts'
 import type { CallState, LogState, RunFold } from './log-state.ts'
-import { offsetOf } from './log-state.ts'
+import { answerTo, applied } from './loop-answer.ts'
+import { orchestrated } from './orchestrator/orchestrated.ts'
+import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { callsAt, next, pendingWork } from './position.ts'
 import { resolvedEntries } from './resolution.ts'
+import { toolCall } from './tool-call.ts'
 import { toolPhase } from './tool-phase.ts'
 
 /** What the loop asks of its driver. */
 export interface LoopAsks {
   /** Whatever arrived from outside: before a step, or where the run would end. */
   input: { readonly at: 'step' | 'end' }
-  model: { readonly request: ModelRequest }
+  /** `options` holds what an orchestrator wants otherwise in this step; the request shows it. */
+  model: { readonly request: ModelRequest; readonly options?: StepRequest }
   decide: { readonly calls: readonly ToolCall[] }
   /** `delivered` holds, by call id, the values that came from outside: those calls do not run. */
   execute: { readonly calls: readonly ToolCall[]; readonly delivered: Readonly<Record<string, Json>> }
   wait: { readonly pending: PendingWork }
   append: { readonly entries: readonly NewEntry[] }
+  /** What an orchestrator wants listeners to see: an `extension` event. */
+  emit: { readonly name: string; readonly data: Json }
 }
 
 /** What the driver answers. */
@@ -53,6 +59,7 @@ export interface LoopAnswers {
   wait: Decisions | 'suspend'
   /** The offset of the last entry in the log. */
   append: { readonly offset: number }
+  emit: void
 }
 
 /** What is wrong with an answer. */
@@ -91,13 +98,11 @@ export type Verdict = (
 export type LoopAsk = { [K in keyof LoopAsks]: { readonly ask: K } & LoopAsks[K] }[keyof LoopAsks]
 export type Loop = AsyncGenerator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
 
-/** Answers for {@link drive}: without `input`, nothing arrives from outside. */
-export type LoopHandlers = {
-  readonly [K in Exclude<keyof LoopAsks, 'input'>]: (
-    ask: Extract<LoopAsk, { ask: K }>,
-  ) => LoopAnswers[K] | Promise<LoopAnswers[K]>
-} & {
-  readonly input?: (ask: Extract<LoopAsk, { ask: 'input' }>) => LoopAnswers['input'] | Promise<LoopAnswers['input']>
+type Handler<K extends keyof LoopAsks> = (ask: Extract<LoopAsk, { ask: K }>) => LoopAnswers[K] | Promise<LoopAnswers[K]>
+
+/** Answers for {@link drive}: without `input`, nothing arrives from outside; without `emit`, nobody listens. */
+export type LoopHandlers = { readonly [K in Exclude<keyof LoopAsks, 'input' | 'emit'>]: Handler<K> } & {
+  readonly [K in 'input' | 'emit']?: Handler<K>
 }
 
 /**
@@ -111,7 +116,13 @@ export type LoopHandlers = {
  */
 export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): Loop {
   const plan = planOf(agent)
-  return turns(foldLog(entries), plan, plan.maxSteps)
+  return loopOf(foldLog(entries), plan, plan.maxSteps)
+}
+
+/** The loop of a plan: led by its orchestrator, or on its own where that is the default one. */
+export function loopOf(state: LogState, plan: AgentPlan, maxSteps: number, fence = 0, signal?: AbortSignal): Loop {
+  const alone = (): Loop => turns(state, plan, maxSteps, fence)
+  return plan.orchestrator ? orchestrated(state, plan, plan.orchestrator, alone, signal) : alone()
 }
 
 /**
@@ -143,6 +154,8 @@ export function answerAsk(
       return handlers.wait(ask)
     case 'append':
       return handlers.append(ask)
+    case 'emit':
+      return handlers.emit?.(ask)
     default:
       return assertNever(ask)
   }
@@ -223,19 +236,6 @@ export async function* turns(state: LogState, plan: AgentPlan, maxSteps: number,
   }
 }
 
-/** A generator's `next` cannot tie an answer to its question: the handlers of {@link drive} do, and this says so. */
-function answerTo<K extends keyof LoopAsks>(_ask: K, answer: LoopAnswers[keyof LoopAnswers]): LoopAnswers[K] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  return answer as LoopAnswers[K]
-}
-
-/** Brings the state up to date, unless the driver has a log of its own and did. */
-function applied(state: LogState, entries: readonly NewEntry[], answer: LoopAnswers[keyof LoopAnswers]): void {
-  const { offset } = answerTo('append', answer)
-  let at = offset - entries.length
-  if (offsetOf(state) < offset) for (const entry of entries) applyEntry(state, { ...entry, offset: ++at })
-}
-
 /** A failed attempt belongs to the step it tried; otherwise a step follows the last one. */
 function stepPlace(state: LogState, run: RunFold, position: 'context' | 'model'): Place {
   return { ...placeOf(state), step: position === 'context' ? run.step + 1 : run.step }
@@ -262,11 +262,6 @@ function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
     tools: plan.offered,
     params: plan.settings,
   }
-}
-
-/** A call as hooks and drivers see it. */
-export function toolCall(plan: AgentPlan, call: CallState): ToolCall {
-  return { callId: call.part.callId, tool: plan.info(call.part.toolName), input: call.args, label: call.label }
 }
 
 function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, Json>> {

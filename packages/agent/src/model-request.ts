@@ -13,6 +13,7 @@ import { chooseModel, hasTiers, modelName } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { tailMessages } from './input.ts'
+import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import type { WireTool } from './wire-tool.ts'
@@ -35,20 +36,26 @@ export interface PreparedRequest {
  *
  * @throws RunEnding when a hook stops the run or fails.
  */
-export function prepareRequest(scope: RunScope): MaybePromise<PreparedRequest> {
+export function prepareRequest(scope: RunScope, options: StepRequest): MaybePromise<PreparedRequest> {
   const { plan, given, state } = scope
-  const settings = given.settings ? { ...plan.settings, ...given.settings } : plan.settings
-  const tail = state.run?.tail ?? []
-  const model = stepModel(scope)
-  if (plan.hooks['model.request'].length === 0)
-    return { tail, tools: plan.wireTools, offered: undefined, promoted: none, model, settings }
-  return throughHooks(scope, model, tail, settings)
+  const asked = given.settings ? { ...plan.settings, ...given.settings } : plan.settings
+  const settings = options.settings ? { ...asked, ...options.settings } : asked
+  const kept = state.run?.tail ?? []
+  const tail = options.tail ? [...kept, ...options.tail] : kept
+  const model = stepModel(scope, options)
+  if (plan.hooks['model.request'].length > 0) return throughHooks(scope, model, tail, settings, options.tools)
+  const tools = options.tools ? namedTools(plan, options.tools) : plan.offered
+  return { tail, ...offering(plan, tools), model, settings }
 }
 
-/** The model of a step before hooks choose another: of the tier that the tools ask for, else the run's, else the agent's. */
-function stepModel(scope: RunScope): OneModel {
+/**
+ * The model of a step before hooks choose another: an orchestrator's, else of the tier that it or the tools ask for, else
+ * the run's, else the agent's.
+ */
+function stepModel(scope: RunScope, options: StepRequest): OneModel {
   const { plan, given } = scope
-  const tier = tierOf(scope)
+  const tier = options.tier ?? tierOf(scope)
+  if (options.model !== undefined) return chooseModel(options.model, tier)
   if (tier && given.model !== undefined && !hasTiers(given.model) && hasTiers(plan.model)) {
     return chooseModel(plan.model, tier)
   }
@@ -79,6 +86,7 @@ async function throughHooks(
   chosen: OneModel,
   tail: readonly MessageInit[],
   settings: ModelSettings,
+  named: readonly string[] | undefined,
 ): Promise<PreparedRequest> {
   const { plan, state } = scope
   let request: ModelRequest = {
@@ -91,7 +99,7 @@ async function throughHooks(
       return [...state.view]
     },
     tail,
-    tools: plan.offered,
+    tools: named ? namedTools(plan, named) : plan.offered,
     params: settings,
   }
   let hold: 'text' | 'all' | undefined
@@ -105,11 +113,13 @@ async function throughHooks(
       const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
       // The stricter of two wishes holds.
       hold = hold === 'all' || edit.hold === 'all' ? 'all' : (edit.hold ?? hold)
+      // Where an orchestrator has named the tools, nobody adds others.
+      const promoted = named ? undefined : edit.promote
       request = Object.create(request, {
         ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
-        ...((edit.tools || edit.promote) && {
+        ...((edit.tools || promoted) && {
           tools: {
-            value: withPromoted(plan, among(request.tools, edit.tools), edit.promote, raised),
+            value: withPromoted(plan, among(request.tools, edit.tools), promoted, raised),
             enumerable: true,
           },
         }),
@@ -123,17 +133,27 @@ async function throughHooks(
       throw hookFailed(scope, extension.name, 'model.request', thrown)
     }
   }
-  const { tools } = request
-  const first = tools === plan.offered ? -1 : tools.findIndex((tool) => tool.deferred)
-  const eager = first < 0 ? tools : tools.slice(0, first)
   return {
     tail: request.tail,
     model: request.spec,
-    tools: tools === plan.offered ? plan.wireTools : tools.flatMap(({ name }) => plan.wireOf(name)),
-    offered: eager.length === plan.offered.length ? undefined : new Set(eager.map(({ name }) => name)),
-    promoted: first < 0 ? none : new Set(tools.slice(first).map(({ name }) => name)),
+    ...offering(plan, request.tools),
     settings: request.params,
     ...(hold && { hold }),
+  }
+}
+
+/** What the model is shown, and what it may call. */
+function offering(
+  plan: AgentPlan,
+  tools: readonly ToolInfo[],
+): Pick<PreparedRequest, 'tools' | 'offered' | 'promoted'> {
+  if (tools === plan.offered) return { tools: plan.wireTools, offered: undefined, promoted: none }
+  const first = tools.findIndex((tool) => tool.deferred)
+  const eager = first < 0 ? tools : tools.slice(0, first)
+  return {
+    tools: tools.flatMap(({ name }) => plan.wireOf(name)),
+    offered: eager.length === plan.offered.length ? undefined : new Set(eager.map(({ name }) => name)),
+    promoted: first < 0 ? none : new Set(tools.slice(first).map(({ name }) => name)),
   }
 }
 
@@ -144,6 +164,11 @@ function among(offered: readonly ToolInfo[], names: readonly string[] | undefine
   if (!names) return offered
   const left = new Set(names)
   return offered.filter((tool) => left.has(tool.name))
+}
+
+/** What an orchestrator names, deferred tools too: to it they are known. */
+export function namedTools(plan: AgentPlan, names: readonly string[]): readonly ToolInfo[] {
+  return withPromoted(plan, among(plan.offered, names), names, new Set())
 }
 
 /** Deferred tools come behind the others, in the order in which they were offered: the prefix stays as it was cached. */

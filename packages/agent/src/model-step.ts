@@ -18,7 +18,9 @@ import type {
 import { isPromise, joinLabels, positionId, toErrorInfo, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
 import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+import { jsonSchemaOf } from '@provost/tools'
 
+import type { AgentPlan } from './agent-plan.ts'
 import { answeredEntry } from './draft.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -28,6 +30,7 @@ import type { LoopAnswers, Repair } from './loop.ts'
 import { messageOf } from './message-init.ts'
 import type { PreparedRequest } from './model-request.ts'
 import { prepareRequest, sentLabel, tierOf } from './model-request.ts'
+import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { checkOutput } from './output.ts'
 import type { PieceEvents } from './piece-events.ts'
 import { pieceEvents } from './piece-events.ts'
@@ -44,7 +47,7 @@ const mostAttempts = 20
  * Asks the model for one step: the view is cut, the request prepared, attempts are made until one answers or none may
  * follow, and the answer is judged.
  */
-export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
+export async function askModel(scope: RunScope, options: StepRequest = {}): Promise<LoopAnswers['model']> {
   const { state, journal, plan } = scope
   heedAbort(scope)
   const run = state.run
@@ -53,7 +56,7 @@ export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
   scope.trigger = 'step'
   const place: Place = { ...placeOf(state), step: scope.step }
   if (plan.hooks.context.length > 0) await cutView(scope, place)
-  const prepared = prepareRequest(scope)
+  const prepared = prepareRequest(scope, options)
   let request = isPromise(prepared) ? await prepared : prepared
   let spec = request.model
   const failures: FailedAttempt[] = []
@@ -63,8 +66,8 @@ export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
   journal.emit('step.start', { model: modelName(model) }, scope.step)
 
   for (let tries = 1; ; tries++) {
-    const tried = await attempt(scope, model, request)
-    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer)
+    const tried = await attempt(scope, model, request, options)
+    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer, options)
     const failed = await discard(scope, place, tried, tried.answer, spec, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
     const remedy: Remedy = tries < mostAttempts ? await remedyFor(scope, failed, tried, request) : { kind: 'none' }
@@ -92,7 +95,7 @@ export async function askModel(scope: RunScope): Promise<LoopAnswers['model']> {
     } else {
       scope.trigger = 'overflow'
       await cutView(scope, place)
-      request = await prepareRequest(scope)
+      request = await prepareRequest(scope, options)
       if (request.tail.length > 0) await journal.append([tailEntry(place, request.tail, scope.attempt + 1)])
     }
     scope.attempt++
@@ -116,7 +119,12 @@ interface Tried {
   readonly pieces: PieceEvents
 }
 
-async function attempt(scope: RunScope, model: AnyModel, request: PreparedRequest): Promise<Tried> {
+async function attempt(
+  scope: RunScope,
+  model: AnyModel,
+  request: PreparedRequest,
+  { output }: StepRequest,
+): Promise<Tried> {
   // A model may call by name what it was not shown this time.
   scope.offered = request.offered
   scope.promoted = request.promoted
@@ -137,6 +145,7 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
     agent: scope.state.agent,
     createdAt: Date.now(),
   }
+  const responseFormat = output === undefined ? plan.responseFormat : formatOf(output)
   const call = (): Promise<ModelAnswer> =>
     callModel(
       {
@@ -145,7 +154,7 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
         label: sent,
         tools: request.tools,
         settings: request.settings,
-        ...(plan.responseFormat && { responseFormat: plan.responseFormat }),
+        ...(responseFormat && { responseFormat }),
         signal: scope.signal,
         callId: (index) => positionId(id, step, 'call', index),
         ...(plan.toolName && { toolName: plan.toolName }),
@@ -165,6 +174,11 @@ async function attempt(scope: RunScope, model: AnyModel, request: PreparedReques
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
   if (answer.parts.length > 0 && !request.hold) scope.partial = message
   return { model, message, answer, sent, pieces }
+}
+
+/** What a step is asked for instead of the agent's output. */
+function formatOf(output: NonNullable<StepRequest['output']>): AgentPlan['responseFormat'] {
+  return output === 'text' ? undefined : { schema: jsonSchemaOf(output), name: 'output' }
 }
 
 /** Logs an attempt that failed: it was paid for too. */
@@ -292,6 +306,7 @@ async function judgeAnswer(
   place: Place,
   tried: Tried,
   answer: Extract<ModelAnswer, { ok: true }>,
+  { output }: StepRequest,
 ): Promise<LoopAnswers['model']> {
   const model = modelName(tried.model)
   const answered = {
@@ -303,7 +318,7 @@ async function judgeAnswer(
   }
   // Whatever comes of the answer, it was paid for.
   scope.spent = () => answeredEntry(scope.state, scope.plan, place, answered)
-  const { message, repair, asks } = await judgeMessage(scope, tried.message)
+  const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: joinAsks(asks) }
   tried.pieces.release(message)
   return repair ? { ...answered, message, repair } : { ...answered, message }
@@ -316,8 +331,12 @@ interface Judged {
   readonly asks: readonly Ask[]
 }
 
-/** Every hook judges, each what those before it made of the answer; a repair goes before all asks. */
-async function judgeMessage(scope: RunScope, spoken: Message): Promise<Judged> {
+/**
+ * Every hook judges, each what those before it made of the answer; a repair goes before all asks.
+ *
+ * @param final whether an answer without calls may be the run's: then it has to fit the agent's output.
+ */
+async function judgeMessage(scope: RunScope, spoken: Message, final: boolean): Promise<Judged> {
   const asks: Ask[] = []
   let message = spoken
   let repair: Repair | undefined
@@ -333,6 +352,6 @@ async function judgeMessage(scope: RunScope, spoken: Message): Promise<Judged> {
       throw hookFailed(scope, extension.name, 'model.response', thrown)
     }
   }
-  if (!repair && scope.plan.output) repair = await checkOutput(scope, message)
+  if (!repair && final && scope.plan.output) repair = await checkOutput(scope, message)
   return { message, asks, ...(repair && { repair }) }
 }

@@ -23,7 +23,7 @@ import { judgeCalls } from './judge.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
-import { answerAsk, drive, turns } from './loop.ts'
+import { answerAsk, drive, loopOf } from './loop.ts'
 import { messageOf } from './message-init.ts'
 import { askModel } from './model-step.ts'
 import { next } from './position.ts'
@@ -40,21 +40,25 @@ import type { RunStart } from './run.ts'
  * @throws RunEnding, or whatever the store throws: the run then has to be closed.
  */
 export async function driveRun<Output>(scope: RunScope, start: RunStart<Output>): Promise<RunStatus> {
-  const { plan, id } = scope
+  const { plan, id, given } = scope
   if ('resume' in start) await resume(scope, start.resume)
   else await begin(scope, start.input)
-  const loop = turns(scope.state, plan, scope.given.maxSteps ?? plan.maxSteps, scope.journal.fence)
+  const loop = loopOf(scope.state, plan, given.maxSteps ?? plan.maxSteps, scope.journal.fence, scope.signal)
   const handlers = handlersOf(scope)
-  if (plan.hooks.around.length === 0) return drive(loop, handlers)
-  const op = { kind: 'run', id, runId: id, agent: plan.name } as const
-  return around(scope, op, () => driveSteps(scope, loop, handlers))
+  const driven = (): Promise<RunStatus> => {
+    if (plan.hooks.around.length === 0) return drive(loop, handlers)
+    const op = { kind: 'run', id, runId: id, agent: plan.name } as const
+    return around(scope, op, () => driveSteps(scope, loop, handlers))
+  }
+  // An orchestrator hears that the run is over; the loop alone has nobody to tell.
+  return plan.orchestrator ? driven().finally(() => loop.return('aborted')) : driven()
 }
 
 function handlersOf(scope: RunScope): LoopHandlers {
   const { journal } = scope
   return {
     input: ({ at }) => arrivals(scope, at),
-    model: () => askModel(scope),
+    model: ({ options }) => askModel(scope, options),
     decide: ({ calls }) => judgeCalls(scope, calls),
     execute: ({ calls }) => executeCalls(scope, calls),
     wait: ({ pending }) => decisionsOn(scope, pending.approvals),
@@ -65,6 +69,7 @@ function handlersOf(scope: RunScope): LoopHandlers {
       scope.spent = undefined
       return written
     },
+    emit: ({ name, data }) => journal.emit('extension', { name, data }, scope.step),
   }
 }
 

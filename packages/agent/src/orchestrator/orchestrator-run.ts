@@ -1,0 +1,142 @@
+import type { Json, Message, StandardSchemaV1, ToolResult, View } from '@provost/core'
+import { fillLabel, joinLabels, parseWith, ProvostError, textOf, toJson } from '@provost/core'
+import { messageTokens } from '@provost/provider'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import type { LogState } from '../log-state.ts'
+import { readJson } from '../output.ts'
+import { callsAt, next } from '../position.ts'
+import { toolCall } from '../tool-call.ts'
+import type { OrchestratorRun, StepOptions, StepRequest, Wish } from './orchestrator.ts'
+import { orchestratorName } from './orchestrator.ts'
+import type { Past } from './past.ts'
+import type { WishList } from './wish-list.ts'
+
+/** How often the model is asked to mend data that does not fit. */
+const mostRepairs = 1
+
+/** What an orchestrator holds of its run: reads from the log, wishes to the loop. */
+export function orchestratorRun(
+  plan: AgentPlan,
+  past: Past,
+  wishes: WishList,
+  turn: number,
+  signal: AbortSignal,
+): OrchestratorRun {
+  const memos = new Map<string, Promise<Json>>()
+  let steers = 0
+  let counted = past.offset
+
+  function wish<T>(make: (granted: PromiseWithResolvers<T>) => Wish): Promise<T> {
+    const granted = Promise.withResolvers<T>()
+    wishes.add(make(granted))
+    return granted.promise
+  }
+
+  function step(options: StepRequest): Promise<Message> {
+    return wish((granted) => ({ kind: 'model', options: labelled(past, options), granted }))
+  }
+
+  const execute: OrchestratorRun['execute'] = (options = {}) =>
+    wish<readonly ToolResult[]>((granted) => ({ kind: 'execute', options, granted }))
+
+  const say: OrchestratorRun['say'] = (content, label) =>
+    wish<Message>((granted) => ({ kind: 'say', content, label, granted }))
+
+  async function object<S extends StandardSchemaV1>(
+    schema: S,
+    options: Omit<StepOptions, 'output'> = {},
+  ): Promise<StandardSchemaV1.InferOutput<S>> {
+    for (let repairs = 0; ;) {
+      const message = await step({ ...options, output: schema })
+      if ((past.state.run?.openCalls ?? 0) > 0) {
+        await execute()
+        continue
+      }
+      const read = readJson(textOf(message))
+      const parsed = read.ok ? await parseWith(schema, read.value) : undefined
+      if (parsed?.ok) return parsed.value
+      const issues = parsed?.ok === false ? parsed.issues : []
+      const problem = read.ok
+        ? issues
+            .slice(0, 10)
+            .map((issue) => `${issue.path || 'it'}: ${issue.message}`)
+            .join('; ')
+            .slice(0, 1000)
+        : `it is not JSON (${read.reason})`
+      if (repairs++ >= mostRepairs) {
+        throw new ProvostError('output-invalid', `The answer does not fit the schema it was asked for: ${problem}.`, {
+          hint: 'Loosen the schema, describe its fields, or use a stronger model.',
+        })
+      }
+      await say(`The answer does not fit: ${problem}. Answer again with JSON that does, and nothing else.`)
+    }
+  }
+
+  function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
+  function memo(key: string, fn: () => unknown): Promise<Json> {
+    const name = `${past.state.run?.id ?? ''}/${orchestratorName}/${turn}/${key}`
+    const known = past.log.memos.get(name)
+    if (known !== undefined) return Promise.resolve(known)
+    let value = memos.get(name)
+    if (!value) {
+      value = (async () => {
+        const made = toJson(await fn())
+        return wish<Json>((granted) => ({ kind: 'memo', key: name, value: made, granted }))
+      })()
+      memos.set(name, value)
+      // A failed one may be tried again.
+      value.catch(() => memos.delete(name))
+    }
+    return value
+  }
+
+  return {
+    get view() {
+      return viewOf(past.state)
+    },
+    get position() {
+      return next(past.state)
+    },
+    tools: plan.infos,
+    get calls() {
+      const { run } = past.state
+      const open = run ? callsAt(run, 'planned', 'ready', 'answered', 'started', 'waiting', 'delivered') : []
+      return open.map((call) => toolCall(plan, call))
+    },
+    get steers() {
+      for (; counted < past.offset; counted++) {
+        const entry = past.log.entries[counted]
+        if (entry?.type === 'message' && entry.via === 'steer') steers++
+      }
+      return steers
+    },
+    signal,
+    model: (options = {}) => step(options),
+    object,
+    execute,
+    say,
+    memo,
+    emit: (data) => wishes.add({ kind: 'emit', data: toJson(data) }),
+  }
+}
+
+function viewOf(state: LogState): View {
+  return {
+    get messages() {
+      return [...state.view]
+    },
+    label: state.viewLabel,
+    get tokens() {
+      return state.view.reduce((sum, message) => sum + messageTokens(message), 0)
+    },
+    trigger: 'step',
+  }
+}
+
+/** What says nothing of where it comes from was made from what the orchestrator has seen. */
+function labelled(past: Past, options: StepRequest): StepRequest {
+  if (!options.tail) return options
+  const label = joinLabels(past.state.viewLabel)
+  return { ...options, tail: options.tail.map((init) => ({ ...init, label: fillLabel(init.label, label) })) }
+}
