@@ -288,17 +288,20 @@ async function* append({ state }: Turn, entry: NewEntry): Stretch<void> {
 
 /** The orchestrator has returned: the run ends, unless something was queued behind it. */
 async function* ended(turn: Turn): Stretch {
-  const { past, state, plan } = turn
-  if (past.turned()) return undefined
-  if (next(state) !== 'end') throw unfinished(plan, 'before the last answer of the model')
+  const { past, plan } = turn
+  if (next(past.state) !== 'end') throw unfinished(plan, 'before the last answer of the model')
   if (plan.output && turn.step.output !== undefined) {
     throw unfinished(plan, "on an answer that was not asked to fit the agent's output")
   }
+  if (past.turned()) return undefined
+  // An answer that an error or an abort stands behind is asked for again.
   const loop = turn.alone()
+  let atEnd = false
   let asked = await loop.next()
   while (!asked.done) {
     const ask = asked.value
-    if (ask.ask === 'model' || (ask.ask === 'input' && ask.at === 'step')) return undefined
+    if (atEnd && ask.ask === 'input') return undefined
+    atEnd ||= ask.ask === 'input' && ask.at === 'end'
     asked = await loop.next(yield ask)
   }
   return asked.value

@@ -106,12 +106,16 @@ export function openPast(log: LogState): Past {
       }
     },
     turned() {
+      let interrupted = false
       for (;;) {
         const candidate = state.run?.candidate?.message
         const entry = read()
         if (!entry) return false
-        if (isSaying(entry) || answerOf(entry, candidate)) throw diverged(log)
-        if (entry.type === 'message' && (entry.via === 'queue' || entry.via === 'steer')) break
+        const spoke = isSaying(entry) || answerOf(entry, candidate) !== undefined
+        if (spoke && !interrupted) throw diverged(log)
+        if (entry.type !== 'message') continue
+        interrupted ||= entry.message.role === 'error' || entry.message.role === 'aborted'
+        if (entry.via === 'queue' || (entry.via === 'steer' && !interrupted)) break
       }
       // What was queued together came in together.
       while (!isOver() && isQueued(log.entries[at])) read()
