@@ -15,6 +15,10 @@ export type {
   Verdict,
 } from './loop.ts'
 export { drive, loop } from './loop.ts'
+export type { PlanAndExecuteOptions, PlanEvent } from './orchestrator/plan-and-execute.ts'
+export { planAndExecute } from './orchestrator/plan-and-execute.ts'
+export type { ReactOptions } from './orchestrator/react.ts'
+export { react } from './orchestrator/react.ts'
 export { agentic } from './orchestrator/agentic.ts'
 export type {
   ExecuteOptions,

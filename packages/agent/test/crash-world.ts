@@ -1,5 +1,5 @@
 import { createAgent, RunState } from '@provost/agent'
-import type { Agent, AgentStream } from '@provost/agent'
+import type { Agent, AgentStream, Orchestrator } from '@provost/agent'
 import type { Decisions, Json, Message, NewEntry, PendingWork, RunResult, SessionStore, Tool } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -103,7 +103,7 @@ function tools(world: World): readonly Tool[] {
   ]
 }
 
-const calls = (...list: readonly (readonly [name: string, n: unknown])[]): ScriptedStep['toolCalls'] & {} =>
+export const calls = (...list: readonly (readonly [name: string, n: unknown])[]): ScriptedStep['toolCalls'] & {} =>
   list.map(([name, at], index) => ({ name, input: { n: at }, id: `call_${index}` }))
 
 /** Parallel reads and writes, an approval, a remote call, bad input, a failed attempt, a repaired answer. */
@@ -116,14 +116,14 @@ const script: readonly ScriptedStep[] = [
 ]
 
 /** Answers by what was said and what is stored, so that it does not matter which process asks. */
-function model(world: World) {
+function model(world: World, answers: readonly ScriptedStep[]) {
   return scriptedModel(
     [
       ({ messages }: ScriptedPrompt): ScriptedStep => {
         const step = messages.filter(({ role }) => role === 'assistant').length
         const failed = world.stored.some((entry) => entry.type === 'attempt' && entry.outcome === 'discarded')
         if (step === 2 && !failed) return { text: ['Half a', ' sentence'], failAfterChunks: 1 }
-        return script[step] ?? { text: '{"done": true}' }
+        return answers[step] ?? { text: '{"done": true}' }
       },
     ],
     { after: 'repeat-last' },
@@ -135,12 +135,19 @@ interface Output {
 }
 export type Clerk = Agent<Output>
 
+/** How a clerk works: led by an orchestrator, with a model that follows a script. */
+export interface Way {
+  readonly orchestrator?: Orchestrator
+  readonly script?: readonly ScriptedStep[]
+}
+
 /** A new process: nothing of an earlier one but what is in the world. */
-export function clerk(world: World, store: SessionStore = world.store): Clerk {
+export function clerk(world: World, store: SessionStore = world.store, way: Way = {}): Clerk {
   return createAgent({
     name: 'clerk',
     instructions: 'Serve.',
-    model: model(world),
+    model: model(world, way.script ?? script),
+    ...(way.orchestrator && { orchestrator: way.orchestrator }),
     tools: tools(world),
     output: z.object({ done: z.boolean() }),
     extensions: [

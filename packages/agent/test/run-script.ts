@@ -1,5 +1,5 @@
 import { createAgent } from '@provost/agent'
-import type { AbortOptions, Agent, AgentStream } from '@provost/agent'
+import type { AbortOptions, Agent, AgentStream, Orchestrator } from '@provost/agent'
 import type { Extension, HookContext, Hooks, Json, OnApproval, PendingWork, SessionStore, Tool } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
@@ -247,7 +247,7 @@ export function answersTo(pending: PendingWork, choice: number): Parameters<Agen
   }
 }
 
-export function actorOf(play: Script, store: SessionStore, later: Later): Actor {
+export function actorOf(play: Script, store: SessionStore, later: Later, orchestrator?: Orchestrator): Actor {
   let watched: AgentStream | undefined
   let count = 0
   const abort = (options: AbortOptions): void => {
@@ -274,6 +274,7 @@ export function actorOf(play: Script, store: SessionStore, later: Later): Actor 
     tools: zoo(later),
     extensions: [puppeteer, ...play.extensions.map(meddle)],
     settings: { stallMs: 5, maxRetries: 0 },
+    ...(orchestrator && { orchestrator }),
     maxSteps: play.maxSteps,
     maxParallelTools: play.maxParallelTools,
     store,

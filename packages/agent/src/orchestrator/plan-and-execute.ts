@@ -1,0 +1,147 @@
+import type { Message, ModelSpec, ToolInfo, ToolResult } from '@provost/core'
+import { ProvostError, textOf } from '@provost/core'
+import { z } from 'zod'
+
+import type { Orchestrator, OrchestratorRun, StepOptions } from './orchestrator.ts'
+
+/** How a run plans. */
+export interface PlanAndExecuteOptions {
+  /** Makes the plans. Default: the model that does the steps. */
+  readonly planner?: ModelSpec
+  /** How often a plan that failed is made anew; what the human steers does not count. Default 2. */
+  readonly maxReplans?: number
+}
+
+/** What `planAndExecute` shows listeners, as the data of `extension` events under the name `orchestrator`. */
+export type PlanEvent =
+  | { readonly type: 'plan'; readonly revision: number; readonly steps: readonly string[] }
+  | {
+      readonly type: 'step'
+      readonly revision: number
+      /** Counts from 1. */
+      readonly index: number
+      readonly of: number
+      readonly task: string
+      /** `failed`: a tool failed it, or the model found that the plan is wrong. `steered`: the human spoke meanwhile. */
+      readonly status: 'started' | 'done' | 'failed' | 'steered'
+    }
+
+const mostSteps = 30
+const longestStep = 2000
+const plan = z.object({
+  steps: z
+    .array(z.string())
+    .refine(
+      (steps) => steps.length <= mostSteps && steps.every(({ length }) => length > 0 && length <= longestStep),
+      `at most ${mostSteps} steps, each of 1 to ${longestStep} characters`,
+    ),
+})
+
+/** Far more than a planner reads with profit: the catalogue must not fill the window. */
+const mostTools = 100
+const longestDescription = 200
+
+/**
+ * Plans first, then does one step after the other, then answers: after Wang et al., "Plan-and-Solve Prompting" (2023).
+ *
+ * - The plan is an answer of the planner, as JSON, streamed and labelled as any answer: made from untrusted words, it is
+ *   untrusted. It is validated, kept as the memo `plan/<revision>`, and shown in a {@link PlanEvent}.
+ * - Each step is put to the agent's own model, which works on it with all tools until it reports.
+ * - A step whose last calls all failed or were denied, or whose report begins with `REPLAN`, makes the planner plan the
+ *   rest anew, `maxReplans` times at most; then the run answers with what it has. What the human steers is planned in too.
+ * - The answer is the agent's, held to its `output` schema. Every model call counts for `maxSteps`.
+ *
+ * @throws ProvostError `invalid-agent` for a count of replans that is no number from 0.
+ *
+ * @example
+ * createAgent({ name: 'clerk', model: 'openai/gpt-5-mini', tools, orchestrator: planAndExecute({ planner: 'openai/gpt-5' }) })
+ */
+export function planAndExecute({ planner, maxReplans = 2 }: PlanAndExecuteOptions = {}): Orchestrator {
+  if (!(maxReplans >= 0)) {
+    throw new ProvostError('invalid-agent', `planAndExecute() has maxReplans: ${maxReplans}.`, {
+      hint: 'Give a number from 0.',
+    })
+  }
+
+  async function makePlan(run: OrchestratorRun, revision: number): Promise<readonly string[]> {
+    const made = await run.object(plan, {
+      tools: [],
+      tail: [{ content: `${planning}${catalogue(run.tools)}` }],
+      ...(planner !== undefined && { model: planner }),
+    })
+    const { steps } = await run.memo(`plan/${revision}`, () => made)
+    show(run, { type: 'plan', revision, steps })
+    return steps
+  }
+
+  return async (run) => {
+    let [revision, failures] = [1, 0]
+    let steps = await makePlan(run, revision)
+    let { steers } = run
+    let index = 0
+    while (index < steps.length) {
+      const task = steps[index] ?? ''
+      const at = { type: 'step', revision, index: index + 1, of: steps.length, task } as const
+      show(run, { ...at, status: 'started' })
+      await run.say(`Step ${at.index} of ${at.of}: ${task}\n\n${working}`)
+      const report = await workOn(run, { output: 'text' })
+      const status = run.steers > steers ? 'steered' : report.failed ? 'failed' : 'done'
+      show(run, { ...at, status })
+      index++
+      if (status === 'done') continue
+      if (status === 'failed' && failures++ >= maxReplans) break
+      await run.say(status === 'steered' ? replanning.steered : replanning.failed)
+      steps = await makePlan(run, ++revision)
+      ;({ steers } = run)
+      index = 0
+    }
+    await run.say(failures > maxReplans ? answering.unfinished : answering.finished)
+    await workOn(run, { tools: [] })
+  }
+}
+
+/** Asks the model, with its calls executed, until it answers without one. */
+async function workOn(run: OrchestratorRun, options: StepOptions): Promise<{ readonly failed: boolean }> {
+  let results: readonly ToolResult[] = []
+  for (;;) {
+    const message = await run.model(options)
+    if (run.calls.length === 0) return { failed: asksForPlan(message) || allFailed(results) }
+    results = await run.execute()
+  }
+}
+
+function asksForPlan(report: Message): boolean {
+  return /^\W{0,8}REPLAN\b/.test(textOf(report).trimStart())
+}
+
+function allFailed(results: readonly ToolResult[]): boolean {
+  return results.length > 0 && results.every(({ outcome }) => outcome !== 'ok')
+}
+
+function show(run: OrchestratorRun, event: PlanEvent): void {
+  run.emit(event)
+}
+
+function catalogue(tools: readonly ToolInfo[]): string {
+  if (tools.length === 0) return ''
+  const rows = tools
+    .slice(0, mostTools)
+    .map(({ name, description = '' }) => `- ${name}: ${description.slice(0, longestDescription)}`)
+  return `\n\nThe steps can use these tools:\n${rows.join('\n')}`
+}
+
+const planning =
+  'Make a plan for what is asked: the fewest steps that get there, each a task that can be done and checked by itself, ' +
+  `in order, at most ${mostSteps}. What is done already needs no step; what needs none at all gets an empty list. ` +
+  'Do nothing of it yet. Answer with JSON: {"steps": ["…"]}.'
+const working =
+  'Do this step now, with tools where they help, and no other. Then report in a few sentences what came of it. ' +
+  'If it cannot be done, or what you found makes the rest of the plan wrong, begin the report with REPLAN and say why.'
+const replanning = {
+  failed: 'The plan does not hold. Plan anew what is left to do, with what is known now.',
+  steered: 'The user has said something new. Plan anew what is left to do, with that in mind.',
+}
+const answering = {
+  finished: 'The plan is done. Answer what was asked, from what the steps came to.',
+  unfinished: 'The plan could not be finished. Answer what was asked with what is known, and say what is missing.',
+}
