@@ -19,6 +19,19 @@ export type {
   UncertainDecision,
 } from '@provost/core'
 
+// How a run gets to its answer.
+export { agentic, planAndExecute, react } from '@provost/agent'
+export type {
+  ExecuteOptions,
+  Orchestrator,
+  OrchestratorRun,
+  PlanAndExecuteOptions,
+  PlanEvent,
+  ReactOptions,
+  StepOptions,
+  StepRequest,
+} from '@provost/agent'
+
 // Tools and their schemas.
 export {
   bashTool,

@@ -1,0 +1,58 @@
+// An orchestrator of your own: a draft with tools, a critic who is another model, and the answer. The run stops after the critic;
+// resumed, the same function is called again from its start and gets back what the log knows: nothing is done twice.
+import { agentic, createAgent, memoryStore, RunState, scriptedModel, tool, z } from 'provost'
+import type { Orchestrator } from 'provost'
+
+const facts = tool({
+  name: 'facts',
+  effect: 'read',
+  input: z.object({ about: z.string() }),
+  execute: ({ about }) => `${about}: founded in 854, twinned with nobody.`,
+})
+
+const critic = scriptedModel([{ text: 'Twinned with nobody is no news. Cut it.' }], { modelId: 'critic' })
+
+const draftThenCritic: Orchestrator = async (run) => {
+  await agentic()(run) // tools and all, until the draft stands
+  run.emit('drafted')
+  await run.model({ model: critic, tools: [], tail: [{ content: 'Criticise this draft in one sentence.' }] })
+  const at = await run.memo('criticised at', () => Date.now()) // the outside comes in through memos, once
+  run.emit({ criticised: at > 0 })
+  await run.say('Write it again with this criticism in mind.')
+  await run.model({ tools: [] })
+}
+
+const store = memoryStore()
+const writer = createAgent({
+  name: 'writer',
+  model: scriptedModel([
+    { toolCalls: [{ name: 'facts', input: { about: 'Ulm' } }] },
+    { text: 'Ulm was founded in 854 and is twinned with nobody.' },
+    { text: 'Ulm was founded in 854.' },
+  ]),
+  tools: [facts],
+  store,
+  orchestrator: draftThenCritic,
+})
+
+// Three steps are not enough for the whole of it: the run stops where the second draft would be written.
+const stopped = await writer.run('Write a sentence about Ulm.', { maxSteps: 3 })
+console.log(stopped.status, stopped.status === 'failed' && stopped.error.code) // → failed max-steps
+const saved = JSON.stringify(stopped.state)
+
+const stream = writer.stream(RunState.fromJSON(saved, writer))
+for await (const event of stream) {
+  if (event.type === 'step.start') console.log(`step ${event.step}`)
+  if (event.type === 'tool.execute.start') console.log('not again')
+}
+// → step 4
+
+const { messages } = await stream.result
+for (const { role, content } of messages) {
+  for (const part of content) if (part.type === 'text') console.log(`${role}: ${part.text}`)
+}
+// → user: Write a sentence about Ulm.
+// → assistant: Ulm was founded in 854 and is twinned with nobody.
+// → assistant: Twinned with nobody is no news. Cut it.
+// → user: Write it again with this criticism in mind.
+// → assistant: Ulm was founded in 854.
