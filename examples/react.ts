@@ -29,8 +29,8 @@ for await (const event of stream) {
 }
 // → skipped: Not run: write your thought first, then call again.
 // → says: I have to know which river flows through Ulm.
-// → sees: A city on the Danube.
 // → skipped: Not run: one action at a time. Look at the observation, think, then call again.
+// → sees: A city on the Danube.
 // → says: It is the Danube; its length is missing.
 // → sees: A river of 2,850 km.
 // → says: 2,850 km.
