@@ -116,14 +116,14 @@ const script: readonly ScriptedStep[] = [
 ]
 
 /** Answers by what was said and what is stored, so that it does not matter which process asks. */
-function model(world: World, answers: readonly ScriptedStep[]) {
+function model(world: World, steps: readonly ScriptedStep[]) {
   return scriptedModel(
     [
       ({ messages }: ScriptedPrompt): ScriptedStep => {
         const step = messages.filter(({ role }) => role === 'assistant').length
         const failed = world.stored.some((entry) => entry.type === 'attempt' && entry.outcome === 'discarded')
         if (step === 2 && !failed) return { text: ['Half a', ' sentence'], failAfterChunks: 1 }
-        return answers[step] ?? { text: '{"done": true}' }
+        return steps[step] ?? { text: '{"done": true}' }
       },
     ],
     { after: 'repeat-last' },

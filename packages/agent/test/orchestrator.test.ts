@@ -1,6 +1,6 @@
 import type { Orchestrator, OrchestratorRun } from '@provost/agent'
 import { agentic, createAgent, drive, foldLog, loop, startEntries } from '@provost/agent'
-import type { AgentEvent, Entry, Json } from '@provost/core'
+import type { AgentEvent, Entry } from '@provost/core'
 import { defineExtension, textOf, untrustedLabel } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
@@ -102,7 +102,7 @@ describe('an orchestrator', () => {
   })
 
   test('is overruled by a model.request hook, which sees what it wants', async () => {
-    const seen: Json[] = []
+    const seen: unknown[] = []
     const agent = createAgent({
       name: 'led',
       model: scriptedModel([{ text: 'Own.' }], { modelId: 'own' }),
@@ -112,7 +112,7 @@ describe('an orchestrator', () => {
           name: 'gate',
           hooks: {
             'model.request': ({ model, tools, tail, params }) => {
-              seen.push({ model, tools: tools.map(({ name }) => name), tail: tail.length, ...params } as Json)
+              seen.push({ model, tools: tools.map(({ name }) => name), tail: tail.length, ...params })
               return { model: scriptedModel([{ text: 'Gate.' }], { modelId: 'gate' }) }
             },
           },
