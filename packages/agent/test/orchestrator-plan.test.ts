@@ -109,6 +109,22 @@ test('has a planner of its own make the plans, and the agent do the work', async
   ])
 })
 
+test('has the smart one of several models make the plans', async () => {
+  const modelOf = (modelId: string, ...steps: ScriptedStep[]) => scriptedModel(steps, { modelId, after: 'error' })
+  const model = {
+    smart: modelOf('smart', plan('Look.')),
+    balanced: modelOf('balanced', { text: 'A.' }, { text: 'B.' }),
+  }
+  const agent = createAgent({ name: 'clerk', model, orchestrator: planAndExecute() })
+  const { result, events } = await collect(agent.stream('Go.'))
+  expect(result).toMatchObject({ status: 'completed', text: 'B.' })
+  expect(only(events, 'step.start').map((event) => event.model)).toEqual([
+    'scripted/smart',
+    'scripted/balanced',
+    'scripted/balanced',
+  ])
+})
+
 describe('a plan that does not hold is made anew', () => {
   const rest = [plan('Look.'), { text: 'Seen.' }, { text: 'There.' }]
 

@@ -6,7 +6,7 @@ import type { Orchestrator, OrchestratorRun, StepOptions } from './orchestrator.
 
 /** How a run plans. */
 export interface PlanAndExecuteOptions {
-  /** Makes the plans. Default: the model that does the steps. */
+  /** Makes the plans. Default: the run's model, of its tier `smart` where it has tiers. */
   readonly planner?: ModelSpec
   /** How often a plan that failed is made anew; what the human steers does not count. Default 2. */
   readonly maxReplans?: number
@@ -68,6 +68,7 @@ export function planAndExecute({ planner, maxReplans = 2 }: PlanAndExecuteOption
       tools: [],
       tail: [{ content: `${planning}${catalogue(run.tools)}` }],
       ...(planner !== undefined && { model: planner }),
+      tier: 'smart',
     })
     const { steps } = await run.memo(`plan/${revision}`, () => made)
     show(run, { type: 'plan', revision, steps })
