@@ -489,3 +489,26 @@ async function leaseOf(store: ReturnType<typeof memoryStore>) {
   if (lease === 'busy') throw new Error('busy')
   return lease
 }
+
+test('a step that names its tools is offered these and no others, deferred ones too', async () => {
+  const shown: string[][] = []
+  const show = ({ tools }: ScriptedPrompt): ScriptedStep => {
+    shown.push(tools.map(({ name }) => name))
+    return { text: 'Said.' }
+  }
+  const input = z.object({})
+  const far = tool({ name: 'far', input, deferLoading: true, execute: () => 'far' })
+  const agent = createAgent({
+    name: 'led',
+    model: scriptedModel([show], { after: 'repeat-last' }),
+    tools: [look, far],
+    extensions: [defineExtension({ name: 'finder', hooks: { 'model.request': () => ({ promote: ['far'] }) } })],
+    async orchestrator(run) {
+      await run.model({ tools: [] })
+      await run.model({ tools: ['far'], tail: [{ content: 'And?' }] })
+      await run.model({ tail: [{ content: 'And?' }] })
+    },
+  })
+  expect((await agent.run('Go.')).status).toBe('completed')
+  expect(shown).toEqual([[], ['far'], ['look', 'tool_search', 'far']])
+})

@@ -86,7 +86,7 @@ export interface OrchestratorRun {
 
 /** What a step does otherwise than the agent's steps. */
 export interface StepOptions {
-  /** Names of the tools to offer. Default all; calls to others get an error. */
+  /** Names of the tools to offer, deferred ones too. Default what any step is offered; calls to others get an error. */
   readonly tools?: readonly string[]
   /** Messages behind the history, for this request only. What says nothing of its label carries the view's. */
   readonly tail?: readonly MessageInit[]

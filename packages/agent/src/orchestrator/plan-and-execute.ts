@@ -124,11 +124,12 @@ function show(run: OrchestratorRun, event: PlanEvent): void {
 }
 
 function catalogue(tools: readonly ToolInfo[]): string {
-  if (tools.length === 0) return ''
+  // Those that have to be found first are found by the step that needs them.
   const rows = tools
+    .filter((tool) => !tool.deferred)
     .slice(0, mostTools)
     .map(({ name, description = '' }) => `- ${name}: ${description.slice(0, longestDescription)}`)
-  return `\n\nThe steps can use these tools:\n${rows.join('\n')}`
+  return rows.length === 0 ? '' : `\n\nThe steps can use these tools:\n${rows.join('\n')}`
 }
 
 const planning =
