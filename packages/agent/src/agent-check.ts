@@ -16,6 +16,7 @@ type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
 export function checkOptions(options: Unchecked): void {
   const { name, model, toolCollisions = 'auto-prefix', extensions = [], output, orchestrator } = options
   const { maxSteps = 1, maxParallelTools = 1 } = options
+  const { sendMode = 'steer', stateKey } = options
   if (typeof name !== 'string' || name === '') {
     throw new ProvostError('invalid-agent', 'An agent needs a name.', { hint: "Give createAgent({ name: '…' })." })
   }
@@ -36,6 +37,12 @@ export function checkOptions(options: Unchecked): void {
       'has an orchestrator that is no function',
       'Give react(), planAndExecute() or a function of yours.',
     )
+  }
+  if (sendMode !== 'steer' && sendMode !== 'queue') {
+    throw invalid(name, `has sendMode: ${JSON.stringify(sendMode)}`, "Give 'steer' or 'queue'.")
+  }
+  if (stateKey !== undefined && !isKey(stateKey)) {
+    throw invalid(name, 'has a stateKey that is no secret', 'Give a random string or bytes, 16 or more.')
   }
   // What is not a number is never reached: NaN would mean no limit at all.
   for (const [option, count] of Object.entries({ maxSteps, maxParallelTools })) {
@@ -70,6 +77,10 @@ export function toolsOf(agent: string, tools: ToolsInput): readonly Tool[] {
     const { message, hint = '' } = toErrorInfo(cause)
     throw invalid(agent, `cannot have its tools. ${message.replace(/\.$/, '')}`, hint, cause)
   }
+}
+
+function isKey(key: unknown): boolean {
+  return (typeof key === 'string' || key instanceof Uint8Array) && key.length >= 16
 }
 
 function checkList(agent: string, option: string, list: unknown, mark: string, maker: string): void {

@@ -20,6 +20,8 @@ import type { ResultReaders, ToolCollisions, ToolsIn, ToolsInput } from '@provos
 
 import type { Orchestrator } from './orchestrator/orchestrator.ts'
 
+import type { Session } from './session/session.ts'
+
 /** What an agent is made of. */
 export interface AgentOptions<
   O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
@@ -61,10 +63,22 @@ export interface AgentOptions<
   readonly resultReaders?: ResultReaders
   /** Prices by `provider/model`, before the built-in table. */
   readonly prices?: PriceTable
+  /** How `session.send` enters a run that goes on. Default `steer`. */
+  readonly sendMode?: SendMode
+  /**
+   * Signs the run states of this agent (HMAC, SHA-256); states that it did not sign are refused. A secret of 16 bytes
+   * or more, the same in every process that resumes. Without one, whoever can write a state can decide what it says.
+   */
+  readonly stateKey?: string | Uint8Array
 }
+
+/** How what is said enters a run: before its next model call, or where it would end. */
+export type SendMode = 'steer' | 'queue'
 
 /** How one run is made. */
 export interface RunOptions {
+  /** Runs in this session, which has to be of this agent. Its listeners hear of the run. */
+  readonly session?: Session<unknown, never> | undefined
   /** Continues the session of this id, or begins it. Default: a new one. */
   readonly sessionId?: string | undefined
   readonly principal?: Principal | undefined

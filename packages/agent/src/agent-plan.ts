@@ -20,7 +20,7 @@ import { buildRegistry, nodeRuntime, resultLimits, toolCache, toolInputs, toolSe
 import type { ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
-import type { AgentOptions } from './agent-options.ts'
+import type { AgentOptions, SendMode } from './agent-options.ts'
 import type { Agent } from './agent.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
@@ -68,6 +68,9 @@ export interface AgentPlan {
   readonly convertToModel?: AgentOptions['convertToModel']
   readonly reasoning: 'keep' | 'strip'
   readonly prices?: PriceTable
+  readonly sendMode: SendMode
+  /** Signs run states. */
+  readonly stateKey?: string | Uint8Array
   readonly manifest: Manifest
   /** The tool of a name; for one that does not exist, a stranger that may do anything. */
   info(name: string): ToolInfo
@@ -189,6 +192,8 @@ export function planAgent(options: AgentOptions): AgentPlan {
     ...(options.convertToModel && { convertToModel: options.convertToModel }),
     reasoning: options.reasoningRetention ?? 'keep',
     ...(options.prices && { prices: options.prices }),
+    sendMode: options.sendMode ?? 'steer',
+    ...(options.stateKey !== undefined && { stateKey: options.stateKey }),
     manifest: Object.freeze({
       agent: name,
       extensions: extensions.filter((one) => one.scope === 'tree').map((one) => one.name),

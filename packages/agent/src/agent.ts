@@ -4,6 +4,8 @@ import type {
   Decisions,
   Extension,
   Input,
+  Message,
+  ModelMessage,
   NeedsContext,
   RunResult,
   RunState,
@@ -16,6 +18,10 @@ import { keepPlan, planAgent } from './agent-plan.ts'
 import { isRunState } from './run-state.ts'
 import type { RunHandle } from './run.ts'
 import { startRun } from './run.ts'
+import { liveSession } from './session/live-session.ts'
+import { beginSession, reopenSession } from './session/origin.ts'
+import { startIn } from './session/session-runner.ts'
+import type { Session, SessionOptions } from './session/session.ts'
 
 /** A run while it goes on: its events in order, and its result. Iterating is optional. */
 export interface AgentStream<Output = string> extends AsyncIterable<AgentEvent> {
@@ -46,6 +52,33 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   run(input: Input, ...options: With<RunOptions, App>): Promise<RunResult<Output>>
   /** Aborts all runs of this agent in this process; resolves when they have ended. */
   abort(options?: AbortOptions): Promise<void>
+  /**
+   * Begins a session. `messages` are imported: repaired where that is needed (`session.repairs` says how), and labelled
+   * untrusted, whatever they say of themselves.
+   *
+   * @param options.id default: a new UUID.
+   * @throws ProvostError `session-exists`, also where another process created it; `invalid-input` for what is no message
+   *
+   * @example
+   * const session = await agent.createSession({ messages: history })
+   * session.on('text.delta', (e) => process.stdout.write(e.delta)).send('Where were we?')
+   * await session.waitForIdle()
+   */
+  createSession(...options: With<SessionOptions & SessionBeginning, App>): Promise<Session<Output, App>>
+  /**
+   * Opens a session that is in the store: all is read from its log. A run that was suspended, or broken off by a crash,
+   * goes on with `session.resume()` or with the first decision.
+   *
+   * @throws ProvostError `unknown-session`, `wrong-agent`
+   */
+  resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
+}
+
+/** What a session begins with. */
+export interface SessionBeginning {
+  readonly id?: string | undefined
+  /** Of ours or of the AI SDK. */
+  readonly messages?: readonly (Message | ModelMessage)[] | undefined
 }
 
 type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
@@ -69,13 +102,18 @@ export function createAgent<
   const running = new Set<RunHandle<Output>>()
 
   function start(input: Input | RunState<Output>, given: Given | undefined, watched: boolean): RunHandle<Output> {
+    if (given?.session && !isRunState(input)) return startIn<Output>(given.session, plan, input, given, watched)
     const handle = startRun<Output>(plan, isRunState(input) ? { resume: input } : { input }, given ?? {}, watched)
+    track(handle)
+    return handle
+  }
+
+  function track(handle: RunHandle<Output>): void {
     running.add(handle)
     handle.ended.then(
       () => running.delete(handle),
       () => running.delete(handle),
     )
-    return handle
   }
 
   const agent: Agent<Output, ContextOf<ToolsIn<T> | E[number]>> = {
@@ -86,6 +124,16 @@ export function createAgent<
     async abort(abortOptions) {
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))
     },
+    async createSession(given: SessionGiven & SessionBeginning = {}) {
+      const { id, messages, ...opening } = given
+      const { store = plan.store, principal } = opening
+      const opened = await beginSession(plan, store, { id, messages, principal })
+      return liveSession({ plan, options: opening, track }, opened)
+    },
+    async resumeSession(id: string, given: SessionGiven = {}) {
+      const opened = await reopenSession(plan, given.store ?? plan.store, id)
+      return liveSession({ plan, options: given, track }, opened)
+    },
   }
   keepPlan(agent, plan)
   return Object.freeze(agent)
@@ -93,3 +141,5 @@ export function createAgent<
 
 /** Options of any run, its app value untyped: the agent's type has checked it. */
 export type Given = ResumeOptions & { readonly context?: unknown }
+
+type SessionGiven = SessionOptions & { readonly context?: unknown }

@@ -27,6 +27,8 @@ export function createScope(
     signal: control.controller.signal,
     prompts: new Map(),
     mailbox,
+    inbox: undefined,
+    asked: new Map(),
     offered: undefined,
     promoted: undefined,
     parsed: new Map(),

@@ -252,6 +252,11 @@ function callWait(state: LogState, call: CallState, kind: 'remote' | 'uncertain'
   return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId })
 }
 
+/** That something from the inbox was taken: it does not enter again. */
+export function takenEntry(place: Place, token: string, by = 'inbox'): NewEntry {
+  return newEntry(place, `${token}/resolved`, { type: 'resolved', token, value: null, by })
+}
+
 /** The run pauses; whoever has the log can go on with it. */
 export function suspendedEntry(state: LogState): NewEntry {
   return lifecycleEntry(state, 'suspended')

@@ -10,6 +10,7 @@ import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
 import type { CallState, Delivered } from './log-state.ts'
 import { around, heedAbort, report, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { sentBy } from './sent-by.ts'
 import { executionMode } from './tool-phase.ts'
 
 /**
@@ -32,7 +33,7 @@ export async function executeCalls(scope: RunScope, asked: readonly ToolCall[]):
       async run(call) {
         if (skips(call)) return void left.push(call)
         await executeCall(scope, call)
-        if (given.getSteering) mailbox.steers.push(...(await given.getSteering()))
+        if (given.getSteering) mailbox.steers.push(...sentBy(await given.getSteering(), 'getSteering'))
       },
     })
     await scope.journal.append(left.map((call) => leftBehind(scope, call)))

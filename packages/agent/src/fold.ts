@@ -14,6 +14,7 @@ import {
 
 import { emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
+import { addAttempt } from './usage-report.ts'
 
 /** The state that a log's entries come to. */
 export function foldLog(entries: Iterable<Entry>): LogState {
@@ -183,14 +184,7 @@ function openCalls(run: RunFold, message: Message): void {
 }
 
 function applyAttempt(run: RunFold, entry: EntryOf<'attempt'>): void {
-  const known = run.byModel.get(entry.model) ?? {}
-  const cost = entry.cost === undefined ? known.cost : (known.cost ?? 0) + entry.cost
-  const discarded = entry.outcome === 'discarded' ? addUsage(known.discarded ?? {}, entry.usage) : known.discarded
-  run.byModel.set(entry.model, {
-    ...addUsage(known, entry.usage),
-    ...(cost !== undefined && { cost }),
-    ...(discarded && { discarded }),
-  })
+  addAttempt(run.byModel, entry)
   run.usage = addUsage(run.usage, entry.usage)
   if (entry.purpose === 'generated') return
   run.step = entry.step
@@ -316,7 +310,7 @@ function deliver(call: CallState, delivered: Delivered): void {
 }
 
 /** The decision that resolved an approval. Whatever is not clearly an approval denies. */
-export function readVerdict(entry: EntryOf<'resolved'>): ApprovalDecision {
+export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' | 'by'>): ApprovalDecision {
   const value = isRecord(entry.value) ? entry.value : {}
   return {
     id: entry.token,
@@ -329,6 +323,14 @@ export function readVerdict(entry: EntryOf<'resolved'>): ApprovalDecision {
 }
 
 function applyView(state: LogState, entry: EntryOf<'view'>): void {
+  if (entry.from === '' && entry.to === '') {
+    // Behind everything: what was sent stays as it is.
+    for (const message of entry.with) {
+      state.view.push(message)
+      state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
+    }
+    return
+  }
   const from = state.view.findIndex((message) => message.id === entry.from)
   const to = state.view.findIndex((message) => message.id === entry.to)
   if (from < 0 || to < from) return

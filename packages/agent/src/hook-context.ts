@@ -20,6 +20,7 @@ import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
 import { offsetOf } from './log-state.ts'
 import type { RunScope } from './run-scope.ts'
+import { report } from './run-scope.ts'
 
 /** Makes the contexts that a run hands to hooks: one for each extension, all over the same log. */
 export function hookContexts(scope: () => RunScope): (extension: Extension) => HookContext {
@@ -40,10 +41,18 @@ export function withApproval(ctx: HookContext, approval: HookContext['approval']
   return child
 }
 
-/** The context of an observer: what it emits in answer to an event does not come back to it. */
-export function observing(scope: RunScope, extension: Extension, by: Reaction): HookContext {
+/**
+ * The context of an observer: what it emits in answer to an event does not come back to it.
+ *
+ * @param deaf who does not hear what it reports.
+ */
+export function observing(scope: RunScope, extension: Extension, by: Reaction, deaf: Reaction): HookContext {
   const emit = (...args: readonly unknown[]): void => emitFor(scope, extension, args, by)
-  const child: HookContext = Object.create(scope.contextFor(extension), { emit: { value: emit, enumerable: true } })
+  const failed = (thrown: unknown, name: string): void => report(scope, thrown, { kind: 'listener', name }, deaf)
+  const child: HookContext = Object.create(scope.contextFor(extension), {
+    emit: { value: emit, enumerable: true },
+    report: { value: failed, enumerable: true },
+  })
   return child
 }
 
@@ -139,6 +148,7 @@ function contextOf(
       emitFor(scope, extension, args)
     },
     generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, request),
+    report: (thrown, listener) => report(scope, thrown, { kind: 'listener', name: listener }),
     stop: (code, message) => ({ stop: { code, message } }),
     now: () => Date.now(),
     uuid: () => randomUUID(),

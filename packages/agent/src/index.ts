@@ -1,6 +1,7 @@
-export type { Agent, AgentStream } from './agent.ts'
+export type { Agent, AgentStream, SessionBeginning } from './agent.ts'
 export { createAgent } from './agent.ts'
-export type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
+export type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, SendMode, With } from './agent-options.ts'
+export type { EventListeners, Messages, Session, SessionListeners, SessionOptions } from './session/session.ts'
 export type { CallStage, CallState, LogState, RunFold } from './log-state.ts'
 export { foldLog } from './fold.ts'
 export type {

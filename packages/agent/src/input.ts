@@ -48,10 +48,39 @@ export function messagesOf(
       ? imported(input.filter(isModelMessage), key, agent)
       : undefined
   if (!messages) throw invalidInput('list of mixed or unknown things')
-  const used = new Set<string>()
   const repaired = repairHistory(messages, agent).messages
   if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history with nothing to answer in it')
-  return repaired.map((message, index) => {
+  return whole(repaired, key, taken)
+}
+
+/**
+ * A history from outside, of our messages and those of the AI SDK, whole.
+ *
+ * @throws ProvostError `invalid-input` for what is no message.
+ */
+export function historyOf(
+  history: readonly (Message | ModelMessage)[],
+  key: string,
+  agent: string,
+): { readonly messages: readonly Message[]; readonly repairs: readonly string[] } {
+  if (!Array.isArray(history)) throw invalidInput(typeof history)
+  const foreign = imported(
+    history.filter((item) => !isMessage(item) && isModelMessage(item)),
+    key,
+    agent,
+  ).values()
+  const messages = history.flatMap((item: unknown) => {
+    if (!isMessage(item)) return isModelMessage(item) ? (foreign.next().value ?? []) : refuseInput()
+    const [copy] = jsonItems([item])
+    return isMessage(copy) ? copy : []
+  })
+  const { messages: repaired, repairs } = repairHistory(messages, agent)
+  return { messages: whole(repaired, key, () => false), repairs }
+}
+
+function whole(messages: readonly Message[], key: string, taken: (id: string) => boolean): readonly Message[] {
+  const used = new Set<string>()
+  return messages.map((message, index) => {
     const free = message.id && !used.has(message.id) && !taken(message.id)
     const id = free ? message.id : `${key}/${index}`
     used.add(id)
@@ -118,6 +147,10 @@ function isModelMessage(value: unknown): value is ModelMessage {
     typeof value['role'] === 'string' &&
     (typeof value['content'] === 'string' || Array.isArray(value['content']))
   )
+}
+
+function refuseInput(): never {
+  throw invalidInput('list with something else than messages in it')
 }
 
 function invalidInput(got: string): ProvostError {

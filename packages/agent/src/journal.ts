@@ -5,10 +5,11 @@ import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { EventHub, Reaction } from './event-hub.ts'
 import { applyEntry } from './fold.ts'
+import type { KnownLog } from './known-log.ts'
+import { knownLog, learn } from './known-log.ts'
 import type { LogState } from './log-state.ts'
-import { emptyLog, offsetOf } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
 import type { EmitDurable } from './projection.ts'
-import { createProjection } from './projection.ts'
 
 /** The one writer of a log in this process: what it appends is in the store, then in the state, then an event. */
 export interface Journal {
@@ -65,12 +66,16 @@ export interface JournalOptions {
 /**
  * Opens the journal of a log.
  *
- * @param past what the log holds so far.
+ * @param past what the log holds behind what is known of it.
+ * @param known of it already; the journal keeps it up to date.
  */
-export function openJournal(options: JournalOptions, past: Iterable<Entry>): Journal {
+export function openJournal(
+  options: JournalOptions,
+  past: Iterable<Entry>,
+  known: KnownLog = knownLog(options.sessionId),
+): Journal {
   const { store, log, fence, hub } = options
-  const state = emptyLog()
-  const projection = createProjection(options.sessionId, state)
+  const { state, projection } = known
   const early: NewEntry[] = []
   let passing = 0
   let sealed = false
@@ -79,11 +84,7 @@ export function openJournal(options: JournalOptions, past: Iterable<Entry>): Jou
   let underway: Promise<void> = Promise.resolve()
 
   const muted: EmitDurable = () => {}
-  for (const entry of past) {
-    applyEntry(state, entry)
-    projection.project(entry, muted)
-  }
-  projection.flush(muted)
+  learn(known, past)
 
   /** The entry whose events are emitted, and how many of them were. */
   let committed: Entry
@@ -92,6 +93,8 @@ export function openJournal(options: JournalOptions, past: Iterable<Entry>): Jou
     hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload)
 
   function commit(entry: Entry, emit: EmitDurable): void {
+    // An append that the run did not wait for any more may be read by the next run before it answers here.
+    if (entry.offset <= offsetOf(state)) return
     applyEntry(state, entry)
     committed = entry
     emitted = 0
@@ -106,7 +109,7 @@ export function openJournal(options: JournalOptions, past: Iterable<Entry>): Jou
       const before = offsetOf(state)
       const placed = drafts.map((draft, index) => placeEntry(draft, before + index + 1))
       const { existing } = await store.append(log, placed, { after: before, fence })
-      const written = existing.length === 0 ? placed : known(placed, existing, before)
+      const written = existing.length === 0 ? placed : adopted(placed, existing, before)
       for (const entry of written) commit(entry, emit)
       if (written.length > 0) projection.flush(emit)
       return { offset: offsetOf(state) }
@@ -207,10 +210,10 @@ function placeEntry(draft: NewEntry, offset: number): Entry {
  * Where an id stood in the log already, what stands there counts, not what was meant to be written. What this writer did
  * not know of yet comes first, as it does in the log.
  */
-function known(placed: readonly Entry[], existing: readonly Entry[], before: number): readonly Entry[] {
+function adopted(placed: readonly Entry[], existing: readonly Entry[], before: number): readonly Entry[] {
   const stored = new Map(existing.map((entry) => [entry.id, entry]))
-  const adopted = [...stored.values()].filter(({ offset }) => offset > before).toSorted((a, b) => a.offset - b.offset)
+  const later = [...stored.values()].filter(({ offset }) => offset > before).toSorted((a, b) => a.offset - b.offset)
   const fresh = placed.filter(({ id }) => !stored.has(id))
-  const first = before + adopted.length + 1
-  return [...adopted, ...fresh.map((entry, index) => Object.freeze({ ...entry, offset: first + index }))]
+  const first = before + later.length + 1
+  return [...later, ...fresh.map((entry, index) => Object.freeze({ ...entry, offset: first + index }))]
 }

@@ -1,18 +1,44 @@
-import type { Decisions, Input } from '@provost/core'
+import type { Decisions, Delivery, Input } from '@provost/core'
+
+/** Something said to a run while it goes on. */
+export interface Sent {
+  readonly input: Input
+  /** Of the inbox, for what has to be taken exactly once: the log says that it was. */
+  readonly token?: string
+  readonly by?: string
+  /** Whoever said it takes it back with this, as long as it has not entered. */
+  readonly signal?: AbortSignal
+}
 
 /** What reached a run of this process from outside and has not entered its log yet. */
 export interface Mailbox {
-  readonly steers: Input[]
-  readonly followUps: Input[]
+  readonly steers: Sent[]
+  readonly followUps: Sent[]
   /** Decisions that came before the run waited for them. */
   readonly decisions: Decisions[]
+  /** What was delivered to the session's inbox for waits, by token; it may come before its wait. */
+  readonly deliveries: Map<string, Delivery>
+  /** Wakes a run that waits for a human, to look here again. */
+  notify: (() => void) | undefined
   /** The run ends after the present step. */
   draining: boolean
   /** Resolves when the run is to end: no human is waited for any more. */
   readonly drained: PromiseWithResolvers<void>
 }
 
-/** An empty mailbox. */
-export function createMailbox(): Mailbox {
-  return { steers: [], followUps: [], decisions: [], draining: false, drained: Promise.withResolvers() }
+/**
+ * A mailbox.
+ *
+ * @param left of the run before: what it did not get to is still to be read.
+ */
+export function createMailbox(left?: Mailbox): Mailbox {
+  return {
+    steers: left?.steers.splice(0) ?? [],
+    followUps: left?.followUps.splice(0) ?? [],
+    decisions: left?.decisions.splice(0) ?? [],
+    deliveries: left?.deliveries ?? new Map(),
+    notify: undefined,
+    draining: false,
+    drained: Promise.withResolvers(),
+  }
 }

@@ -1,8 +1,18 @@
-import type { Decisions, EntryOf, ErrorInfo, Json, NewEntry } from '@provost/core'
-import { ProvostError, toJson } from '@provost/core'
+import type {
+  ApprovalDecision,
+  Decisions,
+  Delivery,
+  EntryOf,
+  ErrorInfo,
+  Json,
+  NewEntry,
+  RemoteResult,
+  UncertainDecision,
+} from '@provost/core'
+import { isRecord, ProvostError, toJson } from '@provost/core'
 
 import { newEntry, placeOf } from './entry.ts'
-import { waitKey } from './fold.ts'
+import { readVerdict, waitKey } from './fold.ts'
 import type { LogState } from './log-state.ts'
 
 /** Entries that resolve waits; `denied` when a human refused the model's answer, which ends the run. */
@@ -40,12 +50,12 @@ export function resolvedEntries(state: LogState, decisions: Decisions): Resoluti
       denied = { code: 'answer-denied', message: reason ?? 'The answer was not approved.' }
     }
   }
-  for (const { callId, output } of decisions.toolResults ?? []) {
-    resolve(ofCall(callId, 'remote'), toJson(output), 'remote')
+  for (const { callId, output, by = 'remote' } of decisions.toolResults ?? []) {
+    resolve(ofCall(callId, 'remote'), toJson(output), by)
   }
-  for (const { callId, decision, output } of decisions.uncertain ?? []) {
+  for (const { callId, decision, output, by = 'caller' } of decisions.uncertain ?? []) {
     const value = { decision, ...(output !== undefined && { output: toJson(output) }) }
-    resolve(ofCall(callId, 'uncertain'), value, 'caller')
+    resolve(ofCall(callId, 'uncertain'), value, by)
   }
   for (const { id, value } of decisions.inputs ?? []) resolve(waitFor(state, id, 'input'), toJson(value), 'caller')
   return { entries, ...(denied && { denied }) }
@@ -89,6 +99,41 @@ export function dueDecisions(
     (callId) => !knownCall(callId),
   )
   return { ...(due && { due }), ...(early && { early }) }
+}
+
+/**
+ * What was delivered for the waits that are open, taken out of the deliveries. A wait that nobody answered stays; a
+ * delivery that nothing waits for yet, too.
+ */
+export function deliveredDecisions(state: LogState, deliveries: Map<string, Delivery>): Decisions | undefined {
+  if (deliveries.size === 0) return undefined
+  const approvals: ApprovalDecision[] = []
+  const toolResults: RemoteResult[] = []
+  const uncertain: UncertainDecision[] = []
+  const inputs: { id: string; value: Json }[] = []
+  for (const { token, kind, callId = token } of state.waits.values()) {
+    const delivery = deliveries.get(token)
+    if (!delivery) continue
+    deliveries.delete(token)
+    const { value, by } = delivery
+    if (kind === 'approval') approvals.push(readVerdict({ token, value, by }))
+    else if (kind === 'remote') toolResults.push({ callId, output: value, by })
+    else if (kind === 'uncertain') uncertain.push(readUncertain(callId, value, by))
+    else inputs.push({ id: token, value })
+  }
+  const any = approvals.length + toolResults.length + uncertain.length + inputs.length > 0
+  return any ? { approvals, toolResults, uncertain, inputs } : undefined
+}
+
+/** Whatever is not clearly a decision gives the call up. */
+function readUncertain(callId: string, value: Json, by: string): UncertainDecision {
+  const { decision, output }: Record<string, unknown> = isRecord(value) ? value : {}
+  return {
+    callId,
+    decision: decision === 'retry' || decision === 'done' ? decision : 'fail',
+    ...(output !== undefined && { output }),
+    by,
+  }
 }
 
 function pick(

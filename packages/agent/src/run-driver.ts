@@ -13,7 +13,7 @@ import type {
 } from '@provost/core'
 import { isPromise, positionId, ProvostError, textOf } from '@provost/core'
 
-import { resumedEntry } from './draft.ts'
+import { resumedEntry, takenEntry } from './draft.ts'
 import { endRun } from './end-run.ts'
 import { newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -24,15 +24,17 @@ import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
 import { answerAsk, drive, loopOf } from './loop.ts'
+import type { Sent } from './mailbox.ts'
 import { messageOf } from './message-init.ts'
 import { askModel } from './model-step.ts'
 import { next } from './position.ts'
 import { endPayload } from './projection.ts'
-import { dueDecisions, resolvedEntries } from './resolution.ts'
+import { deliveredDecisions, dueDecisions, resolvedEntries } from './resolution.ts'
 import { around, heedAbort, hookFailed, report, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
-import { checkAgent } from './run-state.ts'
+import { checkAgent, checkSignature } from './run-state.ts'
 import type { RunStart } from './run.ts'
+import { sentBy } from './sent-by.ts'
 
 /**
  * Drives a run in this process until it ends or is suspended.
@@ -41,8 +43,8 @@ import type { RunStart } from './run.ts'
  */
 export async function driveRun<Output>(scope: RunScope, start: RunStart<Output>): Promise<RunStatus> {
   const { plan, id, given } = scope
-  if ('resume' in start) await resume(scope, start.resume)
-  else await begin(scope, start.input)
+  if ('resume' in start) await resume(scope, start)
+  else await begin(scope, start.input, start.token)
   const loop = loopOf(scope.state, plan, given.maxSteps ?? plan.maxSteps, scope.journal.fence, scope.signal)
   const handlers = handlersOf(scope)
   const driven = (): Promise<RunStatus> => {
@@ -97,13 +99,19 @@ function beginsStep({ ask }: LoopAsk): boolean {
 }
 
 /** A new run: who runs, with what, and the messages it starts with, in one append. */
-async function begin(scope: RunScope, input: Input): Promise<void> {
+async function begin(scope: RunScope, input: Input, token: string | undefined): Promise<void> {
   const { plan, given, id, journal, state } = scope
   const place: Place = { runId: id, step: 0, agent: plan.name }
   // A session that another run left open is not gone on with by accident.
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
     throw new ProvostError('session-open', `Session ${scope.sessionId} has a ${state.run.status} run.`, {
       hint: 'Resume that run from its state before starting another.',
+    })
+  }
+  // Somebody else was faster: what is in the inbox is said once.
+  if (token !== undefined && state.resolved.has(token)) {
+    throw new ProvostError('already-taken', 'What this run was to begin with has entered the session already.', {
+      hint: 'There is nothing to do.',
     })
   }
   const started = newEntry(place, `${id}/started`, {
@@ -117,7 +125,7 @@ async function begin(scope: RunScope, input: Input): Promise<void> {
   const key = positionId(id, 0, 'message', 'input')
   const messages = messagesOf(input, key, plan.name, takenIds(scope))
   const entered = await enterMessages(scope, messages, 'input', place, key)
-  scope.claim = [started, ...entered]
+  scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
   await journal.begin(scope.claim)
   scope.claim = []
   await prepareSystem(scope, place)
@@ -166,9 +174,11 @@ async function prepareSystem(scope: RunScope, place: Place): Promise<void> {
 }
 
 /** A run that goes on: from the log if the state is behind it. */
-async function resume(scope: RunScope, from: RunState): Promise<void> {
+async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
+  const from = start.resume
   const { plan, journal, state, given, mailbox } = scope
   checkAgent(from, plan)
+  if (!start.own) checkSignature(from, plan)
   await importEntries(scope, from.entries ?? [])
   const { run } = state
   if (!run || run.id !== from.cursor.runId) {
@@ -247,12 +257,12 @@ async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<Loo
   const { mailbox, given } = scope
   if (breathes(scope)) await breath()
   heedAbort(scope)
-  const steering = given.getSteering ? listOf(await given.getSteering(), 'getSteering') : []
+  const steering = given.getSteering ? sentBy(await given.getSteering(), 'getSteering') : []
   const steers = [...mailbox.steers.splice(0), ...steering]
-  if (steers.length > 0) return entering(scope, steers, 'steer')
-  if (at === 'step') return []
+  const steered = steers.length > 0 ? await entering(scope, steers, 'steer') : []
+  if (steered.length > 0 || at === 'step') return steered
   const following =
-    mailbox.followUps.length === 0 && given.getFollowUp ? listOf(await given.getFollowUp(), 'getFollowUp') : []
+    mailbox.followUps.length === 0 && given.getFollowUp ? sentBy(await given.getFollowUp(), 'getFollowUp') : []
   const queued = [...mailbox.followUps.splice(0), ...following]
   if (queued.length === 0) return []
   const entries = await entering(scope, queued, 'queue')
@@ -264,26 +274,24 @@ async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<Loo
   return entries
 }
 
-function listOf(inputs: unknown, name: string): readonly Input[] {
-  if (inputs === undefined || inputs === null) return []
-  if (Array.isArray(inputs)) return inputs
-  throw new ProvostError('invalid-input', `${name} gave a ${typeof inputs}, not a list of inputs.`, {
-    hint: `Return a list from ${name}: [] for nothing, ['text'] for one message.`,
-  })
-}
-
-async function entering(
-  scope: RunScope,
-  inputs: readonly Input[],
-  via: 'steer' | 'queue',
-): Promise<readonly NewEntry[]> {
+async function entering(scope: RunScope, all: readonly Sent[], via: 'steer' | 'queue'): Promise<readonly NewEntry[]> {
   const { plan, state } = scope
   const place = placeOf(state)
   const entries: NewEntry[] = []
-  for (const [index, input] of inputs.entries()) {
+  for (const [index, { input, token, by, signal }] of all.entries()) {
+    if (token !== undefined && state.resolved.has(token)) continue
+    // In one append with what it says: it is taken once, whenever the process dies.
+    if (token !== undefined) entries.push(takenEntry(place, token, by))
+    if (signal?.aborted) continue
     const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
-    const messages = messagesOf(input, key, plan.name, takenIds(scope))
-    entries.push(...(await enterMessages(scope, messages, via, place, key)))
+    try {
+      const messages = messagesOf(input, key, plan.name, takenIds(scope))
+      entries.push(...(await enterMessages(scope, messages, via, place, key)))
+    } catch (thrown) {
+      // What anybody may have put into the inbox does not end the run.
+      if (token === undefined || thrown instanceof RunEnding) throw thrown
+      report(scope, thrown, { kind: 'listener', name: 'inbox' })
+    }
   }
   return entries
 }
@@ -293,6 +301,8 @@ async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[
   const { mailbox, given } = scope
   const expired = approvals.filter(isOver)
   if (expired.length > 0) return { approvals: expired.map(overdue) }
+  // Before it pauses, a run looks for what came a moment ago.
+  if (scope.inbox && !hasDue(scope)) await scope.inbox.sync()
   const due = takeDue(scope)
   if (due) return due
   if (scope.signal.aborted || mailbox.draining) {
@@ -304,16 +314,27 @@ async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[
     for (const approval of approvals) {
       const decision = await askInProcess(scope, approval)
       if (decision) decided.push(decision)
+      else if (hasDue(scope)) break
     }
   }
   if (decided.length > 0) return { approvals: decided }
+  const meanwhile = takeDue(scope)
+  if (meanwhile) return meanwhile
   const ending = mailbox.draining || scope.signal.aborted
   if (ending && scope.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
   return 'suspend'
 }
 
+/** Whether somebody has decided on what is waited for. */
+function hasDue({ state, mailbox }: RunScope): boolean {
+  for (const token of mailbox.deliveries.keys()) if (state.waits.has(token)) return true
+  return mailbox.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
+}
+
 /** The first decisions of the mailbox that something waits for; those that came too early stay in it. */
 function takeDue({ state, mailbox }: RunScope): Decisions | undefined {
+  const delivered = deliveredDecisions(state, mailbox.deliveries)
+  if (delivered) return delivered
   for (const [index, decisions] of mailbox.decisions.entries()) {
     const { due, early } = dueDecisions(state, decisions)
     if (!due) continue
@@ -332,12 +353,19 @@ function overdue({ id }: PendingApproval): ApprovalDecision {
 }
 
 async function askInProcess(scope: RunScope, approval: PendingApproval): Promise<ApprovalDecision | undefined> {
+  const { asked } = scope
+  const { id } = approval
   try {
-    const said = await inTime(scope, scope.given.onApproval?.(approval), approval)
+    const answer = asked.get(id) ?? scope.given.onApproval?.(approval)
+    if (isPromise(answer)) asked.set(id, answer)
+    const said = await inTime(scope, answer, approval)
     if (isOver(approval)) return overdue(approval)
+    if (said === 'elsewhere') return undefined
+    asked.delete(id)
     if (said === undefined) return undefined
-    return { by: 'onApproval', ...(typeof said === 'string' ? { decision: said } : said), id: approval.id }
+    return { by: 'onApproval', ...(typeof said === 'string' ? { decision: said } : said), id }
   } catch (thrown) {
+    asked.delete(id)
     report(scope, thrown, { kind: 'listener', name: 'onApproval' })
     return undefined
   }
@@ -345,21 +373,31 @@ async function askInProcess(scope: RunScope, approval: PendingApproval): Promise
 
 const longestTimerMs = 2 ** 31 - 1
 
-/** The answer; or the word of the deadline, or none because the run is to end, where that comes first. */
+/**
+ * The answer; or the word of the deadline, or none because the run is to end or somebody else has decided something,
+ * where that comes first.
+ */
 async function inTime<T>(
-  { signal, mailbox }: RunScope,
+  scope: RunScope,
   answer: MaybePromise<T>,
   approval: PendingApproval,
-): Promise<T | ApprovalDecision | undefined> {
+): Promise<T | ApprovalDecision | 'elsewhere' | undefined> {
+  const { signal, mailbox } = scope
   if (!isPromise(answer)) return answer
   const { expiresAt = Number.POSITIVE_INFINITY } = approval
   const answered = new AbortController()
   const ms = Math.min(expiresAt - Date.now(), longestTimerMs)
   const stop = AbortSignal.any([answered.signal, signal])
   const clock = Number.isFinite(expiresAt) ? [sleep(ms, overdue(approval), { signal: stop })] : []
+  const elsewhere = Promise.withResolvers<'elsewhere'>()
+  mailbox.notify = () => {
+    if (hasDue(scope)) elsewhere.resolve('elsewhere')
+  }
+  mailbox.notify()
   try {
-    return await Promise.race([answer, mailbox.drained.promise.then(() => undefined), ...clock])
+    return await Promise.race([elsewhere.promise, answer, mailbox.drained.promise.then(() => undefined), ...clock])
   } finally {
+    mailbox.notify = undefined
     answered.abort()
   }
 }

@@ -5,7 +5,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import type { LogState } from './log-state.ts'
 import { pendingWork } from './position.ts'
 import { endPayload } from './projection.ts'
-import { runStateOf } from './run-state.ts'
+import { cursorOf, runStateOf } from './run-state.ts'
 
 /** What a result is made from besides the log. */
 export interface Ending {
@@ -50,6 +50,9 @@ function reportOf<Output>(
   { sessionId, runId }: Ending,
 ): Pick<RunResult<Output>, 'text' | 'messages' | 'usage' | 'cost' | 'pending' | 'state' | 'runId' | 'sessionId'> {
   const { text, messages, usage, cost } = endPayload(state)
+  // Taken now: a session's log goes on after this run.
+  const cursor = cursorOf(state, sessionId, runId)
+  const manifest = state.run?.manifest ?? plan.manifest
   return {
     text,
     messages,
@@ -57,7 +60,7 @@ function reportOf<Output>(
     ...(cost !== undefined && { cost }),
     pending: pendingWork(state),
     get state() {
-      return runStateOf<Output>(plan, state, sessionId, runId)
+      return runStateOf<Output>(plan, manifest, cursor, state.entries)
     },
     runId,
     sessionId,

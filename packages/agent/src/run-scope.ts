@@ -1,10 +1,21 @@
-import type { ErrorInfo, ErrorSource, Extension, HookContext, Message, NewEntry, ViewTrigger } from '@provost/core'
+import type {
+  ErrorInfo,
+  ErrorSource,
+  Extension,
+  HookContext,
+  MaybePromise,
+  Message,
+  NewEntry,
+  OnApproval,
+  ViewTrigger,
+} from '@provost/core'
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
 import type { Reaction } from './event-hub.ts'
 import type { Hooked } from './hook-table.ts'
+import type { Inbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -25,6 +36,10 @@ export interface RunScope {
   instructions: string
   /** Steers, follow-ups and early decisions of this process. */
   readonly mailbox: Mailbox
+  /** Brings in what others delivered; absent where nobody can. */
+  inbox: Inbox | undefined
+  /** Questions that are open with whoever can be asked in process, by token: nobody is asked twice. */
+  readonly asked: Map<string, MaybePromise<Awaited<ReturnType<OnApproval>>>>
   /** Names of the tools that a hook left in the step's request; undefined where none took any away. */
   offered: ReadonlySet<string> | undefined
   /** Names of the deferred tools in the step's request; undefined until this process has made one. */

@@ -1,5 +1,7 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
 import type { Entry, Input, Json, Manifest, RunState as RunStateData } from '@provost/core'
-import { isRecord, ProvostError, toJson } from '@provost/core'
+import { canonicalJson, isRecord, ProvostError, toJson } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { planOf } from './agent-plan.ts'
@@ -18,7 +20,7 @@ export const RunState: {
   /**
    * A run state from what `JSON.stringify(result.state)` wrote, parsed or as text.
    *
-   * @throws ProvostError `invalid-state`, `newer-state`, `wrong-agent`
+   * @throws ProvostError `invalid-state`, `newer-state`, `wrong-agent`, `missing-extension`, `bad-signature`
    *
    * @example
    * const state = RunState.fromJSON(await readFile('run.json', 'utf8'), agent)
@@ -30,7 +32,9 @@ export const RunState: {
     const value = typeof json === 'string' ? parse(json) : json
     refuseHostileKeys(value)
     if (!isStateData(value)) throw invalid('it lacks the fields of one')
-    checkAgent(value, planOf(agent))
+    const plan = planOf(agent)
+    checkAgent(value, plan)
+    checkSignature(value, plan)
     return stateOf(value)
   },
 }
@@ -39,31 +43,82 @@ interface StateData {
   readonly v: number
   readonly manifest: Manifest
   readonly agent: string
+  readonly sig?: string
   readonly cursor: RunStateData['cursor']
   readonly entries?: readonly Entry[]
 }
 
-/** The state of a run from its log; with a store that does not outlive the process, the entries are in it. */
+/** Where a run stands now. */
+export function cursorOf(state: LogState, sessionId: string, runId: string): RunStateData['cursor'] {
+  return { sessionId, runId, offset: offsetOf(state) }
+}
+
+/**
+ * The state of a run; with a store that does not outlive the process, the entries are in it.
+ *
+ * @param entries of the log, at least up to the cursor.
+ */
 export function runStateOf<Output>(
   plan: AgentPlan,
-  state: LogState,
-  sessionId: string,
-  runId: string,
+  manifest: Manifest,
+  cursor: RunStateData['cursor'],
+  entries: readonly Entry[],
 ): RunStateData<Output> {
-  const offset = offsetOf(state)
-  return stateOf({
-    v: runStateVersion,
-    manifest: state.run?.manifest ?? plan.manifest,
-    agent: plan.name,
-    cursor: { sessionId, runId, offset },
-    ...(plan.store.ephemeral && { entries: state.entries.slice(0, offset) }),
-  })
+  return stateOf(
+    signed(plan, {
+      v: runStateVersion,
+      manifest,
+      agent: manifest.agent,
+      cursor,
+      ...(plan.store.ephemeral && { entries: entries.slice(0, cursor.offset) }),
+    }),
+  )
+}
+
+/** Where a run stands, for going on in the process that holds its log: no entries, nothing to sign. */
+export function localState<Output>(manifest: Manifest, cursor: RunStateData['cursor']): RunStateData<Output> {
+  return stateOf({ v: runStateVersion, manifest, agent: manifest.agent, cursor })
 }
 
 function stateOf<Output>(data: StateData): RunStateData<Output> {
-  const { v, manifest, agent, cursor, entries } = data
-  const plain = { v, manifest, agent, cursor, ...(entries && { entries }) }
+  const { v, manifest, agent, sig, cursor, entries } = data
+  const plain = { v, manifest, agent, ...(sig !== undefined && { sig }), cursor, ...(entries && { entries }) }
   return { ...plain, toJSON: (): Json => toJson(plain) }
+}
+
+/** The state with the signature of the agent's key, where it has one. */
+function signed(plan: AgentPlan, data: StateData): StateData {
+  return plan.stateKey === undefined ? data : { ...data, sig: signatureOf(plan.stateKey, data) }
+}
+
+function signatureOf(key: string | Uint8Array, { v, manifest, agent, cursor, entries }: StateData): string {
+  // Of the values alone: whoever keeps the state may write its keys in another order.
+  const text = canonicalJson(toJson({ v, manifest, agent, cursor, entries }))
+  return createHmac('sha256', key).update(text).digest('base64url')
+}
+
+/**
+ * Refuses a state that was not signed with the agent's key, where it has one.
+ *
+ * @throws ProvostError `bad-signature`
+ */
+export function checkSignature(data: StateData, plan: AgentPlan): void {
+  if (plan.stateKey === undefined || isSigned(plan.stateKey, data)) return
+  const what = data.sig === undefined ? 'is not signed' : 'was changed, or signed with another key'
+  throw new ProvostError('bad-signature', `The run state ${what}.`, {
+    hint: 'Pass what an agent with the same stateKey wrote, unchanged.',
+  })
+}
+
+function isSigned(key: string | Uint8Array, data: StateData): boolean {
+  if (data.sig === undefined) return false
+  try {
+    const [given, own] = [Buffer.from(data.sig), Buffer.from(signatureOf(key, data))]
+    return given.length === own.length && timingSafeEqual(given, own)
+  } catch {
+    // Nested deeper than anything we write: not ours.
+    return false
+  }
 }
 
 /** Whether an input is a run to resume. */
@@ -103,10 +158,11 @@ export function checkAgent(state: StateData, plan: AgentPlan): void {
 
 function isStateData(value: unknown): value is StateData {
   if (!isRecord(value)) return false
-  const { v, agent, manifest, cursor, entries } = value
+  const { v, agent, sig, manifest, cursor, entries } = value
   return (
     typeof v === 'number' &&
     typeof agent === 'string' &&
+    (sig === undefined || typeof sig === 'string') &&
     isRecord(manifest) &&
     Array.isArray(manifest['extensions']) &&
     isRecord(cursor) &&

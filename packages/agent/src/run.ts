@@ -1,4 +1,4 @@
-import type { AgentEvent, Entry, HookContext, Input, RunResult, RunState, RunStatus } from '@provost/core'
+import type { AgentEvent, HookContext, Input, NewEntry, RunResult, RunState, RunStatus } from '@provost/core'
 import { fromErrorInfo, isPromise, ProvostError, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
 
 import type { AbortControl } from './abort-control.ts'
@@ -7,22 +7,29 @@ import type { AgentPlan } from './agent-plan.ts'
 import type { AgentStream, Given } from './agent.ts'
 import { closeRun } from './close-run.ts'
 import { createScope } from './create-scope.ts'
+import { takenEntry } from './draft.ts'
+import { placeOf } from './entry.ts'
 import type { EventHub } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
 import { observing } from './hook-context.ts'
+import type { Inbox, InboxCursor } from './inbox.ts'
+import { inboxCursor, openInbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
 import { openJournal } from './journal.ts'
+import type { KnownLog } from './known-log.ts'
+import { knownLog, readLog } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
 import type { LogState } from './log-state.ts'
-import { emptyLog } from './log-state.ts'
+import { emptyLog, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { createMailbox } from './mailbox.ts'
 import { endPayload } from './projection.ts'
 import { driveRun } from './run-driver.ts'
 import { brokenResult, runResult } from './run-result.ts'
 import type { RunScope } from './run-scope.ts'
-import { observe, RunEnding } from './run-scope.ts'
+import { observe, report, RunEnding } from './run-scope.ts'
+import { staleEdits } from './session/session-log.ts'
 
 /** A run of this process, for its agent. */
 export interface RunHandle<Output> extends AgentStream<Output> {
@@ -34,31 +41,56 @@ export interface RunHandle<Output> extends AgentStream<Output> {
 const noParents: readonly string[] = Object.freeze([])
 
 /** A run begins with an input, or goes on from a state. */
-export type RunStart<Output> = { readonly input: Input } | { readonly resume: RunState<Output> }
+export type RunStart<Output> =
+  | { readonly input: Input; /** Of the inbox, if it came from there. */ readonly token?: string }
+  | {
+      readonly resume: RunState<Output>
+      /** Made here, from the log itself: there is nothing to check. */ readonly own?: true
+    }
+
+/** What a session object lends its runs, so that none of them reads again what another has read. */
+export interface RunHost<Output> {
+  readonly known: KnownLog
+  readonly cursor: InboxCursor
+  readonly mailbox: Mailbox
+  /** Entries to write before the run, which takes them out. */
+  readonly edits: NewEntry[]
+  /** Resolves when the session's own writing is done: it needs the same lease. */
+  ready(): Promise<void> | undefined
+  /** The run is over, before anybody else hears of it. */
+  settle(result: RunResult<Output>): void
+}
 
 /**
  * Starts a run at once, in the async context of the caller. Nothing that the model, a tool or a store does makes it
  * reject: whatever goes wrong is in the result.
  *
  * @param watched keeps the events for an iterator.
+ * @param host the session object that the run is of.
  */
 export function startRun<Output>(
   plan: AgentPlan,
   start: RunStart<Output>,
   given: Given,
   watched: boolean,
+  host?: RunHost<Output>,
 ): RunHandle<Output> {
   const runId = 'resume' in start ? start.resume.cursor.runId : uuidv7()
   const hub = createEventHub(noParents)
   let events = watched ? hub.subscribe() : undefined
-  const mailbox = createMailbox()
+  const mailbox = host?.mailbox ?? createMailbox()
   const control = createAbortControl(mailbox)
   const unlink = linkSignal(given.signal, control)
-  const result = perform(plan, start, given, runId, hub, mailbox, control).finally(() => {
-    unlink()
-    control.release()
-    hub.close()
-  })
+  const result = perform(plan, start, given, runId, hub, mailbox, control, host)
+    .then((settled) => {
+      host?.settle(settled)
+      return settled
+    })
+    .finally(() => {
+      unlink()
+      control.release()
+      hub.close()
+    })
   const ended = result.then(() => {})
 
   return {
@@ -68,9 +100,12 @@ export function startRun<Output>(
     get output() {
       return result.then(outputOf)
     },
-    steer: (input) => void mailbox.steers.push(input),
-    followUp: (input) => void mailbox.followUps.push(input),
-    resolve: async (decisions) => void mailbox.decisions.push(decisions),
+    steer: (input) => void mailbox.steers.push({ input }),
+    followUp: (input) => void mailbox.followUps.push({ input }),
+    async resolve(decisions) {
+      mailbox.decisions.push(decisions)
+      mailbox.notify?.()
+    },
     abort(options) {
       control.abort(options)
       return ended
@@ -101,38 +136,58 @@ async function perform<Output>(
   hub: EventHub,
   mailbox: Mailbox,
   control: AbortControl,
+  host: RunHost<Output> | undefined,
 ): Promise<RunResult<Output>> {
   const sessionId = 'resume' in start ? start.resume.cursor.sessionId : (given.sessionId ?? uuidv7())
   const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
   let leasing: Promise<Lease | undefined> | undefined
   let lease: Lease | undefined
   let scope: RunScope | undefined
+  let unfollow: (() => void) | undefined
   let error: unknown
   let done = false
   try {
     const ready = plan.ready()
     if (isPromise(ready)) await inTime(Promise.resolve(ready))
+    const writing = host?.ready()
+    if (writing) await inTime(writing)
     leasing = holdLease(plan.store, sessionId)
     lease = await inTime(leasing)
     if (!lease) throw new SessionBusyError(sessionId)
     const fresh = !('resume' in start) && given.sessionId === undefined
-    const entries = fresh ? [] : await inTime(readLog(plan, sessionId))
     const { store, name } = plan
+    const known = host?.known ?? knownLog(sessionId)
+    const entries = fresh ? [] : await inTime(readLog(store, sessionId, offsetOf(known.state)))
     const journal = openJournal(
       { store, log: sessionId, sessionId, fence: lease.fence, hub, runId, agent: name },
       entries,
+      known,
     )
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
     listenWithHooks(scope, hub)
+    // In a store that ends with the process, only those who hold the session can reach it.
+    if (host || !store.ephemeral) {
+      scope.inbox = inboxOf(scope, control, host?.cursor ?? inboxCursor())
+      unfollow = scope.inbox.follow()
+      if (!fresh) await inTime(scope.inbox.sync())
+    }
+    if (host && host.edits.length > 0) {
+      const edits = host.edits.splice(0)
+      if (entries.length > 0) throw staleEdits(sessionId)
+      await inTime(journal.copy(edits))
+    }
     await inTime(driveRun(scope, start))
     done = true
   } catch (thrown) {
     error = thrown
     if (scope) await within(close(scope, thrown))
   } finally {
+    unfollow?.()
     if (lease) await within(lease.release())
     // One that comes too late is of no use to this run, and not to be kept from others.
     else leasing?.then((late) => late?.release()).catch(() => {})
+    // Whoever found the session busy until now may have left something behind.
+    if (host && scope?.inbox) await within(scope.inbox.sync())
   }
   const ids = { sessionId, runId }
   const thrown = error instanceof RunEnding ? error.thrown : error
@@ -141,10 +196,23 @@ async function perform<Output>(
   return brokenOff(plan, scope?.journal.seal().emit ?? unlogged(plan, hub, ids), ids, own, error)
 }
 
-async function readLog(plan: AgentPlan, log: string): Promise<readonly Entry[]> {
-  const entries: Entry[] = []
-  for await (const entry of plan.store.read(log)) entries.push(entry)
-  return entries
+function inboxOf(scope: RunScope, control: AbortControl, cursor: InboxCursor): Inbox {
+  const { plan, sessionId, id, state, mailbox, journal } = scope
+  const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'store', name: 'inbox' })
+  return openInbox({
+    store: plan.store,
+    sessionId,
+    runId: id,
+    state,
+    mailbox,
+    cursor,
+    failed,
+    abort(token, options) {
+      // First that it was taken: a run that goes on later is not to be aborted by it again.
+      const taken = journal.append([takenEntry(placeOf(state), token)]).catch(failed)
+      void taken.then(() => control.abort(options))
+    },
+  })
 }
 
 const closingMs = 1000
@@ -216,7 +284,10 @@ function listenWithHooks(scope: RunScope, hub: EventHub): void {
     let ctx: HookContext | undefined
     hub.listen(extension, (event, by) => {
       const chain = by.length === 0 ? alone : [...by, extension]
-      const own = by.length === 0 ? (ctx ??= observing(scope, extension, alone)) : observing(scope, extension, chain)
+      const own =
+        by.length === 0 && event.type !== 'agent.error'
+          ? (ctx ??= observing(scope, extension, alone, by))
+          : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
       observe(scope, extension, chain, () => hook(event, own))
     })
   }

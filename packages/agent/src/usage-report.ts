@@ -1,4 +1,5 @@
-import type { UsageReport } from '@provost/core'
+import type { EntryOf, ModelUsage, UsageReport } from '@provost/core'
+import { addUsage } from '@provost/core'
 
 import type { RunFold } from './log-state.ts'
 
@@ -16,4 +17,16 @@ export function totalCost(run: RunFold): number | undefined {
     total += cost
   }
   return total
+}
+
+/** Adds what one attempt used to the share of its model. */
+export function addAttempt(byModel: Map<string, ModelUsage>, entry: EntryOf<'attempt'>): void {
+  const known = byModel.get(entry.model) ?? {}
+  const cost = entry.cost === undefined ? known.cost : (known.cost ?? 0) + entry.cost
+  const discarded = entry.outcome === 'discarded' ? addUsage(known.discarded ?? {}, entry.usage) : known.discarded
+  byModel.set(entry.model, {
+    ...addUsage(known, entry.usage),
+    ...(cost !== undefined && { cost }),
+    ...(discarded && { discarded }),
+  })
 }

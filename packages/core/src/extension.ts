@@ -179,6 +179,12 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   generate<O extends StandardSchemaV1>(
     request: GenerateRequest & { readonly output: O },
   ): Promise<Generated<StandardSchemaV1.InferOutput<O>>>
+  /**
+   * Reports what a listener or callback of yours threw, as an `agent.error` event; nothing is disturbed. You hear of it
+   * yourself, unless an `agent.error` is what you were hearing.
+   * @param listener what `source.name` says.
+   */
+  report(thrown: unknown, listener: string): void
   /** The value that ends the run as failed. */
   stop(code: string, message: string): Stop
 }

@@ -59,11 +59,13 @@ export interface UncertainDecision {
   readonly callId: string
   readonly decision: 'retry' | 'done' | 'fail'
   readonly output?: unknown
+  readonly by?: string
 }
 /** The result of a call that was made elsewhere. */
 export interface RemoteResult {
   readonly callId: string
   readonly output: unknown
+  readonly by?: string
 }
 /** What a suspended run is resumed with: any number of answers, in any order. */
 export interface Decisions {

@@ -1,3 +1,4 @@
+export * from './created-entry.ts'
 export * from './fork.ts'
 export * from './jsonl-store.ts'
 export type { Torn } from './log-file.ts'

@@ -221,7 +221,7 @@ async function readInfo(path: string): Promise<SessionInfo | undefined> {
       if (name === undefined) return undefined
     } else {
       last = line
-      if (line.includes('"type":"run"')) runs.push(readEntry(line))
+      if (line.includes('"type":"run"') || line.includes('"key":"created"')) runs.push(readEntry(line))
     }
   }
   const end = last === undefined ? undefined : readEntry(last)

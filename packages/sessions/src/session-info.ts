@@ -1,17 +1,19 @@
 import type { Entry, NewEntry, SessionInfo, SessionStatus } from '@provost/core'
 import { assertNever } from '@provost/core'
 
+import { createdIn, isCreated } from './created-entry.ts'
+
 type RunEntry = Extract<NewEntry, { type: 'run' }>
 
 /** What entries change in the row that a store's list has of their log. */
 export interface RunChange {
-  /** From the first start of a run among them: whose log it is. Counts only where none stood in the log before. */
+  /** From the first start of a run among them, or the word that a session was created: whose log it is. Counts only where none stood in the log before. */
   readonly started: LogOrigin | undefined
-  /** After the last of them; undefined where no run is among them. */
+  /** After the last of them; of a session that had no run, `idle`. */
   readonly status: SessionStatus
 }
 
-/** What the first run of a log says of it. */
+/** What the first run of a log says of it, or whoever created it. */
 export interface LogOrigin {
   readonly agent: string
   readonly principal?: string
@@ -19,22 +21,28 @@ export interface LogOrigin {
   readonly child: boolean
 }
 
-/** @returns undefined where no entry is about a run: nothing changes. */
+/** @returns undefined where no entry is about a run or the session itself: nothing changes. */
 export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
   let started: LogOrigin | undefined
+  let created: LogOrigin | undefined
   let last: RunEntry | undefined
   for (const entry of entries) {
+    if (isCreated(entry)) {
+      const { agent, principal } = createdIn(entry)
+      created ??= { agent, ...(principal && { principal: principal.id }), child: false }
+    }
     if (entry.type !== 'run') continue
     last = entry
     if (entry.op === 'started') started ??= originOf(entry)
   }
-  return last && { started, status: statusAfter(last) }
+  if (!last) return created && { started: created, status: 'idle' }
+  return { started: created ?? started, status: statusAfter(last) }
 }
 
 /**
  * What a store's list says of a session, from its main log.
  *
- * @returns undefined for a log that no root run has started.
+ * @returns undefined for a log that no root run has started, and that was not created as a session.
  */
 export function sessionInfo(id: string, entries: readonly Entry[]): SessionInfo | undefined {
   const change = runChange(entries)

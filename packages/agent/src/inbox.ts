@@ -1,0 +1,118 @@
+import type { Delivery, Input, SessionStore } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import type { AbortOptions } from './agent-options.ts'
+import type { LogState } from './log-state.ts'
+import type { Mailbox } from './mailbox.ts'
+
+/** How far the inbox of a session was read. Whoever keeps it reads each delivery once. */
+export interface InboxCursor {
+  after: string
+  /** Tokens that went into a mailbox here before they were delivered, so that they do not come twice. */
+  readonly own: Set<string>
+}
+
+/** The inbox of a run: puts what anybody delivers into its mailbox. */
+export interface Inbox {
+  /** Resolves when all that had been delivered before the call is in the mailbox. */
+  sync(): Promise<void>
+  /** Takes in what comes, as soon as the store tells. @returns stops following. */
+  follow(): () => void
+}
+
+/** What an inbox belongs to. */
+export interface InboxOptions {
+  readonly store: SessionStore
+  readonly sessionId: string
+  readonly runId: string
+  readonly state: LogState
+  readonly mailbox: Mailbox
+  readonly cursor: InboxCursor
+  /** Somebody elsewhere wants the run to end. */
+  abort(token: string, options: AbortOptions): void
+  /** The store does not tell of news any more. */
+  failed(thrown: unknown): void
+}
+
+/** Tokens of what is said to a session; a delivery with any other one answers the wait of that token. */
+export const sendToken = 'send/'
+/** Tokens of aborts. */
+export const abortToken = 'abort/'
+
+/** An inbox of which nothing was read. */
+export function inboxCursor(): InboxCursor {
+  return { after: '', own: new Set() }
+}
+
+/** Opens the inbox for a run. */
+export function openInbox(options: InboxOptions): Inbox {
+  const { store, sessionId, cursor } = options
+  let reading: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    for await (const delivery of store.inbox(sessionId, cursor.after)) {
+      cursor.after = delivery.id
+      take(options, delivery)
+    }
+  }
+
+  function begin(): Promise<void> {
+    const done = read().finally(() => (reading = undefined))
+    reading = done
+    return done
+  }
+
+  function sync(): Promise<void> {
+    if (!reading) return begin()
+    // One that is under way may have looked before the news came: all who ask meanwhile share the one after it.
+    next ??= reading.then(
+      () => ((next = undefined), begin()),
+      () => ((next = undefined), begin()),
+    )
+    return next
+  }
+
+  return {
+    sync,
+    follow() {
+      const stop = new AbortController()
+      const following = async (): Promise<void> => {
+        for await (const _ of store.watch(sessionId, stop.signal)) await sync()
+      }
+      following().catch((thrown: unknown) => {
+        if (!stop.signal.aborted) options.failed(thrown)
+      })
+      return () => stop.abort()
+    },
+  }
+}
+
+function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: Delivery): void {
+  const { token, value, by } = delivery
+  // The log says that it was taken, here or by a process that is gone.
+  if (cursor.own.delete(token) || state.resolved.has(token)) return
+  if (token.startsWith(sendToken)) {
+    const { input, mode }: Record<string, unknown> = isRecord(value) ? value : {}
+    const box = mode === 'steer' ? mailbox.steers : mailbox.followUps
+    box.push({ input: isInput(input) ? input : '', token, by })
+  } else if (token.startsWith(abortToken)) {
+    if (isRecord(value) && value['runId'] === runId) abort(token, abortOptions(value['options']))
+  } else mailbox.deliveries.set(token, delivery)
+  mailbox.notify?.()
+}
+
+/** What is in the list is looked at where it enters. */
+function isInput(value: unknown): value is Input {
+  return typeof value === 'string' || Array.isArray(value)
+}
+
+function abortOptions(value: unknown): AbortOptions {
+  if (!isRecord(value)) return {}
+  const { drain, graceMs, onPendingApprovals: policy } = value
+  return {
+    ...(drain === true && { drain }),
+    ...(typeof graceMs === 'number' && { graceMs }),
+    ...((policy === 'deny' || policy === 'hold' || policy === 'fail') && { onPendingApprovals: policy }),
+  }
+}

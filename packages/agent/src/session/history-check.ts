@@ -1,0 +1,81 @@
+import type { Message, ToolCallPart } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+/** What is wrong with a message of a history. */
+export interface Fault {
+  readonly index: number
+  readonly reason: string
+}
+
+/**
+ * Why a history could not be sent to a model: all faults, in the order they were met. The user speaks first, each call
+ * of a tool has its one result before anything else is said, nothing is a result of no call, call ids are unique, and
+ * system messages are not among the messages.
+ */
+export function faultsOf(messages: readonly Message[]): readonly Fault[] {
+  const faults: Fault[] = []
+  const seen = new Set<string>()
+  /** Calls without a result, by id, with where they stand: the tools', and those that the provider runs. */
+  const open = new Map<string, { readonly index: number; readonly call: ToolCallPart }>()
+  const deferred: typeof open = new Map()
+  let userSpoke = false
+
+  function close(waiting: typeof open): void {
+    for (const { index, call } of waiting.values()) {
+      faults.push({ index, reason: `the call ${call.callId} of ${call.toolName} has no result` })
+    }
+    waiting.clear()
+  }
+
+  for (const [index, { role, content, error, partial }] of messages.entries()) {
+    if (role === 'system') faults.push({ index, reason: 'a system message stands among the others' })
+    if (role === 'user' || role === 'assistant') close(open)
+    if (role === 'user') close(deferred)
+    if ((role === 'assistant' || role === 'tool') && !userSpoke) {
+      faults.push({ index, reason: `the ${role} speaks before the user` })
+      // Said once: what follows is not more wrong.
+      userSpoke = true
+    }
+    if (role === 'user') userSpoke = true
+    if (role === 'assistant' && content.every((part) => part.type === 'text' && part.text === '')) {
+      faults.push({ index, reason: 'the assistant says nothing' })
+    }
+    if (role === 'error' && !error) faults.push({ index, reason: 'the error does not say what went wrong' })
+    if (role === 'aborted' && content.length > 0 && !partial) {
+      faults.push({ index, reason: 'what was said before the abort is not marked as partial' })
+    }
+    for (const part of content) {
+      if (part.type === 'tool-call') {
+        if (role !== 'assistant') faults.push({ index, reason: `the ${role} calls ${part.toolName}` })
+        else if (seen.has(part.callId)) faults.push({ index, reason: `the call id ${part.callId} stands there twice` })
+        else (part.providerExecuted ? deferred : open).set(part.callId, { index, call: part })
+        seen.add(part.callId)
+      } else if (part.type === 'tool-result') {
+        const calls = role === 'tool' ? open : role === 'assistant' ? deferred : undefined
+        if (calls?.delete(part.callId)) continue
+        const why = seen.has(part.callId) ? 'has no open call before it' : 'has no call before it'
+        faults.push({ index, reason: `the result ${part.callId} of ${part.toolName} ${why}` })
+      }
+    }
+  }
+  close(open)
+  close(deferred)
+  return faults
+}
+
+const mostFaults = 10
+
+/**
+ * Refuses a history that is not well formed.
+ *
+ * @throws ProvostError `invalid-messages` with the index and the reason of each fault, up to ten.
+ */
+export function checkHistory(messages: readonly Message[]): void {
+  const faults = faultsOf(messages)
+  if (faults.length === 0) return
+  const told = faults.slice(0, mostFaults).map(({ index, reason }) => `messages[${index}]: ${reason}`)
+  if (faults.length > told.length) told.push(`and ${faults.length - told.length} more`)
+  throw new ProvostError('invalid-messages', `The edit would not leave a well-formed history. ${told.join('; ')}.`, {
+    hint: 'Edit calls together with their results, leave a turn of the user in front, or use transaction() for several edits.',
+  })
+}

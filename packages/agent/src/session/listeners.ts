@@ -1,0 +1,142 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import type { AgentEvent, EventType, Extension, HookContext } from '@provost/core'
+import { defineExtension, isEventType, isPromise, isRecord, ProvostError } from '@provost/core'
+
+import type { SessionListeners } from './session.ts'
+
+/** The listeners of a session, and the extension by which they hear of its runs: they have no door of their own. */
+export interface Listeners {
+  readonly extension: Extension
+  add<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
+  remove<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
+  /** Listeners who are still busy with a question of the run, which their answer may let go on; none inside of one. */
+  answering(): Promise<unknown> | undefined
+}
+
+type EventName = EventType | '*'
+interface Hearing {
+  readonly type: EventName
+  readonly listener: unknown
+  hear(event: AgentEvent): unknown
+}
+interface Answering {
+  readonly listener: SessionListeners['tool.call']
+}
+
+/** Nobody listens yet. */
+export function createListeners(): Listeners {
+  // Replaced whenever they change: a round that is under way goes on with those it began with.
+  let hearing: readonly Hearing[] = []
+  let asked: readonly Answering[] = []
+  const busy = new Set<Promise<unknown>>()
+  const within = new AsyncLocalStorage<true>()
+
+  function hear(one: Hearing, event: AgentEvent, ctx: HookContext): void {
+    const failed = (thrown: unknown): void => ctx.report(thrown, one.type)
+    try {
+      const answer = questions.has(event.type) ? within.run(true, () => one.hear(event)) : one.hear(event)
+      if (!isPromise(answer)) return
+      const done = Promise.resolve(answer).catch(failed)
+      if (!questions.has(event.type)) return
+      busy.add(done)
+      void done.then(() => busy.delete(done))
+    } catch (thrown) {
+      failed(thrown)
+    }
+  }
+
+  const extension = defineExtension({
+    name: 'session',
+    hooks: {
+      event(event, ctx) {
+        for (const one of hearing) if (one.type === '*' || one.type === event.type) hear(one, event, ctx)
+      },
+      async 'tool.call'(call, ctx) {
+        for (const { listener } of asked) {
+          try {
+            const answer: unknown = await listener(call)
+            if (answer === undefined || answer === null) continue
+            if (isAnswer(answer)) return answer
+            throw new ProvostError('invalid-answer', 'A tool.call listener gave an answer that means nothing.', {
+              hint: 'Answer { deny } or { args }; to let a call pass, answer nothing.',
+            })
+          } catch (thrown) {
+            ctx.report(thrown, 'tool.call')
+            return { deny: 'A listener of the session could not judge this call.' }
+          }
+        }
+        return undefined
+      },
+    },
+  })
+
+  return {
+    extension,
+    add(type, listener) {
+      if (typeof listener !== 'function') throw notAListener(type)
+      if (isToolCall(type, listener)) asked = [...asked, { listener }]
+      else if (isEventName(type)) hearing = [...hearing, hearingOf(type, listener)]
+      else throw unknownEvent(type)
+    },
+    remove(type, listener) {
+      if (type === 'tool.call') asked = without(asked, (one) => one.listener === listener)
+      else hearing = without(hearing, (one) => one.type === type && one.listener === listener)
+    },
+    answering() {
+      return busy.size === 0 || within.getStore() ? undefined : Promise.all(busy)
+    },
+  }
+}
+
+/** Events that somebody may answer with `session.resolve`. */
+const questions: ReadonlySet<EventName> = new Set<EventName>([
+  'tool.approval.requested',
+  'tool.remote.requested',
+  'tool.uncertain',
+  'input.requested',
+])
+
+function hearingOf(type: EventName, listener: SessionListeners[keyof SessionListeners]): Hearing {
+  let seq = 0
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it gets events of the type it was registered for only
+  const call = listener as (event: AgentEvent) => unknown
+  return {
+    type,
+    listener,
+    hear(event) {
+      seq++
+      return call(event.seq === seq ? event : Object.freeze({ ...event, seq }))
+    },
+  }
+}
+
+function isToolCall(type: string, _listener: unknown): _listener is SessionListeners['tool.call'] {
+  return type === 'tool.call'
+}
+
+function isEventName(type: string): type is EventName {
+  return type === '*' || isEventType(type)
+}
+
+function isAnswer(answer: unknown): answer is { deny: string } | { args: unknown } {
+  return isRecord(answer) && (typeof answer['deny'] === 'string' || 'args' in answer)
+}
+
+/** Takes out one: whoever was added twice hears twice until it was removed twice. */
+function without<T>(list: readonly T[], is: (one: T) => boolean): readonly T[] {
+  const index = list.findIndex(is)
+  return index < 0 ? list : list.toSpliced(index, 1)
+}
+
+function unknownEvent(type: string): ProvostError {
+  return new ProvostError('unknown-event', `There is no event ${JSON.stringify(type)}.`, {
+    hint: "Listen to a type of AgentEvent, to '*' for all of them, or to 'tool.call' to judge calls.",
+  })
+}
+
+function notAListener(type: string): ProvostError {
+  return new ProvostError('invalid-option', `The listener for ${JSON.stringify(type)} is not a function.`, {
+    hint: 'Pass a function that takes the event.',
+  })
+}

@@ -1,0 +1,375 @@
+import type { Decisions, Extension, Input, NewEntry, RunResult, SessionStatus, SessionStore } from '@provost/core'
+import { SessionBusyError, toJson, uuidv7 } from '@provost/core'
+
+import type { SendMode } from '../agent-options.ts'
+import type { AgentPlan } from '../agent-plan.ts'
+import type { Given } from '../agent.ts'
+import { hookTable } from '../hook-table.ts'
+import { abortToken, inboxCursor, sendToken } from '../inbox.ts'
+import { messagesOf } from '../input.ts'
+import { learn, readLog } from '../known-log.ts'
+import type { RunFold } from '../log-state.ts'
+import { offsetOf } from '../log-state.ts'
+import type { Sent } from '../mailbox.ts'
+import { createMailbox } from '../mailbox.ts'
+import { pendingWork } from '../position.ts'
+import { dueDecisions, resolvedEntries } from '../resolution.ts'
+import { localState } from '../run-state.ts'
+import type { RunHandle, RunHost, RunStart } from '../run.ts'
+import { startRun } from '../run.ts'
+import { branchEntries } from './branch.ts'
+import { createLedger } from './ledger.ts'
+import { createListeners } from './listeners.ts'
+import { createMessageEdits } from './message-edits.ts'
+import type { Opened } from './origin.ts'
+import { beginSession } from './origin.ts'
+import {
+  alreadyDecided,
+  nothingToResume,
+  sessionClosed,
+  sessionOpen,
+  unknownMode,
+  unknownRun,
+} from './session-error.ts'
+import { staleEdits, writeBetweenRuns } from './session-log.ts'
+import { keepRunner } from './session-runner.ts'
+import { runStopHooks } from './session-stop.ts'
+import type { Session, SessionOptions } from './session.ts'
+
+/** What a session is opened with. */
+export interface SessionSetup<Output> {
+  readonly plan: AgentPlan
+  readonly options: SessionOptions & { readonly context?: unknown }
+  /** The agent keeps count of its runs, to abort them. */
+  track(handle: RunHandle<Output>): void
+}
+
+interface Underway<Output> {
+  readonly handle: RunHandle<Output>
+  /** What was sent, where the run began with it: it is not lost when somebody else has the session. */
+  readonly sent?: (Sent & { readonly mode: SendMode }) | undefined
+  /** Nobody asked for it in so many words: that somebody else has the session is as good. */
+  readonly quiet: boolean
+}
+
+/** A session over its log. Everything that outlives this object is in the log or in the store's inbox. */
+export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Opened): Session<Output, App> {
+  const { options, track } = setup
+  const { id, known, origin } = opened
+  const { state } = known
+  const store = options.store ?? setup.plan.store
+  const listeners = createListeners()
+  const plan = governedBy(setup.plan, store, listeners.extension)
+  const sendMode = options.sendMode ?? plan.sendMode
+  const principal = options.principal ?? origin.principal
+  const base: Given = {
+    sessionId: id,
+    ...(principal && { principal }),
+    ...(options.onApproval && { onApproval: options.onApproval }),
+    ...('context' in options && { context: options.context }),
+  }
+  const cursor = inboxCursor()
+  const edits = createMessageEdits(id, plan.name, state, mayEdit)
+  const ledger = createLedger(state)
+  /** What is under way to the store's inbox. */
+  const delivering = new Set<Promise<unknown>>()
+  let mailbox = createMailbox()
+  let underway: Underway<Output> | undefined
+  let writing: Promise<void> | undefined
+  let last: RunResult<Output> | undefined
+  let lost: unknown
+  let closing: Promise<void> | undefined
+
+  function alive(): void {
+    if (closing) throw sessionClosed(id)
+  }
+
+  /** The run that the log leaves open, if no run goes on here. */
+  function openRun(): RunFold | undefined {
+    const { run } = state
+    return run?.status === 'suspended' || run?.status === 'running' ? run : undefined
+  }
+
+  function mayEdit(): void {
+    alive()
+    if (underway || openRun()) throw sessionOpen(id, underway ? 'goes on' : 'waits')
+  }
+
+  function start(
+    begin: RunStart<Output>,
+    given: Given,
+    watched: boolean,
+    { sent, quiet = false }: Partial<Omit<Underway<Output>, 'handle'>> = {},
+  ): RunHandle<Output> {
+    mailbox = createMailbox(mailbox)
+    const host: RunHost<Output> = { known, cursor, mailbox, edits: edits.entries, ready: () => writing, settle }
+    const handle = startRun<Output>(plan, begin, { ...base, ...given, sessionId: id }, watched, host)
+    underway = { handle, sent, quiet }
+    track(handle)
+    return handle
+  }
+
+  /** A run is over: what came too late for it goes on with the next. */
+  function settle(result: RunResult<Output>): void {
+    const { sent, quiet = false } = underway ?? {}
+    underway = undefined
+    const code = result.status === 'failed' ? result.error.code : undefined
+    if (code === 'session-busy' && sent) return handOver(sent)
+    if (code === 'session-busy' && quiet) return
+    // Whoever took it says what came of it.
+    if (code === 'already-taken' && sent?.token !== undefined) return goOn()
+    last = result
+    // Nothing of a run that ended waits any more.
+    if (result.status !== 'suspended') mailbox.decisions.length = 0
+    if (result.status === 'completed') goOn()
+    else if (result.status === 'suspended' && somethingDue()) goOnWithRun()
+  }
+
+  function goOn(): void {
+    const next = takeNext(mailbox.steers) ?? takeNext(mailbox.followUps)
+    if (!next || openRun()) return
+    const { input, token, signal } = next
+    const sent = { ...next, mode: sendMode }
+    start({ input, ...(token !== undefined && { token }) }, signal ? { signal } : {}, false, { sent })
+  }
+
+  function takeNext(box: Sent[]): Sent | undefined {
+    const left = box.filter(({ token }) => token === undefined || !state.resolved.has(token))
+    // What was taken back is not said; that it was taken is written by the next run.
+    const index = left.findIndex(({ signal }) => !signal?.aborted)
+    const [next] = index < 0 ? [] : left.splice(index, 1)
+    box.splice(0, box.length, ...left)
+    return next
+  }
+
+  function somethingDue(): boolean {
+    for (const token of mailbox.deliveries.keys()) if (state.waits.has(token)) return true
+    return mailbox.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
+  }
+
+  function resumeHere(given: Given, watched = false): RunHandle<Output> {
+    const { run } = state
+    if (!run || run.status === 'completed') throw nothingToResume(id)
+    const at = { sessionId: id, runId: run.id, offset: offsetOf(state) }
+    return start({ resume: localState<Output>(run.manifest, at), own: true }, given, watched, { quiet: !watched })
+  }
+
+  function goOnWithRun(): void {
+    resumeHere({})
+  }
+
+  /** Somebody else runs the session: it is said to them. Should they be gone by then, it is said here after all. */
+  function handOver(sent: Sent & { readonly mode: SendMode }): void {
+    // Once delivered it is with whoever has the session, and looks there for it before letting go.
+    if (sent.token !== undefined) return
+    const token = `${sendToken}${uuidv7()}`
+    const again = (): void => {
+      cursor.own.delete(token)
+      if (!underway && !openRun()) start({ input: sent.input, token }, {}, false, { sent: { ...sent, token } })
+    }
+    deliver(token, { mode: sent.mode, input: toJson(sent.input) }, again)
+  }
+
+  function deliver(token: string, value: unknown, then?: () => void): void {
+    const by = principal?.id ?? 'session'
+    const work = store.deliver(id, token, toJson(value), by).then(then, (thrown: unknown) => {
+      lost = thrown
+    })
+    delivering.add(work)
+    void work.then(() => delivering.delete(work))
+  }
+
+  /** Brings in what other processes wrote; while a run goes on here, there is nothing of the kind. */
+  async function refresh(): Promise<void> {
+    if (underway || writing) return
+    const news = await readLog(store, id, offsetOf(state))
+    if (!underway && !writing) learn(known, news)
+  }
+
+  function write(draft: () => readonly NewEntry[]): Promise<void> {
+    const before = writing ?? Promise.resolve()
+    const work = before
+      .then(() =>
+        writeBetweenRuns(store, id, known, (news) => {
+          const drafts = [...edits.entries.splice(0), ...draft()]
+          if (drafts.length > 0 && news.length > 0) throw staleEdits(id)
+          return drafts
+        }),
+      )
+      .finally(() => {
+        if (writing === settled) writing = undefined
+      })
+    // Whoever waits for the lease only wants it to be free.
+    const settled = work.catch(() => {})
+    writing = settled
+    return work
+  }
+
+  async function idle(): Promise<void> {
+    for (;;) {
+      const busy = underway?.handle.ended ?? writing ?? (delivering.size > 0 ? Promise.all(delivering) : undefined)
+      const answers = busy ? undefined : listeners.answering()
+      if (busy) await busy
+      else if (answers) await answers
+      else if (edits.entries.length > 0) await write(() => [])
+      else return
+    }
+  }
+
+  function startHere(input: Input, given: Given, watched: boolean): RunHandle<Output> {
+    alive()
+    if (underway) throw new SessionBusyError(id)
+    return start({ input }, given, watched)
+  }
+
+  const session: Session<Output, App> = {
+    id,
+    messages: edits.messages,
+    repairs: origin.repairs,
+    get status(): SessionStatus {
+      if (closing) return 'closed'
+      if (underway) return 'running'
+      if (openRun()) return 'suspended'
+      return (last ?? state.run)?.status === 'failed' ? 'failed' : 'idle'
+    },
+    get model() {
+      return state.run?.lastAttempt?.model ?? plan.modelName
+    },
+    get usage() {
+      return ledger.usage()
+    },
+    get cost() {
+      return ledger.cost()
+    },
+    get pending() {
+      return pendingWork(state)
+    },
+
+    send(input, { mode = sendMode, signal, to } = {}) {
+      alive()
+      if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
+      if (to !== undefined && to !== underway?.handle.runId) throw unknownRun(id, to)
+      const token = `${sendToken}${uuidv7()}`
+      // What cannot be said is refused to whoever says it, not to the run.
+      const messages = messagesOf(input, token, plan.name)
+      const aside = signal ? { signal } : {}
+      if (!underway && !openRun()) {
+        start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
+        return
+      }
+      const entering = underway ? mode : 'queue'
+      const sent: Sent = { input: messages, token, ...(principal && { by: principal.id }), ...aside }
+      if (entering === 'steer') mailbox.steers.push(sent)
+      else mailbox.followUps.push(sent)
+      // In the store too: a process that dies now takes nothing of it along.
+      cursor.own.add(token)
+      deliver(token, { mode: entering, input: messages })
+    },
+
+    stream: (input: Input, given: Given = {}) => startHere(input, given, true),
+
+    resume(decisions = {}) {
+      alive()
+      if (underway) throw new SessionBusyError(id)
+      return resumeHere(decisions, true)
+    },
+
+    async resolve(decisions: Decisions) {
+      alive()
+      await refresh()
+      if (underway) {
+        await underway.handle.resolve(decisions)
+        return
+      }
+      const asked = [decisions.approvals, decisions.toolResults, decisions.uncertain, decisions.inputs]
+      const count = asked.reduce((sum, list) => sum + (list?.length ?? 0), 0)
+      const { entries } = resolvedEntries(state, decisions)
+      let accepted = 0
+      for (const entry of entries) {
+        if (entry.type !== 'resolved') continue
+        if ((await store.deliver(id, entry.token, entry.value, entry.by)) === 'accepted') accepted++
+      }
+      // Where somebody else has the run, it is delivered to them.
+      if (!underway && openRun()) resumeHere({})
+      if (accepted < count) throw alreadyDecided(count - accepted)
+    },
+
+    async waitForIdle() {
+      alive()
+      await idle()
+      if (lost !== undefined) {
+        const thrown = lost
+        lost = undefined
+        throw thrown
+      }
+      if (last?.status === 'failed') throw last.error
+      return last
+    },
+
+    on(type, listener) {
+      alive()
+      listeners.add(type, listener)
+      return session
+    },
+    off(type, listener) {
+      listeners.remove(type, listener)
+      return session
+    },
+
+    async fork({ at } = {}) {
+      alive()
+      await refresh()
+      const messages = [...edits.current()]
+      const entries = branchEntries(state, messages, at, underway !== undefined || openRun() !== undefined)
+      const { principal: _, onApproval: __, ...rest } = options
+      const branch = await beginSession(plan, store, { branch: { from: id, entries } })
+      return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
+    },
+
+    async reset() {
+      edits.reset()
+      await write(() => [])
+    },
+
+    async abort(abortOptions) {
+      alive()
+      await refresh()
+      if (underway) return underway.handle.abort(abortOptions)
+      const run = openRun()
+      if (!run) return
+      const handle = resumeHere({})
+      await handle.abort(abortOptions)
+      const result = await handle.result
+      if (result.status !== 'failed' || result.error.code !== 'session-busy') return
+      const value = { runId: run.id, options: { ...abortOptions } }
+      await store.deliver(id, `${abortToken}${uuidv7()}`, toJson(value), principal?.id ?? 'session')
+    },
+
+    close() {
+      closing ??= (async () => {
+        await idle()
+        await runStopHooks({
+          plan,
+          id,
+          principal,
+          context: options.context,
+          known,
+          write: (entries) => write(() => entries),
+        })
+      })()
+      return closing
+    },
+  }
+  Object.freeze(session)
+  keepRunner(session, { plan: setup.plan, start: startHere })
+  return session
+}
+
+/** The plan with the session's listeners behind the agent's own extensions, and the session's store. */
+function governedBy(plan: AgentPlan, store: SessionStore, extension: Extension): AgentPlan {
+  const governed: AgentPlan = Object.create(plan, {
+    store: { value: store, enumerable: true },
+    hooks: { value: hookTable([...plan.extensions, extension]), enumerable: true },
+  })
+  return governed
+}

@@ -1,0 +1,138 @@
+import type { Entry, Json, Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
+import { isRecord, joinLabels, labelOf, positionId, ProvostError, toJson, untrustedLabel, uuidv7 } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import { newEntry } from '../entry.ts'
+import { historyOf } from '../input.ts'
+import type { KnownLog } from '../known-log.ts'
+import { knownLog, learn, readLog } from '../known-log.ts'
+import type { LogState } from '../log-state.ts'
+import { writeBetweenRuns } from './session-log.ts'
+
+/** What the first entry of a session says. */
+export interface Origin {
+  readonly agent: string
+  readonly principal?: Principal
+  /** What had to be mended in the messages that it began with. */
+  readonly repairs: readonly string[]
+}
+
+/** A session whose log is known. */
+export interface Opened {
+  readonly id: string
+  readonly known: KnownLog
+  readonly origin: Origin
+}
+
+/** What a session begins with. */
+export interface Beginning {
+  readonly id?: string | undefined
+  readonly principal?: Principal | undefined
+  readonly messages?: readonly (Message | ModelMessage)[] | undefined
+  /** Entries of a session that this one branches off from; they keep their labels. */
+  readonly branch?: { readonly from: string; readonly entries: (place: Place) => readonly NewEntry[] } | undefined
+}
+interface Place {
+  readonly runId: string
+  readonly step: number
+  readonly agent: string
+}
+
+/**
+ * Claims an id for a new session: its first entry says whose it is, so that no other process takes it too.
+ *
+ * @throws ProvostError `session-exists`, `invalid-session-id`, `invalid-input`; SessionBusyError
+ */
+export async function beginSession(plan: AgentPlan, store: SessionStore, beginning: Beginning): Promise<Opened> {
+  const id = checkId(beginning.id ?? uuidv7())
+  const { principal, messages = [], branch } = beginning
+  const place = { runId: id, step: 0, agent: plan.name }
+  const imported = messages.length > 0 ? importHistory(messages, place) : { entries: [], repairs: [] }
+  const known = knownLog(id)
+  const data: { [key: string]: Json | undefined } = {
+    agent: plan.name,
+    ...(principal && { principal: toJson(principal) }),
+    ...(imported.repairs.length > 0 && { repairs: imported.repairs }),
+    ...(branch && { forkedFrom: branch.from }),
+  }
+  await writeBetweenRuns(store, id, known, () => {
+    if (known.state.entries.length > 0) throw exists(id)
+    const created = newEntry(place, createdId(id), { type: 'ext', name: 'session', key: 'created', data })
+    return [created, ...imported.entries, ...(branch?.entries(place) ?? [])]
+  })
+  return { id, known, origin: originOf(id, known.state, plan) }
+}
+
+/**
+ * Opens a session that is there.
+ *
+ * @throws ProvostError `unknown-session`, `wrong-agent`
+ */
+export async function reopenSession(plan: AgentPlan, store: SessionStore, id: string): Promise<Opened> {
+  const entries = await readLog(store, checkId(id))
+  if (entries.length === 0) {
+    throw new ProvostError('unknown-session', `There is no session ${id}.`, {
+      hint: 'Create it, or give the agent the store that it is in.',
+    })
+  }
+  const known = knownLog(id)
+  learn(known, entries)
+  const origin = originOf(id, known.state, plan)
+  if (origin.agent !== plan.name) {
+    throw new ProvostError('wrong-agent', `Session ${id} belongs to agent ${origin.agent}, not to ${plan.name}.`, {
+      hint: 'Resume it with the agent that created it.',
+    })
+  }
+  return { id, known, origin }
+}
+
+function createdId(id: string): string {
+  return `${id}/created`
+}
+
+function originOf(id: string, { entries }: LogState, plan: AgentPlan): Origin {
+  const [first] = entries
+  if (!isCreated(first, id)) return { agent: plan.name, repairs: [] }
+  const { agent, principal, repairs }: Record<string, unknown> = isRecord(first.data) ? first.data : {}
+  return {
+    agent: typeof agent === 'string' ? agent : first.agent,
+    ...(isPrincipal(principal) && { principal }),
+    repairs: Array.isArray(repairs) ? repairs.filter((line) => typeof line === 'string') : [],
+  }
+}
+
+/** An extension may have an `ext` entry of the same name, but not this id. */
+function isCreated(entry: Entry | undefined, id: string): entry is Extract<Entry, { type: 'ext' }> {
+  return entry?.type === 'ext' && entry.id === createdId(id)
+}
+
+function isPrincipal(value: unknown): value is Principal {
+  return isRecord(value) && typeof value['id'] === 'string'
+}
+
+function importHistory(
+  messages: readonly (Message | ModelMessage)[],
+  place: Place,
+): { readonly entries: readonly NewEntry[]; readonly repairs: readonly string[] } {
+  const key = positionId(place.runId, 0, 'message', 'import')
+  const { messages: whole, repairs } = historyOf(messages, key, place.agent)
+  const entries = whole.map((message, index) => {
+    // Whatever it says of itself: nobody here has seen where it comes from.
+    const label = joinLabels(labelOf(message), untrustedLabel('import'))
+    return newEntry(place, `${key}/entry/${index}`, { type: 'message', message: { ...message, label }, via: 'input' })
+  })
+  return { entries, repairs }
+}
+
+function checkId(id: unknown): string {
+  if (typeof id === 'string' && id !== '') return id
+  throw new ProvostError('invalid-session-id', 'The id of a session is a text that is not empty.', {
+    hint: 'Leave it out to get a new one.',
+  })
+}
+
+function exists(id: string): ProvostError {
+  return new ProvostError('session-exists', `There is a session ${id} already.`, {
+    hint: 'Resume it, or choose another id.',
+  })
+}

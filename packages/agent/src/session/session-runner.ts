@@ -1,0 +1,41 @@
+import type { Input } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import type { Given } from '../agent.ts'
+import type { RunHandle } from '../run.ts'
+
+/** Starts runs in a session. */
+export interface SessionRunner {
+  /** Of the agent that the session belongs to. */
+  readonly plan: AgentPlan
+  start(input: Input, given: Given, watched: boolean): RunHandle<unknown>
+}
+const runners = new WeakMap<object, SessionRunner>()
+
+/**
+ * Starts a run of an agent in a session of its own.
+ *
+ * @throws SessionBusyError; ProvostError `wrong-agent`, `session-closed`
+ */
+export function startIn<Output>(
+  session: object,
+  plan: AgentPlan,
+  input: Input,
+  given: Given,
+  watched: boolean,
+): RunHandle<Output> {
+  const runner = runners.get(session)
+  if (runner?.plan !== plan) {
+    throw new ProvostError('wrong-agent', `The session given to agent ${plan.name} is not one of its own.`, {
+      hint: 'Pass what createSession or resumeSession of this agent gave.',
+    })
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a session of this very agent has its output
+  return runner.start(input, given, watched) as RunHandle<Output>
+}
+
+/** Lets runs be started in a session by its agent. */
+export function keepRunner(session: object, runner: SessionRunner): void {
+  runners.set(session, runner)
+}

@@ -1,0 +1,138 @@
+import type {
+  AgentEvent,
+  Answer,
+  Decisions,
+  EventOf,
+  EventType,
+  Input,
+  Message,
+  MessageInit,
+  OnApproval,
+  PendingWork,
+  Principal,
+  RunResult,
+  SessionStatus,
+  SessionStore,
+  ToolCall,
+  UsageReport,
+} from '@provost/core'
+
+import type { AbortOptions, RunOptions, SendMode, With } from '../agent-options.ts'
+import type { AgentStream } from '../agent.ts'
+
+/** How a session is opened. */
+export interface SessionOptions {
+  /** Default: the agent's. */
+  readonly store?: SessionStore | undefined
+  /** How `send` enters a run that goes on. Default: the agent's, else `steer`. */
+  readonly sendMode?: SendMode | undefined
+  /** On whose behalf its runs act. Default for a session that is resumed: whose it was when it was created. */
+  readonly principal?: Principal | undefined
+  /** Asked for each approval while a run is alive; without an answer the run is suspended. */
+  readonly onApproval?: OnApproval | undefined
+}
+
+/** A listener for each type of event. */
+export type EventListeners = { [K in EventType]: (event: EventOf<K>) => unknown }
+
+/** Events, and two names that are not events: `tool.call` answers, `*` gets everything. */
+export interface SessionListeners extends EventListeners {
+  /** Asked before a call runs. The first answer wins; one that throws denies. */
+  'tool.call': (call: ToolCall) => Answer<{ deny: string } | { args: unknown }>
+  '*': (event: AgentEvent) => unknown
+}
+
+/**
+ * What the model sees of a session: a list to read, with edits that keep it whole. Each edit is checked at once and
+ * throws ProvostError `invalid-messages`, with the indices and the reasons, where it would not leave a well-formed
+ * history: the user speaks first, every call has exactly one result, no result is without its call, and system
+ * messages stay where they come from. What was said stays in the log. While a run goes on, or waits, edits throw
+ * `session-open`. Writing to the list itself throws `guarded-messages`.
+ *
+ * @example
+ * session.messages.replace(message.id, { role: 'user', content: 'what I meant' })
+ */
+export interface Messages extends ReadonlyArray<Message> {
+  append(...messages: readonly MessageInit[]): void
+  /** As `Array.prototype.splice`, but gives nothing back. */
+  splice(start: number, remove: number, ...messages: readonly MessageInit[]): void
+  /** @param from id of the first message to replace. @param to id of the last. */
+  replaceRange(from: string, to: string, ...messages: readonly MessageInit[]): void
+  replace(id: string, message: MessageInit): void
+  /** All edits of the draft together, or none: only what comes out of them has to be well formed. */
+  transaction<T>(edit: (draft: Messages) => T): T
+}
+
+/**
+ * A conversation that goes on over many runs: a thin object over its log, which any process can open again. Between
+ * runs it holds no lock; each run reads only what was written since the last.
+ */
+export interface Session<Output = string, App = unknown> {
+  readonly id: string
+  /** `suspended` while a run waits for somebody, or was broken off and can go on; `failed` after one that failed. */
+  readonly status: SessionStatus
+  readonly messages: Messages
+  /** `provider/model` that answered last; before the first answer, the agent's. */
+  readonly model: string
+  /** Of all runs so far. */
+  readonly usage: UsageReport
+  /** US dollars of all runs so far; undefined as soon as the price of one model is unknown. */
+  readonly cost: number | undefined
+  readonly pending: PendingWork
+  /** What had to be mended in the messages it was created with: one line each. */
+  readonly repairs: readonly string[]
+  /**
+   * Says something and returns at once. An idle session starts a run with it. One that runs is steered (it enters
+   * before the next model call, and calls that have not started are skipped), or in the mode `queue` goes on with it
+   * when the run would end. One that is suspended keeps it in the store until it goes on.
+   *
+   * @param options.signal takes it back as long as it has not entered, and aborts the run that it started.
+   * @param options.to id of the run that is meant; default the one that goes on.
+   * @throws ProvostError `session-closed`, `invalid-input`, `unknown-run`
+   */
+  send(
+    input: Input,
+    options?: { mode?: SendMode | undefined; signal?: AbortSignal | undefined; to?: string | undefined },
+  ): void
+  /**
+   * Starts a run and gives its events.
+   * @throws SessionBusyError while a run of this session goes on.
+   */
+  stream(input: Input, ...options: With<Omit<RunOptions, 'session' | 'sessionId'>, App>): AgentStream<Output>
+  /**
+   * Goes on with the last run: one that is suspended, was broken off, failed or was aborted.
+   * @throws SessionBusyError while it goes on; ProvostError `nothing-to-resume`.
+   */
+  resume(decisions?: Decisions): AgentStream<Output>
+  /**
+   * Answers approvals, remote calls and uncertain calls. A suspended run goes on with any one of them, here or wherever
+   * it lives; resolves when the decisions are safe, not when that run has ended.
+   * @throws ProvostError `unknown-wait`; `already-decided` where somebody else was first (the others are delivered).
+   */
+  resolve(decisions: Decisions): Promise<void>
+  /**
+   * Resolves when no run goes on here and everything sent is taken or safe in the store, with the last result.
+   * @throws the error of the last run, if it failed.
+   */
+  waitForIdle(): Promise<RunResult<Output> | undefined>
+  /**
+   * Listens to all runs of this object. What a listener throws is reported as `agent.error`. `seq` counts what the one
+   * listener gets.
+   * @throws ProvostError `unknown-event`
+   */
+  on<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): this
+  off<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): this
+  /**
+   * A new session with the conversation up to a turn's end. Waits, sticky approvals and the principal stay behind.
+   *
+   * @param options.at id of the last message to take along; default: as far as the last turn that is complete.
+   * @throws ProvostError `not-a-turn-end`, `unknown-message`
+   */
+  fork(options?: { at?: string }): Promise<Session<Output, App>>
+  /** Empties what the model sees. The log keeps all. @throws ProvostError `session-open` */
+  reset(): Promise<void>
+  /** Ends the run that goes on or waits, wherever it lives; resolves when it has ended, or the word is delivered. */
+  abort(options?: AbortOptions): Promise<void>
+  /** Waits for the run that goes on, then runs the `session.stop` hooks. To not wait, `abort()` first. */
+  close(): Promise<void>
+}

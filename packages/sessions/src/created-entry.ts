@@ -1,0 +1,53 @@
+import type { Entry, Json, NewEntry, Principal } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+/** What a session is created as. */
+export interface Created {
+  readonly agent: string
+  readonly principal?: Principal
+  /** What had to be mended in the messages that it began with. */
+  readonly repairs: readonly string[]
+}
+
+type ExtEntry<E> = Extract<E, { type: 'ext' }>
+
+/** The body of the entry that claims an id for a session: the first of its log. */
+export function createdBody({ agent, principal, repairs }: Created): {
+  readonly type: 'ext'
+  readonly name: 'session'
+  readonly key: 'created'
+  readonly data: Json
+} {
+  const data: Json = {
+    agent,
+    ...(principal && { principal: { ...principal } }),
+    ...(repairs.length > 0 && { repairs }),
+  }
+  return { type: 'ext', name: 'session', key: 'created', data }
+}
+
+/** The id of that entry. */
+export function createdId(sessionId: string): string {
+  return `${sessionId}/created`
+}
+
+/** Whether an entry is that one. An extension may have one of the same name and key, but not of this id. */
+export function isCreated(entry: Entry): entry is ExtEntry<Entry>
+export function isCreated(entry: NewEntry): entry is ExtEntry<NewEntry>
+export function isCreated(entry: NewEntry): entry is ExtEntry<NewEntry> {
+  return entry.type === 'ext' && entry.key === 'created' && entry.id === createdId(entry.runId)
+}
+
+/** What it says. */
+export function createdIn({ agent: by, data }: ExtEntry<NewEntry>): Created {
+  const { agent, principal, repairs }: Record<string, unknown> = isRecord(data) ? data : {}
+  return {
+    agent: typeof agent === 'string' ? agent : by,
+    ...(isPrincipal(principal) && { principal }),
+    repairs: Array.isArray(repairs) ? repairs.filter((line) => typeof line === 'string') : [],
+  }
+}
+
+function isPrincipal(value: unknown): value is Principal {
+  return isRecord(value) && typeof value['id'] === 'string'
+}
