@@ -14,6 +14,7 @@ import {
 
 import { emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
+import { keepApproval } from './standing-approval.ts'
 import { addAttempt } from './usage-report.ts'
 
 /** The state that a log's entries come to. */
@@ -202,6 +203,7 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
     case 'decided':
       call.args = entry.args
       if (entry.argsHash !== undefined) call.argsHash = entry.argsHash
+      if (entry.outcome === 'ask') call.askedBy = entry.by
       call.decisions++
       if (entry.reason !== undefined) call.reason = entry.reason
       // `ask` is followed by its wait, `deny` and `result` by what they settle with.
@@ -283,6 +285,7 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
   if (!call || call.stage === 'settled') return
   if (wait.kind === 'approval') {
     call.approval = readVerdict(entry)
+    keepApproval(state, run, call, wait, call.approval)
     call.stage = 'planned'
   } else if (wait.kind === 'uncertain') {
     const value = isRecord(entry.value) ? entry.value : {}

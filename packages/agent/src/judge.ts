@@ -21,6 +21,7 @@ import type { CallState } from './log-state.ts'
 import type { Verdict } from './loop.ts'
 import { heedAbort, report } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { standingApproval } from './standing-approval.ts'
 
 /** Judges the calls of a step one by one, in their order: schema, hooks, `needsApproval`, an earlier decision. */
 export async function judgeCalls(scope: RunScope, calls: readonly ToolCall[]): Promise<readonly Verdict[]> {
@@ -136,8 +137,13 @@ async function judgeByHooks(
 
   const parsed = await parseInput(tool, current.input)
   if (!parsed.ok) return { ...failed(current, parsed.error.code, said(parsed.error)), by: 'schema' }
+  let approvedBy = approval?.by
   if (asks.length > 0 && !answers(approval, state, current.input, edited)) {
-    return { ask: joinAsks(asks.map(({ ask }) => ask)), args: current.input, by: asks.map(({ by }) => by).join(', ') }
+    const ask = joinAsks(asks.map((one) => one.ask))
+    const by = asks.map((one) => one.by).join(', ')
+    const standing = ask.sticky && standingApproval(scope.state, tool.name, by, current.input)
+    if (standing === undefined) return { ask, args: current.input, by }
+    approvedBy = standing
   }
   if (result) {
     const passed = await throughResultHooks(scope, await hookResult(current, tool, result.answer))
@@ -145,7 +151,7 @@ async function judgeByHooks(
     return { result: passed.result, by: result.by }
   }
   scope.parsed.set(call.callId, parsed.value)
-  return { proceed: current.input, ...(approval?.by !== undefined && { by: approval.by }) }
+  return { proceed: current.input, ...(approvedBy !== undefined && { by: approvedBy }) }
 }
 
 /** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */

@@ -49,6 +49,8 @@ export interface CallState {
   args: Json
   /** Of the arguments that a human was asked about. */
   argsHash?: string
+  /** Who wanted the human to be asked. */
+  askedBy?: string
   /** How often it was decided: rewritten or approved calls are decided again. */
   decisions: number
   /** How often it was started: more than once only after a crash. */
@@ -112,6 +114,8 @@ export interface LogState {
   readonly waits: Map<string, EntryOf<'wait'>>
   /** Tokens of waits that are over, and the calls they were about as `kind callId`. */
   readonly resolved: Set<string>
+  /** Who approved what for the whole session, by what the approval holds for. */
+  readonly standing: Map<string, string>
   readonly memos: Map<string, Json>
   /** Which model wrote a message, as `provider/model`. */
   readonly writers: WeakMap<Message, string>
@@ -134,6 +138,7 @@ export function emptyLog(): LogState {
     intent: [],
     waits: new Map(),
     resolved: new Set(),
+    standing: new Map(),
     memos: new Map(),
     writers: new WeakMap(),
     agent: '',

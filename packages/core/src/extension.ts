@@ -20,6 +20,7 @@ export interface Ask {
   readonly evidence?: unknown
   /** Milliseconds after which it counts as denied. */
   readonly expiresInMs?: number
+  /** Offers to approve the same call for the whole session. */
   readonly sticky?: 'session'
 }
 /** Ends the run as failed, with this code. */

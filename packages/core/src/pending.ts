@@ -52,6 +52,10 @@ export interface ApprovalDecision {
   readonly by?: string
   readonly reason?: string
   readonly args?: unknown
+  /**
+   * Approves for the whole session, where the question offers it: nobody is asked again about a call of this tool with
+   * these arguments, for the same reasons and the same principal.
+   */
   readonly sticky?: 'session'
 }
 /** How a call of unknown outcome is settled. */

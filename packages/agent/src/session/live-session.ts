@@ -126,8 +126,9 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   }
 
   function goOn(): void {
+    if (openRun()) return
     const next = takeNext(mailbox.steers) ?? takeNext(mailbox.followUps)
-    if (!next || openRun()) return
+    if (!next) return
     const { input, token, signal } = next
     const sent = { ...next, mode: sendMode }
     start({ input, ...(token !== undefined && { token }) }, signal ? { signal } : {}, false, { sent })
@@ -170,13 +171,20 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     deliver(token, { mode: sent.mode, input: toJson(sent.input) }, again)
   }
 
-  function deliver(token: string, value: unknown, then?: () => void): void {
+  function deliver(token: string, value: unknown, then: () => void | Promise<void>): void {
     const by = principal?.id ?? 'session'
     const work = store.deliver(id, token, toJson(value), by).then(then, (thrown: unknown) => {
       lost = thrown
     })
     delivering.add(work)
     void work.then(() => delivering.delete(work))
+  }
+
+  /** The run that this object takes for open may have ended elsewhere: then nobody is there to take what was sent. */
+  async function goOnIfEnded(): Promise<void> {
+    if (underway) return
+    await refresh()
+    if (!underway) goOn()
   }
 
   /** Brings in what other processes wrote; while a run goes on here, there is nothing of the kind. */
@@ -263,7 +271,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       else mailbox.followUps.push(sent)
       // In the store too: a process that dies now takes nothing of it along.
       cursor.own.add(token)
-      deliver(token, { mode: entering, input: messages })
+      deliver(token, { mode: entering, input: messages }, goOnIfEnded)
     },
 
     stream: (input: Input, given: Given = {}) => startHere(input, given, true),

@@ -1,0 +1,38 @@
+import type { ApprovalDecision, EntryOf, Json } from '@provost/core'
+import { toJson } from '@provost/core'
+
+import { hashJson } from './entry.ts'
+import type { CallState, LogState, RunFold } from './log-state.ts'
+
+/**
+ * Keeps an approval for the session, where the question offered that and the human chose it. It holds for calls of the
+ * same tool with the same arguments, asked about by the same extensions or tool, in runs on behalf of the same
+ * principal; for nothing else.
+ */
+export function keepApproval(
+  state: LogState,
+  run: RunFold,
+  call: CallState,
+  wait: EntryOf<'wait'>,
+  verdict: ApprovalDecision,
+): void {
+  if (!wait.sticky || !verdict.sticky || verdict.decision !== 'approve' || call.askedBy === undefined) return
+  // Arguments that the human edited are those that were approved.
+  const args = verdict.args === undefined ? call.argsHash : hashJson(toJson(verdict.args))
+  if (args === undefined) return
+  state.standing.set(keyOf(run, call.part.toolName, call.askedBy, args), verdict.by ?? '')
+}
+
+/**
+ * Who approved such a call for the whole session.
+ *
+ * @param askedBy those who want to ask now.
+ */
+export function standingApproval(state: LogState, toolName: string, askedBy: string, args: Json): string | undefined {
+  if (!state.run || state.standing.size === 0) return undefined
+  return state.standing.get(keyOf(state.run, toolName, askedBy, hashJson(args)))
+}
+
+function keyOf(run: RunFold, toolName: string, askedBy: string, argsHash: string): string {
+  return JSON.stringify([run.principal?.id ?? null, toolName, askedBy, argsHash])
+}
