@@ -2,6 +2,15 @@
 export { createAgent, RunState } from '@provost/agent'
 export type { AbortOptions, Agent, AgentOptions, AgentStream, ResumeOptions, RunOptions } from '@provost/agent'
 export type {
+  EventListeners,
+  Messages,
+  SendMode,
+  Session,
+  SessionBeginning,
+  SessionListeners,
+  SessionOptions,
+} from '@provost/agent'
+export type {
   ApprovalDecision,
   ApprovalVerdict,
   Decisions,
