@@ -306,15 +306,37 @@ describe('fork', () => {
     expect([branch.usage.inputTokens, branch.cost]).toEqual([undefined, undefined])
   })
 
-  test('branches off where a turn ends, and nowhere else', async () => {
+  test('branches off with the end of the turn that holds a message', async () => {
     const { session } = await talked()
-    const branch = await session.fork({ at: session.messages[3]?.id ?? '' })
-    expect(transcript(branch.messages)).toEqual(all.slice(0, 4))
-    for (const index of [0, 1, 2, 4, 6]) {
-      const at = session.messages[index]?.id ?? ''
-      await expect(session.fork({ at })).rejects.toThrow(code('not-a-turn-end'))
+    for (const index of [0, 1, 3]) {
+      const branch = await session.fork({ at: session.messages[index]?.id ?? '' })
+      expect(transcript(branch.messages)).toEqual(all.slice(0, 4))
     }
     await expect(session.fork({ at: 'x' })).rejects.toThrow(code('unknown-message'))
+    await expect(
+      world([])
+        .agent.createSession()
+        .then((empty) => empty.fork({ at: 'x' })),
+    ).rejects.toThrow(code('unknown-message'))
+  })
+
+  test('takes edits along, and what was imported', async () => {
+    const { session, agent } = await talked()
+    session.messages.splice(0, 4)
+    const branch = await session.fork()
+    expect(transcript(branch.messages)).toEqual(all.slice(4))
+    branch.messages.append({ content: 'edited here' })
+    const twig = await branch.fork({ at: branch.messages.at(-1)?.id ?? '' })
+    expect(transcript(twig.messages)).toEqual([...all.slice(4), 'user: edited here'])
+    const imported = await agent.createSession({
+      principal: { id: 'ann' },
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'hello' },
+      ],
+    })
+    const copy = await imported.fork()
+    expect([transcript(copy.messages), copy.status]).toEqual([['user: hi', 'assistant: hello'], 'idle'])
   })
 
   test('of a session that waits leaves the wait, and the turn it belongs to, behind', async () => {

@@ -1,6 +1,7 @@
 import type { Entry, EntryOf, NewEntry, Principal, SessionStore } from '@provost/core'
 import { isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
 
+import { createdBody, createdId, createdIn, isCreated } from './created-entry.ts'
 import { shown } from './store-error.ts'
 
 /** Where a session is forked, and for whom. */
@@ -42,6 +43,12 @@ export async function forkSession(store: SessionStore, sessionId: string, option
   if (entries.length === 0) throw unknownSession(sessionId)
   const offset = endOfTurn(entries, sessionId, at)
   const copied = copyOf(entries.slice(0, offset), principal)
+  const [first] = entries
+  if (first && isCreated(first)) {
+    const { agent, repairs } = createdIn(first)
+    const body = createdBody({ agent, repairs, ...(principal && { principal }) })
+    copied.unshift({ ...placeOf(first), runId: id, id: createdId(id), ...body })
+  }
   const last = entries[offset - 1]
   if (last) {
     const mark = { ...placeOf(last), id: `${id}/forked`, type: 'ext', name: 'provost', key: 'forked-from' } as const
@@ -78,12 +85,20 @@ function endOfTurn(entries: readonly Entry[], sessionId: string, at: string | un
   return end
 }
 
-/** Where turns end, as numbers of entries: with their run, or before what was queued behind an answer. */
+/**
+ * Where turns end, as numbers of entries: with their run, before what was queued behind an answer, and behind what was
+ * written between runs (a history that was imported, an edit of what the model sees).
+ */
 function turnEnds(entries: readonly Entry[]): readonly number[] {
   const ends: number[] = []
   const open = new Set<string>()
   let answered = false
+  let running = false
   for (const [index, entry] of entries.entries()) {
+    if (entry.type === 'run') {
+      if (!running && index > 0) ends.push(index)
+      running = entry.op !== 'ended'
+    }
     if (entry.type === 'message' && entry.via === 'model') {
       for (const part of entry.message.content) {
         if (part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
@@ -100,11 +115,13 @@ function turnEnds(entries: readonly Entry[]): readonly number[] {
       open.clear()
     }
   }
+  if (!running) ends.push(entries.length)
   return ends
 }
 
 function holds(entry: Entry, at: string): boolean {
   if (entry.type === 'message') return entry.message.id === at
+  if (entry.type === 'view') return entry.with.some((message) => message.id === at)
   // The message of a step's results is made from them.
   const settled = entry.type === 'call' && entry.op === 'settled'
   return settled && positionId(entry.runId, entry.step, 'message', 'tool') === at
@@ -144,8 +161,11 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
       case 'view':
       case 'tail':
       case 'memo':
-      case 'ext':
         copied.push(rest)
+        break
+      case 'ext':
+        // It says whose the original is.
+        if (!isCreated(rest)) copied.push(rest)
         break
     }
   }

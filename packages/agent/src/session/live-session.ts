@@ -1,5 +1,6 @@
 import type { Decisions, Extension, Input, NewEntry, RunResult, SessionStatus, SessionStore } from '@provost/core'
 import { SessionBusyError, toJson, uuidv7 } from '@provost/core'
+import { forkSession } from '@provost/sessions'
 
 import type { SendMode } from '../agent-options.ts'
 import type { AgentPlan } from '../agent-plan.ts'
@@ -17,12 +18,11 @@ import { dueDecisions, resolvedEntries } from '../resolution.ts'
 import { localState } from '../run-state.ts'
 import type { RunHandle, RunHost, RunStart } from '../run.ts'
 import { startRun } from '../run.ts'
-import { branchEntries } from './branch.ts'
 import { createLedger } from './ledger.ts'
 import { createListeners } from './listeners.ts'
 import { createMessageEdits } from './message-edits.ts'
 import type { Opened } from './origin.ts'
-import { beginSession } from './origin.ts'
+import { reopenSession } from './origin.ts'
 import {
   alreadyDecided,
   nothingToResume,
@@ -265,7 +265,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
         start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
         return
       }
-      const entering = underway ? mode : 'queue'
+      // One that goes on elsewhere is steered there.
+      const entering = underway || openRun()?.status === 'running' ? mode : 'queue'
       const sent: Sent = { input: messages, token, ...(principal && { by: principal.id }), ...aside }
       if (entering === 'steer') mailbox.steers.push(sent)
       else mailbox.followUps.push(sent)
@@ -326,11 +327,11 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
     async fork({ at } = {}) {
       alive()
-      await refresh()
-      const messages = [...edits.current()]
-      const entries = branchEntries(state, messages, at, underway !== undefined || openRun() !== undefined)
+      // The log is what is copied: what was edited has to be in it.
+      if (!underway && edits.entries.length > 0) await write(() => [])
+      const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })
       const { principal: _, onApproval: __, ...rest } = options
-      const branch = await beginSession(plan, store, { branch: { from: id, entries } })
+      const branch = await reopenSession(plan, store, sessionId)
       return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
     },
 

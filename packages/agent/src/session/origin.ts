@@ -1,7 +1,10 @@
-import type { Entry, Json, Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
-import { isRecord, joinLabels, labelOf, positionId, ProvostError, toJson, untrustedLabel, uuidv7 } from '@provost/core'
+import type { Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
+import { joinLabels, labelOf, positionId, ProvostError, untrustedLabel, uuidv7 } from '@provost/core'
+import type { Created } from '@provost/sessions'
+import { createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
 
 import type { AgentPlan } from '../agent-plan.ts'
+import type { Place } from '../entry.ts'
 import { newEntry } from '../entry.ts'
 import { historyOf } from '../input.ts'
 import type { KnownLog } from '../known-log.ts'
@@ -9,19 +12,11 @@ import { knownLog, learn, readLog } from '../known-log.ts'
 import type { LogState } from '../log-state.ts'
 import { writeBetweenRuns } from './session-log.ts'
 
-/** What the first entry of a session says. */
-export interface Origin {
-  readonly agent: string
-  readonly principal?: Principal
-  /** What had to be mended in the messages that it began with. */
-  readonly repairs: readonly string[]
-}
-
 /** A session whose log is known. */
 export interface Opened {
   readonly id: string
   readonly known: KnownLog
-  readonly origin: Origin
+  readonly origin: Created
 }
 
 /** What a session begins with. */
@@ -29,13 +24,6 @@ export interface Beginning {
   readonly id?: string | undefined
   readonly principal?: Principal | undefined
   readonly messages?: readonly (Message | ModelMessage)[] | undefined
-  /** Entries of a session that this one branches off from; they keep their labels. */
-  readonly branch?: { readonly from: string; readonly entries: (place: Place) => readonly NewEntry[] } | undefined
-}
-interface Place {
-  readonly runId: string
-  readonly step: number
-  readonly agent: string
 }
 
 /**
@@ -45,22 +33,17 @@ interface Place {
  */
 export async function beginSession(plan: AgentPlan, store: SessionStore, beginning: Beginning): Promise<Opened> {
   const id = checkId(beginning.id ?? uuidv7())
-  const { principal, messages = [], branch } = beginning
+  const { principal, messages = [] } = beginning
   const place = { runId: id, step: 0, agent: plan.name }
   const imported = messages.length > 0 ? importHistory(messages, place) : { entries: [], repairs: [] }
   const known = knownLog(id)
-  const data: { [key: string]: Json | undefined } = {
-    agent: plan.name,
-    ...(principal && { principal: toJson(principal) }),
-    ...(imported.repairs.length > 0 && { repairs: imported.repairs }),
-    ...(branch && { forkedFrom: branch.from }),
-  }
+  const { repairs } = imported
+  const created = createdBody({ agent: plan.name, ...(principal && { principal }), repairs })
   await writeBetweenRuns(store, id, known, () => {
     if (known.state.entries.length > 0) throw exists(id)
-    const created = newEntry(place, createdId(id), { type: 'ext', name: 'session', key: 'created', data })
-    return [created, ...imported.entries, ...(branch?.entries(place) ?? [])]
+    return [newEntry(place, createdId(id), created), ...imported.entries]
   })
-  return { id, known, origin: originOf(id, known.state, plan) }
+  return { id, known, origin: originOf(known.state, plan) }
 }
 
 /**
@@ -77,7 +60,7 @@ export async function reopenSession(plan: AgentPlan, store: SessionStore, id: st
   }
   const known = knownLog(id)
   learn(known, entries)
-  const origin = originOf(id, known.state, plan)
+  const origin = originOf(known.state, plan)
   if (origin.agent !== plan.name) {
     throw new ProvostError('wrong-agent', `Session ${id} belongs to agent ${origin.agent}, not to ${plan.name}.`, {
       hint: 'Resume it with the agent that created it.',
@@ -86,28 +69,9 @@ export async function reopenSession(plan: AgentPlan, store: SessionStore, id: st
   return { id, known, origin }
 }
 
-function createdId(id: string): string {
-  return `${id}/created`
-}
-
-function originOf(id: string, { entries }: LogState, plan: AgentPlan): Origin {
+function originOf({ entries }: LogState, plan: AgentPlan): Created {
   const [first] = entries
-  if (!isCreated(first, id)) return { agent: plan.name, repairs: [] }
-  const { agent, principal, repairs }: Record<string, unknown> = isRecord(first.data) ? first.data : {}
-  return {
-    agent: typeof agent === 'string' ? agent : first.agent,
-    ...(isPrincipal(principal) && { principal }),
-    repairs: Array.isArray(repairs) ? repairs.filter((line) => typeof line === 'string') : [],
-  }
-}
-
-/** An extension may have an `ext` entry of the same name, but not this id. */
-function isCreated(entry: Entry | undefined, id: string): entry is Extract<Entry, { type: 'ext' }> {
-  return entry?.type === 'ext' && entry.id === createdId(id)
-}
-
-function isPrincipal(value: unknown): value is Principal {
-  return isRecord(value) && typeof value['id'] === 'string'
+  return first && isCreated(first) ? createdIn(first) : { agent: plan.name, repairs: [] }
 }
 
 function importHistory(

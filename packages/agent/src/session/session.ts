@@ -123,10 +123,12 @@ export interface Session<Output = string, App = unknown> {
   on<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): this
   off<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): this
   /**
-   * A new session with the conversation up to a turn's end. Waits, sticky approvals and the principal stay behind.
+   * A new session with the conversation up to a turn's end. Waits, sticky approvals, usage, the principal and whoever
+   * is asked for approvals stay behind.
    *
-   * @param options.at id of the last message to take along; default: as far as the last turn that is complete.
-   * @throws ProvostError `not-a-turn-end`, `unknown-message`
+   * @param options.at id of a message: the new session ends with the turn that holds it. Default: the last turn that has
+   * ended.
+   * @throws ProvostError `unknown-message`, `no-turn`
    */
   fork(options?: { at?: string }): Promise<Session<Output, App>>
   /** Empties what the model sees. The log keeps all. @throws ProvostError `session-open` */
