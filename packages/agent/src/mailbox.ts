@@ -18,6 +18,8 @@ export interface Mailbox {
   readonly decisions: Decisions[]
   /** What was delivered to the session's inbox for waits, by token; it may come before its wait. */
   readonly deliveries: Map<string, Delivery>
+  /** Decisions on their way to the inbox: a run does not pause before they are there. None of them rejects. */
+  readonly arriving: Set<Promise<void>>
   /** Wakes a run that waits for a human, to look here again. */
   notify: (() => void) | undefined
   /** The run ends after the present step. */
@@ -37,6 +39,7 @@ export function createMailbox(left?: Mailbox): Mailbox {
     followUps: left?.followUps.splice(0) ?? [],
     decisions: left?.decisions.splice(0) ?? [],
     deliveries: left?.deliveries ?? new Map(),
+    arriving: new Set(),
     notify: undefined,
     draining: false,
     drained: Promise.withResolvers(),

@@ -302,7 +302,10 @@ async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[
   const expired = approvals.filter(isOver)
   if (expired.length > 0) return { approvals: expired.map(overdue) }
   // Before it pauses, a run looks for what came a moment ago.
-  if (scope.inbox && !hasDue(scope)) await scope.inbox.sync()
+  if (scope.inbox && !hasDue(scope)) {
+    await Promise.all(mailbox.arriving)
+    await scope.inbox.sync()
+  }
   const due = takeDue(scope)
   if (due) return due
   if (scope.signal.aborted || mailbox.draining) {

@@ -25,6 +25,16 @@ async function talked(more: Parameters<typeof world>[1] = {}) {
   return { ...made, session }
 }
 
+/** What a function throws. */
+function refusalOf(act: () => void): unknown {
+  try {
+    act()
+    return undefined
+  } catch (thrown) {
+    return thrown
+  }
+}
+
 const all = [
   'user: go',
   'assistant: [echo]',
@@ -58,7 +68,9 @@ describe('session.messages', () => {
     ['pop', (m) => m.pop(), 'splice'],
     ['shift', (m) => m.shift(), 'splice'],
     ['unshift', (m) => m.unshift(...m), 'splice'],
+    // oxlint-disable-next-line unicorn/no-array-sort, typescript/require-array-sort-compare -- that is what is refused
     ['sort', (m) => m.sort(), 'transaction'],
+    // oxlint-disable-next-line unicorn/no-array-reverse -- that is what is refused
     ['reverse', (m) => m.reverse(), 'transaction'],
     ['fill', (m) => (m[0] ? m.fill(m[0]) : undefined), 'replaceRange'],
     ['copyWithin', (m) => m.copyWithin(0, 1), 'transaction'],
@@ -252,14 +264,10 @@ test('whatever is edited: the history is whole, and the log gives what was seen'
       for (const { start, remove, insert } of edits) {
         const before = transcript(session.messages)
         const added = Array.from({ length: insert }, (_, n) => ({ content: `new ${n}` }))
-        try {
-          session.messages.splice(start, remove, ...added)
-          const expected = before.toSpliced(start, remove, ...added.map(({ content }) => `user: ${content}`))
-          expect(transcript(session.messages)).toEqual(expected)
-        } catch (error) {
-          expect(error).toEqual(code('invalid-messages'))
-          expect(transcript(session.messages)).toEqual(before)
-        }
+        const after = before.toSpliced(start, remove, ...added.map(({ content }) => `user: ${content}`))
+        const refused = refusalOf(() => session.messages.splice(start, remove, ...added))
+        expect(refused ?? code('invalid-messages')).toEqual(code('invalid-messages'))
+        expect(transcript(session.messages)).toEqual(refused ? before : after)
         assertWellFormed(session.messages)
       }
       const seen = session.messages.map((message) => [message.id, textOf(message)])

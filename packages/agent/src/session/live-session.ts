@@ -180,6 +180,16 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     void work.then(() => delivering.delete(work))
   }
 
+  /** @returns how many were the first. */
+  async function decide(entries: readonly NewEntry[]): Promise<number> {
+    let accepted = 0
+    for (const entry of entries) {
+      if (entry.type !== 'resolved') continue
+      if ((await store.deliver(id, entry.token, entry.value, entry.by)) === 'accepted') accepted++
+    }
+    return accepted
+  }
+
   /** The run that this object takes for open may have ended elsewhere: then nobody is there to take what was sent. */
   async function goOnIfEnded(): Promise<void> {
     if (underway) return
@@ -285,22 +295,21 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
     async resolve(decisions: Decisions) {
       alive()
-      await refresh()
-      if (underway) {
-        await underway.handle.resolve(decisions)
-        return
-      }
-      const asked = [decisions.approvals, decisions.toolResults, decisions.uncertain, decisions.inputs]
-      const count = asked.reduce((sum, list) => sum + (list?.length ?? 0), 0)
-      const { entries } = resolvedEntries(state, decisions)
-      let accepted = 0
-      for (const entry of entries) {
-        if (entry.type !== 'resolved') continue
-        if ((await store.deliver(id, entry.token, entry.value, entry.by)) === 'accepted') accepted++
-      }
+      if (!underway) await refresh()
+      const { due = {}, early } = underway ? dueDecisions(state, decisions) : { due: decisions }
+      // The run that is alive may get to ask for them.
+      if (early && underway) await underway.handle.resolve(early)
+      const work = decide(resolvedEntries(state, due).entries)
+      const arriving = work.then(
+        () => {},
+        () => {},
+      )
+      mailbox.arriving.add(arriving)
+      void arriving.then(() => mailbox.arriving.delete(arriving))
+      const late = countOf(due) - (await work)
       // Where somebody else has the run, it is delivered to them.
       if (!underway && openRun()) resumeHere({})
-      if (accepted < count) throw alreadyDecided(count - accepted)
+      if (late > 0) throw alreadyDecided(late)
     },
 
     async waitForIdle() {
@@ -372,6 +381,10 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   Object.freeze(session)
   keepRunner(session, { plan: setup.plan, start: startHere })
   return session
+}
+
+function countOf({ approvals, toolResults, uncertain, inputs }: Decisions): number {
+  return [approvals, toolResults, uncertain, inputs].reduce((sum, list) => sum + (list?.length ?? 0), 0)
 }
 
 /** The plan with the session's listeners behind the agent's own extensions, and the session's store. */
