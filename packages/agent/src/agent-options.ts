@@ -19,7 +19,6 @@ import type { PriceTable } from '@provost/provider'
 import type { ResultReaders, ToolCollisions, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { Orchestrator } from './orchestrator/orchestrator.ts'
-
 import type { Session } from './session/session.ts'
 
 /** What an agent is made of. */

@@ -40,6 +40,8 @@ export async function runStopHooks({ plan, id, principal, context, known, write 
         const place = { runId: id, step: 0, agent: plan.name }
         await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
       },
+      blob: (hash) => plan.store.blob(hash),
+      putBlob: (bytes) => plan.store.putBlob(bytes),
       now: () => Date.now(),
       uuid: () => randomUUID(),
     }
