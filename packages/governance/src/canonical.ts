@@ -34,7 +34,7 @@ export function isDigitCode(code: number): boolean {
 /** Codes of the first two planes, found when first met. */
 const codes = new Uint16Array(0x20000).fill(unknown)
 const expansions = new Map<number, Uint8Array>()
-for (let ascii = 0; ascii < 128; ascii++) codes[ascii] = asciiCode(ascii)
+for (let char = 0; char < 128; char++) codes[char] = asciiCode(char)
 
 function asciiCode(char: number): number {
   if (char >= 97 && char <= 122) return char - 96
@@ -56,13 +56,13 @@ export function emptyCanonical(): Canonical {
   return { bytes: new Uint8Array(256), from: new Int32Array(256), length: 0 }
 }
 
-/** Characters that may begin something encoded: percent, backslash, ampersand, equals sign. */
-const escapes = 1
-/** Characters of base64 and of base64url. */
-const base64 = 2
-const traits = Uint8Array.from({ length: 128 }, (_, char) => {
+/** Beside the code of an ASCII character: it may begin something encoded (percent, backslash, ampersand, equals sign). */
+const escape = 1 << 8
+/** It is of no alphabet of base64 or base64url. */
+const breaks = 1 << 9
+const ascii = Uint16Array.from({ length: 128 }, (_, char) => {
   const text = String.fromCharCode(char)
-  return (/[%\\&=]/.test(text) ? escapes : 0) | (/[\w+/-]/.test(text) ? base64 : 0)
+  return asciiCode(char) | (/[%\\&=]/.test(text) ? escape : 0) | (/[\w+/-]/.test(text) ? 0 : breaks)
 })
 
 /** What a text may hold besides its plain characters. */
@@ -71,10 +71,13 @@ export interface Suspicions {
   readonly escapes: number[]
   /** Start and end of tokens long enough to be base64 or hexadecimal, one pair after the other. */
   readonly tokens: number[]
+  /** There are many tokens of two characters in a row: bytes in hexadecimal, maybe. */
+  pairs: boolean
 }
 
 /** Tokens shorter than this are words. */
 const shortestToken = 16
+const manyPairs = 11
 
 /** Appends a break: nothing that matches crosses it. */
 export function appendBreak(into: Canonical): void {
@@ -93,29 +96,31 @@ export function appendCanonical(
 ): void {
   grow(into, into.length + end - start)
   let { bytes, from, length } = into
-  let token = 0
+  let tokenStart = start
+  let pairs = 0
+  const endToken = (i: number): void => {
+    const token = i - tokenStart
+    if (token >= shortestToken) found?.tokens.push(tokenStart, i)
+    if (token === 2 || token === 4) {
+      if (++pairs === manyPairs && found) found.pairs = true
+    } else if (token > 0) pairs = 0
+    tokenStart = i + 1
+  }
   for (let i = start; i < end; i++) {
     const char = text.charCodeAt(i)
     if (char < 128) {
-      const code = codes[char] ?? 0
+      const entry = ascii[char] ?? 0
+      const code = entry & 255
       if (code !== 0) {
         bytes[length] = code
         from[length++] = i
-      }
-      if (found) {
-        const trait = traits[char] ?? 0
-        if ((trait & base64) !== 0) {
-          token++
-        } else {
-          if (token >= shortestToken) found.tokens.push(i - token, i)
-          token = 0
-          if (trait !== 0) found.escapes.push(i)
-        }
+      } else if (entry >= breaks) {
+        endToken(i)
+        if ((entry & escape) !== 0) found?.escapes.push(i)
       }
       continue
     }
-    if (found && token >= shortestToken) found.tokens.push(i - token, i)
-    token = 0
+    endToken(i)
     const point = text.codePointAt(i) ?? char
     const code = codeOf(point)
     if (code === several) {
@@ -132,9 +137,9 @@ export function appendCanonical(
       bytes[length] = code
       from[length++] = i
     }
-    if (point > 0xffff) i++
+    if (point > 0xffff) tokenStart = ++i + 1
   }
-  if (found && token >= shortestToken) found.tokens.push(end - token, end)
+  endToken(end)
   into.length = length
 }
 
@@ -172,6 +177,8 @@ function codeOf(point: number): number {
 
 function findCode(point: number): number {
   const char = String.fromCodePoint(point)
+  // Letters that show nothing, such as fillers, are no letters.
+  if (/\p{Default_Ignorable_Code_Point}/u.test(char)) return 0
   const written = lookalikes.get(char) ?? char.normalize('NFKD')
   const found: number[] = []
   for (const one of written) {

@@ -255,9 +255,10 @@ const lengths = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte >= 0xc2 && byte < 0xe0 ? 2 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xf0 && byte < 0xf5 ? 4 : 0
 })
 
-/** So many bytes in a row are looked at together, and so many of them must be text. Random bytes are so in 1 of 1000. */
-const row = 32
-const enough = 24
+/** A byte that is no text costs as much as so many that are. */
+const penalty = 3
+/** So many bytes of text, less what the others cost, make a stretch. In random bytes there is one in ten thousand. */
+const enough = 12
 
 /**
  * Decodes tokens of base64 (both alphabets) and hexadecimal, also where lines were broken. A token may begin before or
@@ -361,33 +362,38 @@ function placeAt(index: number, start: number, places: Int32Array | undefined): 
   return places ? (places[Math.min(index, places.length - 1)] ?? start) : start + index
 }
 
-/** Finds the stretches of bytes that are text for the most part. */
+/** Finds the stretches of bytes that are text for the most part: up to a quarter of other bytes hides none. */
 function textIn(bytes: Uint8Array, shortest: number, found: (from: number, to: number) => void): void {
-  if (bytes.length < shortest) return
-  const isText = new Uint8Array(bytes.length)
+  let [score, best, from, to] = [0, 0, 0, 0]
   for (let i = 0; i < bytes.length;) {
-    const length = lengths[bytes[i] ?? 0] ?? 0
-    let whole = length > 0 && i + length <= bytes.length
-    for (let n = 1; n < length && whole; n++) whole = ((bytes[i + n] ?? 0) & 0xc0) === 0x80
-    if (whole) isText.fill(1, i, i + length)
-    i += whole ? length : 1
-  }
-  const width = Math.min(row, bytes.length)
-  const least = Math.floor((width * enough) / row)
-  let count = 0
-  let [from, to] = [-1, -1]
-  for (let i = 0; i < bytes.length; i++) {
-    count += (isText[i] ?? 0) - (i >= width ? (isText[i - width] ?? 0) : 0)
-    if (i < width - 1 || count < least) continue
-    const start = i - width + 1
-    if (from >= 0 && start > to) {
-      found(from, to)
-      from = -1
+    const byte = bytes[i] ?? 0
+    const length = byte >= 32 && byte < 127 ? 1 : textLength(bytes, i, byte)
+    if (length > 0) {
+      if (score === 0) [from, best] = [i, 0]
+      score += length
+      i += length
+      to = i
+      if (score > best) best = score
+      // A long text is not cut short by one stretch of something else behind it.
+      if (score > mostScore) score = mostScore
+      continue
     }
-    if (from < 0) from = start
-    to = i + 1
+    i++
+    if (score === 0) continue
+    score = Math.max(0, score - penalty)
+    if (score === 0 && best >= enough && to - from >= shortest) found(from, to)
   }
-  if (from >= 0) found(from, to)
+  if (score > 0 && best >= enough && to - from >= shortest) found(from, to)
+}
+
+const mostScore = 96
+
+/** How many bytes from here on are one character; 0 for what is none. */
+function textLength(bytes: Uint8Array, at: number, byte: number): number {
+  const length = lengths[byte] ?? 0
+  if (at + length > bytes.length) return 0
+  for (let n = 1; n < length; n++) if (((bytes[at + n] ?? 0) & 0xc0) !== 0x80) return 0
+  return length
 }
 
 function written(

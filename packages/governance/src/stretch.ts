@@ -16,13 +16,15 @@ export interface Stretch {
 /** Two pieces that share so many characters are one. */
 const overlap = 12
 
+const readings: readonly Reading[] = ['forward', 'reversed', 'rot13', 'reversed-rot13']
+
 /** Joins the pieces that a search finds to stretches, by who they are from and how they read. */
 export function createStretches(): { add(match: Match): void; all(): readonly Stretch[] } {
   const done: Stretch[] = []
-  const open = new Map<string, Stretch>()
+  const open = new Map<number, Stretch>()
   return {
     add({ start, end, reading, origin, sameCase, seen }) {
-      const key = `${origin} ${reading}`
+      const key = origin * 4 + readings.indexOf(reading)
       const last = open.get(key)
       if (last && Math.min(last.end, end) - Math.max(last.start, start) >= overlap) {
         last.start = Math.min(last.start, start)

@@ -177,7 +177,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
 
     function examine(layer: Layer, depth: number): void {
       const canonical = emptyCanonical()
-      const suspicions: Suspicions = { escapes: [], tokens: [] }
+      const suspicions: Suspicions = { escapes: [], tokens: [], pairs: false }
       for (let n = 0; n < layer.stretches.length; n += 2) {
         if (n > 0) appendBreak(canonical)
         appendCanonical(canonical, layer.text, suspicions, layer.stretches[n], layer.stretches[n + 1])
@@ -204,7 +204,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       const unescaped = suspicions.escapes.length > 0 ? decodeEscapes(layer.text, suspicions.escapes) : undefined
       if (unescaped) into(unescaped)
       decodeTokens(layer.text, suspicions.tokens, shortestSpan, into)
-      decodeSpacedHex(layer.text, shortestSpan, into)
+      if (suspicions.pairs) decodeSpacedHex(layer.text, shortestSpan, into)
     }
 
     examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
@@ -215,7 +215,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       if (origin) hits.push({ ...origin, path, span: [0, end - start], view: 'verbatim', length: end - start })
     }
     if (left < 0 || dropped) hits.push(...unchecked(joined))
-    return hits.slice(0, mostHits)
+    return strongest(hits)
   }
 
   function isExempt(layer: Layer, canonical: Canonical, stretch: Stretch, all: readonly Stretch[]): boolean {
@@ -297,6 +297,17 @@ function isPlain(text: string, start: number, end: number, length: number): bool
     if (unit < 0xc0 || (unit >= 0x200b && unit < 0x2070) || unit >= 0xd800) return false
   }
   return true
+}
+
+/** All hits, or of too many the longest of each source and then the longest. */
+function strongest(hits: TaintHit[]): readonly TaintHit[] {
+  if (hits.length <= mostHits) return hits
+  const longest = new Map<string, TaintHit>()
+  for (const hit of hits) if (hit.length > (longest.get(hit.source)?.length ?? 0)) longest.set(hit.source, hit)
+  const first = new Set(longest.values())
+  const chosen = [...first, ...hits.toSorted((a, b) => b.length - a.length).filter((hit) => !first.has(hit))]
+  const kept = new Set(chosen.slice(0, mostHits))
+  return hits.filter((hit) => kept.has(hit))
 }
 
 /** Spans by value. One over several values counts for each that holds enough of it, else as split. */

@@ -1,5 +1,5 @@
 import { appendCanonical, emptyCanonical, folded, rotated } from './canonical.ts'
-import { eachWindowHash, exactHash, windowHash } from './window-hash.ts'
+import { exactHash, windowHash, windowHashes } from './window-hash.ts'
 import { createWindowTable } from './window-table.ts'
 
 /** How the argument says what the text says. */
@@ -46,6 +46,8 @@ const mostCopies = 8
 const mostGroups = 16
 /** How far a match is followed beyond its window: the next window has the rest. */
 const reach = 16
+/** Windows looked up at a time. */
+const block = 4_096
 /** Places counted for what is common. */
 const mostCounted = 65_536
 /** Code units made canonical at a time: what they need in between stays small. */
@@ -67,6 +69,8 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   const samples = createWindowTable(sampleBits, (sample) => windowHash(kept, sample * stride, window))
   const long = createWindowTable(positionBits, (at) => exactHash(kept, at, minSpan))
   const scratch = emptyCanonical()
+  const hashes = new Uint32Array(block)
+  const passed = new Uint32Array(block)
   const candidates = new Uint32Array(mostGroups * mostCopies + 64)
   const longCandidates = new Uint32Array(mostGroups * 4 + 64)
   /** Samples that were met again in texts of other origins. */
@@ -190,22 +194,43 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     }
   }
 
+  /** Calls back with each window of the text that may be tracked, and with where it may be. */
+  function eachCandidate(bytes: Uint8Array, size: number, visit: (at: number, count: number) => void): void {
+    for (let start = 0; start + window <= size; start += block) {
+      const count = windowHashes(bytes, start, size, window, hashes)
+      const hits = samples.filter(hashes, count, passed)
+      for (let n = 0; n < hits; n++) {
+        const offset = passed[n] ?? 0
+        const places = samples.lookUp(hashes[offset] ?? 0, candidates)
+        if (places > 0) visit(start + offset, places)
+      }
+    }
+  }
+
   /** How the window of the looked-up text at `at` reads the kept one at `place`, if it does. */
   function readingOf(bytes: Uint8Array, at: number, place: number, count: number): Reading | undefined {
+    if (isForward(bytes, at, place, count)) return 'forward'
     const last = place + count - 1
-    let [forward, reversed, rot, reversedRot] = [true, true, true, true]
+    let [reversed, rot, reversedRot] = [true, true, true]
     for (let i = 0; i < count; i++) {
       const seen = bytes[at + i] ?? 0
       if (seen === 0) return undefined
       const [plain, turned] = [folded[seen], rotated[seen]]
       const [there, back] = [folded[kept[place + i] ?? 0], folded[kept[last - i] ?? 0]]
-      forward &&= plain === there
       reversed &&= plain === back
       rot &&= turned === there
       reversedRot &&= turned === back
-      if (!forward && !reversed && !rot && !reversedRot) return undefined
+      if (!reversed && !rot && !reversedRot) return undefined
     }
-    return forward ? 'forward' : reversed ? 'reversed' : rot ? 'rot13' : 'reversed-rot13'
+    return reversed ? 'reversed' : rot ? 'rot13' : 'reversed-rot13'
+  }
+
+  function isForward(bytes: Uint8Array, at: number, place: number, count: number): boolean {
+    for (let i = 0; i < count; i++) {
+      const seen = bytes[at + i] ?? 0
+      if (seen === 0 || folded[seen] !== folded[kept[place + i] ?? 0]) return false
+    }
+    return true
   }
 
   /** Follows a match to both sides of `count` characters that agree. */
@@ -266,9 +291,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       return true
     },
     find(bytes, size, found) {
-      eachWindowHash(bytes, size, window, (at, hash) => {
-        if (!samples.mayHave(hash)) return
-        const count = samples.lookUp(hash, candidates)
+      eachCandidate(bytes, size, (at, count) => {
         for (let n = 0; n < count; n++) {
           const sample = candidates[n] ?? 0
           follow(bytes, size, at, sample * stride, window, sample, found)
@@ -291,9 +314,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
         }
         return true
       }
-      eachWindowHash(bytes, bytes.length, window, (at, hash) => {
-        if (whole || tries >= mostTries || !samples.mayHave(hash)) return
-        const count = samples.lookUp(hash, candidates)
+      eachCandidate(bytes, bytes.length, (at, count) => {
         for (let n = 0; n < count && tries++ < mostTries && !whole; n++) {
           whole = standsAt((candidates[n] ?? 0) * stride - at)
         }

@@ -20,12 +20,10 @@ const twice = Int32Array.from({ length: 256 }, (_, code) => random[foldedTwice[c
 const once = Int32Array.from({ length: 256 }, (_, code) => random[folded[code] ?? 0] ?? 0)
 const turned = Int32Array.from({ length: 256 }, (_, code) => random[rotated[code] ?? 0] ?? 0)
 
-function mix(hash: number): number {
-  let h = hash ^ (hash >>> 16)
-  h = Math.imul(h, 0x85ebca6b)
-  h ^= h >>> 13
-  h = Math.imul(h, 0xc2b2ae35)
-  return (h ^ (h >>> 16)) >>> 0
+/** Good bits at the top of a product go down to those that are not. */
+function mix(sum: number): number {
+  const product = Math.imul(sum ^ (sum >>> 15), 0x85ebca6b)
+  return (product ^ (product >>> 15)) >>> 0
 }
 
 /** The same for both orders of its arguments, and not a sum: letters that change places in pairs change it. */
@@ -52,29 +50,32 @@ function hashWith(table: Int32Array, bytes: Uint8Array, at: number, length: numb
   return combine(forward, backward)
 }
 
-/** Calls back with the hash of every window of the text, at constant cost each. */
-export function eachWindowHash(
+/** Writes the hash of each window of the text that begins from `start` on to `hashes`; returns how many there are. */
+export function windowHashes(
   bytes: Uint8Array,
-  length: number,
+  start: number,
+  end: number,
   window: number,
-  visit: (at: number, hash: number) => void,
-): void {
-  if (length < window) return
+  hashes: Uint32Array,
+): number {
+  const count = Math.min(end - start - window + 1, hashes.length)
+  if (count <= 0) return 0
   let top = 1
   for (let n = 1; n < window; n++) top = Math.imul(top, base)
   let [forward, backward] = [0, 0]
-  for (let i = 0, j = window - 1; i < window; i++, j--) {
+  for (let i = start, j = start + window - 1; j >= start; i++, j--) {
     forward = (Math.imul(forward, base) + (twice[bytes[i] ?? 0] ?? 0)) | 0
     backward = (Math.imul(backward, base) + (twice[bytes[j] ?? 0] ?? 0)) | 0
   }
-  visit(0, combine(forward, backward))
-  for (let at = 1; at + window <= length; at++) {
-    const out = twice[bytes[at - 1] ?? 0] ?? 0
-    const next = twice[bytes[at + window - 1] ?? 0] ?? 0
+  hashes[0] = combine(forward, backward)
+  for (let n = 1, at = start; n < count; n++, at++) {
+    const out = twice[bytes[at] ?? 0] ?? 0
+    const next = twice[bytes[at + window] ?? 0] ?? 0
     forward = (Math.imul((forward - Math.imul(out, top)) | 0, base) + next) | 0
     backward = (Math.imul((backward - out) | 0, baseInverse) + Math.imul(next, top)) | 0
-    visit(at, combine(forward, backward))
+    hashes[n] = combine(forward, backward)
   }
+  return count
 }
 
 /** Calls back with a hash of every stretch of this length: letter case folded, in one direction. */

@@ -7,6 +7,8 @@ export interface WindowTable {
   insert(hash: number, value: number): void
   /** Whether anything may be stored under the hash. */
   mayHave(hash: number): boolean
+  /** Writes the numbers of those hashes that {@link mayHave} lets through to `passed`; returns how many. */
+  filter(hashes: Uint32Array, count: number, passed: Uint32Array): number
   /** Writes what may be stored under the hash to `found`, oldest first; returns how many. */
   lookUp(hash: number, found: Uint32Array): number
   readonly size: number
@@ -16,7 +18,8 @@ export interface WindowTable {
 
 interface Segment {
   slots: Uint32Array
-  bits: Uint8Array
+  /** Of a size that is a power of two. */
+  bits: Int32Array
   count: number
 }
 
@@ -35,7 +38,7 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
   const parts: Segment[] = Array.from({ length: segments }, (_, n) => {
     // Sizes are spread over one step of growth: then so are the moments at which they grow.
     const size = Math.ceil(8 * growth ** (n / segments))
-    return { slots: new Uint32Array(size), bits: new Uint8Array(Math.ceil(size / 2)), count: 0 }
+    return { slots: new Uint32Array(size), bits: bitsFor(size), count: 0 }
   })
   let size = 0
 
@@ -48,15 +51,20 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
     let at = slotOf(hash, slots.length)
     while ((slots[at] ?? 0) !== 0) at = at + 1 === slots.length ? 0 : at + 1
     slots[at] = (tagOf(hash) | value) >>> 0
-    const bit = bitOf(hash, bits.length)
-    bits[bit >>> 3] = (bits[bit >>> 3] ?? 0) | (1 << (bit & 7))
+    const word = (hash >>> 5) & (bits.length - 1)
+    bits[word] = (bits[word] ?? 0) | (1 << (hash & 31))
+  }
+
+  function mayHave(hash: number): boolean {
+    const bits = parts[hash >>> (32 - segmentBits)]?.bits ?? nothing
+    return ((bits[(hash >>> 5) & (bits.length - 1)] ?? 0) & (1 << (hash & 31))) !== 0
   }
 
   function grow(part: Segment): void {
     const { slots } = part
     const next = Math.ceil(slots.length * growth)
     part.slots = new Uint32Array(next)
-    part.bits = new Uint8Array(Math.ceil(next / 2))
+    part.bits = bitsFor(next)
     // Equal hashes keep their order: a walk that begins behind an empty slot meets each chain from its start.
     let start = 0
     while ((slots[start] ?? 0) !== 0) start++
@@ -75,12 +83,11 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
       part.count++
       size++
     },
-    mayHave(hash) {
-      const part = parts[hash >>> (32 - segmentBits)]
-      if (!part) return false
-      const { bits } = part
-      const bit = bitOf(hash, bits.length)
-      return ((bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0
+    mayHave,
+    filter(hashes, count, passed) {
+      let kept = 0
+      for (let n = 0; n < count; n++) if (mayHave(hashes[n] ?? 0)) passed[kept++] = n
+      return kept
     },
     lookUp(hash, found) {
       const part = parts[hash >>> (32 - segmentBits)]
@@ -104,7 +111,9 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
   }
 }
 
-/** The bit of a hash in a map of so many bytes. */
-function bitOf(hash: number, bytes: number): number {
-  return Math.floor(((Math.imul(hash, 0x85ebca6b) >>> 0) / 2 ** 32) * (bytes * 8))
+const nothing = new Int32Array(1)
+
+/** Four to eight bits for each slot. */
+function bitsFor(slots: number): Int32Array {
+  return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(1, slots / 8))))
 }
