@@ -9,12 +9,13 @@ export interface CausalityMonitorOptions {
 }
 
 interface Denials {
-  readonly planned: Readonly<Record<string, { readonly tool: string; readonly args: Json }>>
-  /** Values of denied calls, by what tool each was to be used. */
+  /** Arguments that a human is being asked about, by call. */
+  readonly asked: Readonly<Record<string, Json>>
+  /** Values of denied calls, by the call that each was first denied in. */
   readonly values: Readonly<Record<string, string>>
 }
 
-const nothing: Denials = { planned: {}, values: {} }
+const nothing: Denials = { asked: {}, values: {} }
 /** Values kept of denied calls; what comes later is still in the log. */
 const mostValues = 1_000
 const shortestValue = 6
@@ -26,23 +27,31 @@ const denials: Fold<Denials> = {
   initial: nothing,
   apply(state: Denials, entry: Entry): Denials {
     if (entry.type !== 'call') return state
-    if (entry.op === 'planned') {
-      return { ...state, planned: { ...state.planned, [entry.callId]: { tool: entry.toolName, args: entry.args } } }
+    const { callId } = entry
+    if (entry.op === 'decided' && entry.outcome === 'ask') {
+      return { ...state, asked: { ...state.asked, [callId]: entry.args } }
     }
-    const { [entry.callId]: call, ...planned } = state.planned
-    if (!call) return state
-    const denied =
-      entry.op === 'decided'
-        ? entry.outcome === 'deny' && entry.by !== 'schema' && entry.by !== 'registry'
-        : entry.op === 'settled' && entry.outcome === 'denied'
-    if (entry.op === 'decided' && !denied) return state
-    if (!denied) return { ...state, planned }
-    const values = { ...state.values }
-    for (const value of effectValues(call.args)) {
-      if (Object.keys(values).length < mostValues) values[value] ??= call.tool
+    if (entry.op === 'decided' && entry.outcome === 'deny' && !formal.has(entry.by)) {
+      return { ...state, values: withValues(state.values, callId, entry.args) }
     }
-    return { planned, values }
+    const { [callId]: args, ...asked } = state.asked
+    if (entry.op !== 'settled' || args === undefined) return state
+    return { asked, values: entry.outcome === 'denied' ? withValues(state.values, callId, args) : state.values }
   },
+}
+
+/** Those who refuse what is no proper call: nobody has judged its effect. */
+const formal: ReadonlySet<string> = new Set(['schema', 'registry'])
+
+function withValues(known: Denials['values'], callId: string, args: Json): Denials['values'] {
+  const values = { ...known }
+  let room = mostValues - Object.keys(values).length
+  for (const value of effectValues(args)) {
+    if (room <= 0) break
+    if (values[value] === undefined) room--
+    values[value] ??= callId
+  }
+  return values
 }
 
 /**

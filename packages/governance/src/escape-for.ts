@@ -94,16 +94,34 @@ export function escapeFor(boundary: Boundary, text: string): string {
   }
 }
 
-/** Whether a text has nothing that the place would take for its own. */
+/**
+ * Whether a text does no harm in that place as it is: nothing in it is taken for more than text. What
+ * {@link escapeFor} made is always safe.
+ */
 export function isSafeFor(boundary: Boundary, text: string): boolean {
+  if (text.search(controls) >= 0) return false
+  if (boundary !== 'sql-like' && text.search(deceptive) >= 0) return false
   switch (boundary) {
-    // Quoting changes every text; only what cannot be quoted makes one unsafe.
-    case 'shell':
-      return text.search(controls) < 0 && text.search(deceptive) < 0
     case 'http-header':
-      return /^[\t -~]*$/.test(text)
+      return /^[ -~]*$/.test(text)
+    case 'sse':
+      return text.split('\n').every((line, n) => n === 0 || line.startsWith('data: '))
+    case 'shell':
+      return /^(?:[\w@%+=:,./-]+|'(?:[^']|'\\'')*')$/.test(text)
+    case 'sql-like':
+      return !/[%_\\']/.test(text.replaceAll(/\\[\\%_]|''/g, ''))
+    case 'html':
+      return !/[<>"'`]|&(?!#?\w{1,31};)/.test(text)
+    case 'markdown-image':
+      return !/<|:\/\/|[![\]()]/.test(text.replaceAll(/\\[\\!()[\]]/g, ''))
+    case 'terminal':
+      return true
+    case 'json':
+      return !/["\n\t]|\\(?!["\\/bfnrtu])/.test(text.replaceAll(/\\["\\]/g, ''))
+    case 'log-line':
+      return !/\n/.test(text)
     default:
-      return escapeFor(boundary, text) === text
+      return assertNever(boundary)
   }
 }
 

@@ -37,8 +37,7 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
           '',
           undefined,
           0,
-          (text, path, inherited) => {
-            const boundary = inherited
+          (text, path, boundary) => {
             if (!boundary || isSafeFor(boundary, text)) return text
             violations.push({ path: `/${path.slice(1)}`, boundary })
             return escapeFor(boundary, text)

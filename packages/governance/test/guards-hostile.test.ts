@@ -6,6 +6,18 @@ import { describe, expect, test } from 'vitest'
 
 import { guarded } from './guarded-run.ts'
 
+const boundaries: readonly Boundary[] = [
+  'http-header',
+  'sse',
+  'shell',
+  'sql-like',
+  'html',
+  'markdown-image',
+  'terminal',
+  'json',
+  'log-line',
+]
+
 const hostile = fc
   .array(
     fc.constantFrom(
@@ -88,7 +100,9 @@ describe('nothing gets out of its place', () => {
   })
 
   test('HTML has no element, Markdown no image and no link', () => {
-    check('html', (value) => expect(value).not.toMatch(/[<>"'`]/))
+    check('html', (value) => {
+      expect(value).not.toMatch(/[<>"'`]/)
+    })
     check('markdown-image', (value) => {
       expect(value).not.toMatch(/<|:\/\//)
       expect(value.replaceAll(/\\./g, '')).not.toMatch(/[![\]()]/)
@@ -114,10 +128,22 @@ describe('nothing gets out of its place', () => {
     })
   })
 
-  test('what is safe is not changed; what was changed was not safe', () => {
+  test('what was escaped is safe, and is not escaped again', () => {
+    for (const boundary of boundaries)
+      check(boundary, (value) => void expect(isSafeFor(boundary, value), boundary).toBe(true))
+  })
+
+  test('what is unsafe is told', () => {
     expect(isSafeFor('http-header', 'text/html; q=0.9')).toBe(true)
     for (const text of ['a\nb', 'a\u2028b', 'a\u0085b', 'é']) expect(isSafeFor('http-header', text)).toBe(false)
     expect(isSafeFor('terminal', 'two\nlines')).toBe(true)
+    expect(isSafeFor('shell', 'a; rm b')).toBe(false)
+    expect(isSafeFor('sse', 'a\nevent: x')).toBe(false)
+    expect(isSafeFor('html', '<img>')).toBe(false)
+    expect(isSafeFor('markdown-image', '![x](https://evil.example)')).toBe(false)
+    expect(isSafeFor('sql-like', "50%' or 1")).toBe(false)
+    expect(isSafeFor('json', '", "admin": "yes')).toBe(false)
+    expect(isSafeFor('log-line', 'a\nINFO b')).toBe(false)
   })
 })
 
@@ -162,7 +188,7 @@ describe('approvalPolicy', () => {
 
   test('lets go ahead, asks and denies', async () => {
     expect((await guarded([approvalPolicy(() => 'allow')], [call])).ran).toHaveLength(1)
-    const denied = await guarded([approvalPolicy(async () => 'deny')], [call])
+    const denied = await guarded([approvalPolicy(() => Promise.resolve('deny' as const))], [call])
     expect([denied.ran, denied.rows]).toMatchObject([[], [{ type: 'governance.blocked', rule: 'approval-policy' }]])
     const asked = await guarded([approvalPolicy(() => ({ ask: { reason: 'to whom?' } }))], [call])
     expect(asked.result.pending.approvals).toMatchObject([{ reason: 'to whom?' }])
@@ -170,8 +196,8 @@ describe('approvalPolicy', () => {
   })
 
   test.each([undefined, null, true, 'yes', {}, { ask: {} }])('an answer that is none denies: %j', async (answer) => {
-    // @ts-expect-error -- from JavaScript
-    expect((await guarded([approvalPolicy(() => answer)], [call])).ran).toEqual([])
+    const policy = approvalPolicy(() => answer as never)
+    expect((await guarded([policy], [call])).ran).toEqual([])
   })
 
   test('a policy that throws denies', async () => {
@@ -201,7 +227,7 @@ describe('causalityMonitor', () => {
     expect(rows.at(-1)).toMatchObject({
       type: 'governance.blocked',
       rule: 'causality',
-      evidence: { tool: 'post', denied: ['send'] },
+      evidence: { tool: 'post', denied: [expect.any(String)] },
     })
   })
 
