@@ -226,6 +226,32 @@ export type {
   ViewTrigger,
 } from '@provost/core'
 
+// Governance.
+export {
+  approvalPolicy,
+  causalityMonitor,
+  createTaintIndex,
+  escapeFor,
+  mergeGuard,
+  protocolGuard,
+  sanitizeInbound,
+} from '@provost/governance'
+export type {
+  ApprovalAnswer,
+  Boundary,
+  CausalityMonitorOptions,
+  MergeGuardOptions,
+  ProtocolGuardOptions,
+  SanitizeInboundOptions,
+  TaintEncoding,
+  TaintHit,
+  TaintIndex,
+  TaintIndexOptions,
+  TaintStats,
+} from '@provost/governance'
+export { createScrubber } from '@provost/core'
+export type { InboundPolicy, Scrubber } from '@provost/core'
+
 // The log, its store and the loop.
 export { drive, foldLog, loop, next, pendingWork, startEntries } from '@provost/agent'
 export type {
