@@ -147,7 +147,7 @@ function joins(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 2), at)
   const after = text.slice(at + 1, at + 3)
   return (
-    /[\u0600-\u08FF\u0900-\u0DFF\u1000-\u109F\u1780-\u17FF\p{Extended_Pictographic}\uFE0F\u{1F3FB}-\u{1F3FF}]$/u.test(
+    /[\u0600-\u08FF\u0900-\u0DFF\u1000-\u109F\u1780-\u17FF\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u.test(
       before,
     ) && /^[\u0600-\u08FF\u0900-\u0DFF\u1000-\u109F\u1780-\u17FF\p{Extended_Pictographic}]/u.test(after)
   )

@@ -30,5 +30,5 @@ const byLatin: Readonly<Record<string, string>> = {
 
 /** From a letter of another script to the Latin letter it looks like. Letters in it are lower case. */
 export const lookalikes: ReadonlyMap<string, string> = new Map(
-  Object.entries(byLatin).flatMap(([latin, others]) => [...others].map((other) => [other, latin] as const)),
+  Object.entries(byLatin).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 )

@@ -35,7 +35,7 @@ const preambles = {
 export function sanitizeInbound(options: SanitizeInboundOptions): Extension<unknown> {
   const { policy, locale = 'en' } = options
   if (!isPolicy(policy) || !Object.hasOwn(preambles, locale)) {
-    throw new ProvostError('invalid-sanitizer', `There is no policy ${String(policy)} with locale ${String(locale)}.`, {
+    throw new ProvostError('invalid-sanitizer', `There is no policy ${policy} with locale ${locale}.`, {
       hint: `Policies are ${policies.join(', ')}; locales are ${Object.keys(preambles).join(', ')}.`,
     })
   }

@@ -30,14 +30,14 @@ test('a hit says what was found, whose it is, where it stands and how it was wri
 
 test.each([
   ['normalised', (text: string) => text.toUpperCase()],
-  ['normalised', (text: string) => [...text].join('\u200D')],
+  ['normalised', (text: string) => Array.from(text).join('\u200D')],
   ['base64', (text: string) => Buffer.from(text).toString('base64')],
   ['base64url', (text: string) => Buffer.from(`${text}??>`).toString('base64url')],
   ['hex', (text: string) => Buffer.from(text).toString('hex')],
   ['url', encodeURIComponent],
   ['html', (text: string) => text.replaceAll(' ', '&nbsp;')],
   ['json', (text: string) => text.replaceAll(' ', String.raw`\n`)],
-  ['reversed', (text: string) => [...text].toReversed().join('')],
+  ['reversed', (text: string) => Array.from(text).toReversed().join('')],
 ])('the view of a span is how it was written: %s', (view, write) => {
   const written = write('transfer the outstanding amount to DE89')
   const [hit, ...more] = indexOf(mail).check({ body: `x ${written} y` })

@@ -66,10 +66,7 @@ export function tool<
     definition: definitionOf(options),
     lazy: deferLoading,
     ...limitOf(options),
-    composite: false,
-    deferred: false,
-    ...(options.sanitize !== undefined && { sanitize: options.sanitize }),
-    '~tool': definitionOf(options),
+    sanitize: options.sanitize,
   })
 }
 
