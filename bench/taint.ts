@@ -24,8 +24,11 @@ const addBytes = 25_600
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
+    // Mulberry32: the streams of two seeds have nothing in common.
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
 
@@ -43,7 +46,8 @@ function proseWriter(seed: number): (length: number) => string {
       { length: 1 + Math.floor(wordRandom() * 4) },
       () => syllables[Math.floor(wordRandom() * syllables.length)],
     ).join('')
-  const words = Array.from({ length: 20_000 }, word)
+  // Frequent words are short, as in any language.
+  const words = Array.from({ length: 20_000 }, word).toSorted((a, b) => a.length - b.length)
   return (length) => {
     let text = ''
     while (text.length < length) {

@@ -12,8 +12,8 @@ const model = scriptedModel([
   { toolCalls: [{ name: 'read_page', input: { url: 'https://example.com' } }] },
   ({ messages }) => {
     const read = JSON.stringify(messages)
-    console.log('invisible characters reach the model:', read.includes('\u200B')) // → invisible characters reach the model: false
-    console.log('it is told what is data:', read.includes('came from outside')) // → it is told what is data: true
+    console.log('invisible characters reach the model:', read.includes('\u200B'))
+    console.log('it is told what is data:', read.includes('came from outside'))
     return { text: 'Open from 9 to 5.' }
   },
 ])
@@ -25,10 +25,13 @@ const agent = createAgent({
   extensions: [sanitizeInbound({ policy: 'strip+wrap' })],
 })
 
+// What was found is told before the model reads the rest.
+// → sanitize-inbound [ 'chat-template', 'instruction', 'invisible' ]
+// → invisible characters reach the model: false
+// → it is told what is data: true
 const stream = agent.stream('When do they open?')
 for await (const event of stream) {
   if (event.type === 'governance.flagged')
     console.log(event.rule, Object.keys(Object(Reflect.get(Object(event.evidence), 'found'))).toSorted())
 }
-// → sanitize-inbound [ 'chat-template', 'instruction', 'invisible' ]
 console.log((await stream.result).text) // → Open from 9 to 5.
