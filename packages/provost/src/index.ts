@@ -229,25 +229,40 @@ export type {
 // Governance.
 export {
   approvalPolicy,
+  auditLog,
+  budget,
   causalityMonitor,
   createTaintIndex,
+  dataFlowPolicy,
   escapeFor,
   mergeGuard,
+  presets,
   protocolGuard,
   sanitizeInbound,
+  verifyAudit,
 } from '@provost/governance'
 export type {
   ApprovalAnswer,
+  AuditLogOptions,
+  AuditProblem,
+  AuditReport,
   Boundary,
+  BudgetOptions,
   CausalityMonitorOptions,
+  DataFlowPolicyOptions,
+  DataFlowRule,
   MergeGuardOptions,
   ProtocolGuardOptions,
+  RuleAnswer,
   SanitizeInboundOptions,
+  Sink,
   TaintEncoding,
   TaintHit,
   TaintIndex,
   TaintIndexOptions,
   TaintStats,
+  TracedValue,
+  VerifyOptions,
 } from '@provost/governance'
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
