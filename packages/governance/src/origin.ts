@@ -57,8 +57,7 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
   }
   if (holds(exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`), exact)) return { kind: 'own' }
   const { trusted, untrusted, leaves } = known.provenance
-  const ours = shelved(trusted, exact).find(({ asked }) => !holds(asked, exact))
-  if (ours) return { kind: 'trusted' }
+  if (shelved(trusted, exact).some((source) => vouchesFor(source, exact, known))) return { kind: 'trusted' }
   const loose = looseForm(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
@@ -66,6 +65,13 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
   if (found.length > 0) return { kind: 'value', leaves: found }
   const sources = shelved(untrusted, loose)
   return sources.length > 0 ? { kind: 'prose', sources } : { kind: 'nowhere' }
+}
+
+/** Whether a trusted result says a value of itself: what is looked up by a key is found with it, what was sent is only told of. */
+function vouchesFor({ asked, wholes, call }: Source, exact: string, { tools }: Knowledge): boolean {
+  if (!holds(asked, exact)) return true
+  const effect = call && tools.get(call.toolName)?.effect
+  return wholes.has(exact) && (effect === 'read' || effect === 'none')
 }
 
 /** Whether the human or our instructions said this, as a whole. */

@@ -17,6 +17,8 @@ export interface Source {
   readonly text: string
   /** What its own call said: a tool that repeats its input makes nothing trusted. */
   readonly asked: string
+  /** Whole values in exact form that stand under other names than those the call gave them: what was looked up. */
+  readonly wholes: ReadonlySet<string>
 }
 
 /** A whole value of a JSON result. */
@@ -134,11 +136,11 @@ function readMessage(state: Provenance, message: Message, via: string): void {
   if (text === '') return
   if (label.integrity === 'untrusted') {
     note(state, label)
-    shelve(state, { name: label.sources[0] ?? role, label, text: looseForm(text), asked: '' })
+    shelve(state, { name: label.sources[0] ?? role, label, text: looseForm(text), asked: '', wholes: nothing })
     state.index.add(text, { source: label.sources[0] ?? role, label })
   } else {
     // What the human wrote is found among the intent; the rest are our own words.
-    if (role !== 'user') shelve(state, { name: role, label, text: exactForm(text), asked: '' })
+    if (role !== 'user') shelve(state, { name: role, label, text: exactForm(text), asked: '', wholes: nothing })
     state.index.exempt(text)
   }
 }
@@ -169,7 +171,13 @@ function addOutput(state: Provenance, toolName: string, output: ToolOutput, labe
   const value = jsonOf(output)
   collect(value, '', label, from.fields, found)
   const asked = from.call ? exactForm(JSON.stringify(from.call.input)) : ''
-  const common = { name: toolName, label, ...(from.call && { call: from.call }), asked }
+  const wholes = new Set(
+    found.flatMap(({ pointer, value: one, trusted }) => {
+      const key = pointer.slice(pointer.lastIndexOf('/') + 1)
+      return trusted && pointer !== '' && !isRepeated(from.call?.input, key, one) ? [exactForm(one)] : []
+    }),
+  )
+  const common = { name: toolName, label, ...(from.call && { call: from.call }), asked, wholes }
   const ours = found.filter(({ trusted }) => trusted)
   const theirs = found.filter(({ trusted }) => !trusted)
   if (label.integrity === 'trusted' && ours.length > 0) {
@@ -188,6 +196,13 @@ function addOutput(state: Provenance, toolName: string, output: ToolOutput, labe
     for (const one of theirs) state.index.add(one.value, { source: label.sources[0] ?? toolName, label: untrusted })
     keepLeaves(state, source, found)
   }
+}
+
+const nothing: ReadonlySet<string> = new Set()
+
+/** Whether a result only says again what its call said. */
+function isRepeated(input: Json | undefined, key: string, value: string): boolean {
+  return isRecord(input) && Object.hasOwn(input, key) && String(input[key]) === value
 }
 
 /** A result that is one text is prose, unless it is JSON written as a text. */
