@@ -35,12 +35,14 @@ export function hostOf(address: string): string {
 /** Whether a value is the name of somebody or something within a tool's own directory, and could not be an address in the world outside. */
 export function isHandle(value: string): boolean {
   if (value.length > 64 || /[\n\r@./\\:]/u.test(value)) return false
-  if (/\d.*\d/u.test(value)) return false
+  // One digit counts rooms; more of them, or one beside a letter or two, make an account.
+  if (/\d.*\d/u.test(value) || (/\d/u.test(value) && !/\p{L}.*\p{L}.*\p{L}.*\p{L}/u.test(value))) return false
   return /^[#\p{L}][\p{L}\p{M}\p{N}_' -]*$/u.test(value) && value.trim().split(/\s+/u).length <= 4
 }
 
-/** The words of an address that could be somebody's name: of `dora.b@gmail.com`, `dora`. */
+/** The words of an address that could be somebody's name: of `dora.bell@gmail.com`, `dora` and `bell`; none where it has others. */
 export function namesIn(address: string): readonly string[] {
-  const local = address.includes('@') ? (address.split('@')[0] ?? '') : address
-  return local.toLowerCase().match(/\p{L}{3,}/gu) ?? []
+  const local = (address.includes('@') ? (address.split('@')[0] ?? '') : address).toLowerCase()
+  const words = local.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== '')
+  return words.every((word) => /^\p{L}[\p{L}\p{M}]{2,}$/u.test(word)) ? words : []
 }

@@ -84,3 +84,21 @@ export function delegates(text: string): boolean {
   const form = exactForm(text.slice(0, longest))
   return delegating.some((phrase) => form.includes(phrase))
 }
+
+/** Whether a word stands for a deed or a thing, or for nothing much. */
+export function isKnownWord(word: string): boolean {
+  if (common.has(word)) return true
+  const { verbs: deeds, objects: things } = conceptsOf(word)
+  return deeds.size + things.size > 0
+}
+
+/** Words that begin sentences and addresses, and name nobody. */
+const common: ReadonlySet<string> = new Set(
+  `the this that then and for from with into please all any our your their his her its what which who where when how why
+  can could would should will may must not but has have had was were are been you they she him them there here also
+  now today tomorrow week month year january february march april may june july august september october november
+  december monday tuesday wednesday thursday friday saturday sunday support info admin contact office sales service help
+  hello dear thanks news security alert noreply team billing accounts manager company bank shop store customer hotel
+  die der das und für von mit bitte alle unser ihr sein wie was wer wann danke hallo el los las una por favor para con
+  todos nuestro gracias hola`.split(/\s+/u),
+)

@@ -167,7 +167,9 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
   if (sink.implied !== 'asked') return false
   if (origin.kind === 'value') {
     // A plain name means somebody whom the tool knows already. Whoever names others means those.
-    if (isHandle(value)) return isNamed(value, known) || !namesOthers(origin.leaves, known)
+    // Money goes to anybody of that name.
+    const pays = sink.values.some((other) => other.role === 'amount')
+    if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)
   }
   if (origin.kind !== 'prose') return false

@@ -3,6 +3,7 @@ import { textOf } from '@provost/core'
 
 import { namesIn } from './address.ts'
 import { roleValuesOf } from './argument-role.ts'
+import { isKnownWord } from './concept.ts'
 import { approvalKey, columnOf } from './provenance.ts'
 import type { Leaf, Provenance, Shelf, Source } from './provenance.ts'
 import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
@@ -23,6 +24,8 @@ export interface Knowledge {
   readonly provenance: Provenance
   /** The human's words, in exact form. */
   readonly said: readonly string[]
+  /** The names in them, in lower case. */
+  readonly names: ReadonlySet<string>
   readonly instructions: string
   readonly tools: ReadonlyMap<string, ToolInfo>
 }
@@ -44,6 +47,7 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
   return {
     provenance,
     said: ctx.intent.map(saidIn),
+    names: new Set(ctx.intent.flatMap(namesSaid)),
     instructions: exactForm(ctx.instructions),
     tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
   }
@@ -113,10 +117,29 @@ export function isFetched({ call }: Source, known: Knowledge): boolean {
   return tool !== undefined && tool.effect === 'egress'
 }
 
-/** Whether an address carries a name that the human wrote: `dora@example.com`, where the human spoke of Dora. */
-export function isNamed(address: string, { said }: Knowledge): boolean {
-  const names = namesIn(address)
-  return names.length > 0 && said.some((text) => names.some((name) => holds(text, name)))
+/**
+ * Whether an address is made of names that the human wrote: `dora@example.com`, where the human spoke of Dora. A name is
+ * written with a capital, where the script has those, and is no word for a deed or a thing: `mail@evil.io` is not named
+ * by `Mail it`.
+ */
+export function isNamed(address: string, { names }: Knowledge): boolean {
+  const words = namesIn(address)
+  return words.length > 0 && words.every((word) => names.has(word))
+}
+
+const spoken = new WeakMap<Message, readonly string[]>()
+
+function namesSaid(message: Message): readonly string[] {
+  let found = spoken.get(message)
+  if (!found) {
+    const words =
+      textOf(message)
+        .slice(0, 20_000)
+        .match(/\p{Lu}[\p{L}\p{M}]{2,}|\p{Lo}[\p{Lo}\p{M}]{2,}/gu) ?? []
+    found = [...new Set(words)].map((word) => word.toLowerCase()).filter((word) => !isKnownWord(word))
+    spoken.set(message, found)
+  }
+  return found
 }
 
 /** Whether the human spoke of the record: a number or a word of a field that no outsider can write stands in the request. */
