@@ -18,6 +18,7 @@ exactly the calls that are recorded, the tools give exactly the outputs that are
 
 Options:
   --rules NAME      intent (default) or classic
+  --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
   --why             one line for each task that was touched and each attack that got through
   --json            one JSON object on stdout, nothing else
@@ -37,9 +38,14 @@ interface Rated extends Counts {
 
 const ruleSets: Readonly<Record<string, readonly DataFlowRule[]>> = presets
 
-function policyFor(name: string): () => Extension<unknown> {
-  const rules = ruleSets[name]
-  if (!rules) throw new Error(`There are no rules ${name}; there are ${Object.keys(ruleSets).join(' and ')}.`)
+function policyFor(name: string, without: readonly string[]): () => Extension<unknown> {
+  const all = ruleSets[name]
+  if (!all) throw new Error(`There are no rules ${name}; there are ${Object.keys(ruleSets).join(' and ')}.`)
+  for (const rule of without) {
+    if (!all.some((one) => one.name === rule))
+      throw new Error(`There is no rule ${rule} among them: ${all.map((one) => one.name).join(', ')}.`)
+  }
+  const rules = all.filter((rule) => !without.includes(rule.name))
   return () => dataFlowPolicy({ mode: 'enforce', rules })
 }
 
@@ -103,6 +109,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rules: { type: 'string', default: 'intent' },
+    without: { type: 'string', multiple: true, default: [] },
     variant: { type: 'string', default: 'as-recorded' },
     why: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -116,7 +123,7 @@ if (values.help || folder === undefined) {
 } else {
   const rewrite = variants[values.variant]
   if (!rewrite) throw new Error(`There is no variant ${values.variant}; there are ${Object.keys(variants).join(', ')}.`)
-  const policy = policyFor(values.rules)
+  const policy = policyFor(values.rules, values.without)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
   for (const suite of readSuites(folder)) {
@@ -128,7 +135,14 @@ if (values.help || folder === undefined) {
   }
   const total = rated(all)
   if (values.json) {
-    const report = { bench: 'security/replay', rules: values.rules, variant: values.variant, suites, total }
+    const report = {
+      bench: 'security/replay',
+      rules: values.rules,
+      without: values.without,
+      variant: values.variant,
+      suites,
+      total,
+    }
     process.stdout.write(`${JSON.stringify(report)}\n`)
   } else {
     const lines = [

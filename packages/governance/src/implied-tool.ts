@@ -8,6 +8,8 @@ import type { Concepts } from './concept.ts'
 interface Purpose {
   readonly verbs: ReadonlySet<string>
   readonly objects: ReadonlySet<string>
+  /** The word for the deed in the name, where few other tools have it. */
+  readonly deed?: string
   /** Words of the name that the lexicon does not know. */
   readonly own: readonly string[]
 }
@@ -37,8 +39,17 @@ function readPurpose({ name, title = '', description = '' }: ToolInfo): Purpose 
     done.add('pay')
   }
   const own = words.filter((word) => word.length > 2 && !isKnown(word))
-  return { verbs: done, objects: things, own }
+  const [deed = ''] = words
+  const telling = first.verbs.size > 0 && !general.has(deed)
+  return { verbs: done, objects: things, own, ...(telling && { deed }) }
 }
+
+/** Deeds that too many tools do: of these it must be said what they are done to. */
+const general: ReadonlySet<string> = new Set(
+  'send create add update delete remove get set make change write post edit put read run open show find list store save move email mail message schedule share reserve book rent cancel buy order'.split(
+    ' ',
+  ),
+)
 
 /** What a tool does stands at the beginning of its description. */
 function sentence(description: string): string {
@@ -80,7 +91,8 @@ export function impliedBy(request: Concepts, tool: ToolInfo): 'asked' | 'no' | '
   return request.verbs.size === 0 || purpose.verbs.size === 0 ? 'unknown' : 'no'
 }
 
-function isAskedFor(request: Concepts, { verbs, objects, own }: Purpose): boolean {
+function isAskedFor(request: Concepts, { verbs, objects, own, deed }: Purpose): boolean {
+  if (deed !== undefined && hasWord(request, deed)) return true
   const shared = own.some((word) => hasWord(request, word))
   if (verbs.size === 0) return own.length > 0 && own.every((word) => hasWord(request, word))
   const money = objects.has('money')

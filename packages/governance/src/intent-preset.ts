@@ -3,7 +3,7 @@ import type { ArgRole, Json } from '@provost/core'
 import { hostOf, isHandle, isUrl, urlsIn } from './address.ts'
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-rule.ts'
 import { encodedTextsIn } from './encoded-text.ts'
-import { isDesignated, isFetched, isNamed, isOwn, isRecordNamed, namesOthers, originOf } from './origin.ts'
+import { isDesignated, isFetched, isNamed, isOwn, isRecordNamed, isToldOf, namesOthers, originOf } from './origin.ts'
 import type { Origin } from './origin.ts'
 import { exactForm, holds, looseForm } from './wording.ts'
 
@@ -143,7 +143,7 @@ function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
 
 const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {
   own: (value) => `“${value}” is the user's`,
-  trusted: (value) => `“${value}” comes from trusted data`,
+  trusted: (value) => `a text that somebody else wrote speaks of “${value}”`,
   field: (value) => `“${value}” stands in a record that the user did not name`,
   value: (value) => `“${value}” was chosen by whoever wrote what was read`,
   prose: (value) => `“${value}” stands in a text that somebody else wrote`,
@@ -154,7 +154,12 @@ const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {
 function isMeant(sink: Sink, one: TracedValue): boolean {
   const { origin, role, value } = one
   const { known } = sink
-  if (isOurs(origin)) return sink.implied !== 'delegated' || !isDictated(sink, one)
+  if (origin.kind === 'own') return true
+  if (origin.kind === 'trusted') {
+    // What a text tells the assistant to choose out of trusted data is the text's choice.
+    const chosen = role !== 'credential' && value.length >= 4 && isToldOf(value, known)
+    return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
+  }
   // Numbers of rows and the like: outsiders do not choose them. To whom money or mail goes they can.
   if (origin.kind === 'field') {
     if (role === 'selector' || role === 'attachment') return sink.implied !== 'delegated' || !isDictated(sink, one)

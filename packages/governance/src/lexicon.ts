@@ -4,7 +4,7 @@
  * and Chinese stems are looked for anywhere, since those languages write words together.
  */
 export const verbs: Readonly<Record<string, string>> = {
-  send: `send. sends. sending sent. email. emails. emailing e-mail. mail. mailing message. messaging tell. tells. inform. informing notify notifies reply replies replying respond answer write. writes. writing forward text. contact ping. dm. announce remind. let.know
+  send: `send. sends. sending sent. email. emailing e-mail. mail. mailing message. messaging tell. tells. inform. informing notify notifies reply replies replying respond answer write. writes. writing forward text. contact ping. dm. announce remind. let.know
     send. sende. senden schick verschick schreib mail. maile. mailen antworte teile.mit mitteil benachrichtig informier sag weiterleit leite.weiter
     envía envia envíe enviar mand. manda mande escrib respond conteste contesta notifi inform reenv avis dile dígale digale
     أرسل ارسل ابعث إرسال ارسال اكتب راسل أخبر اخبر بلغ رد.على أجب

@@ -83,6 +83,14 @@ export function isOwn(exact: string, { said, instructions }: Knowledge): boolean
   return said.some((text) => holds(text, exact)) || holds(instructions, exact)
 }
 
+/** Whether an untrusted text speaks of a value; one that is the value and nothing else does not. */
+export function isToldOf(value: string, { provenance }: Knowledge): boolean {
+  const form = looseForm(value)
+  return shelved(provenance.untrusted, form).some(({ text }) =>
+    text.split('\n').some((line) => line.length > form.length && holds(line, form)),
+  )
+}
+
 /** The sources that hold a value as a whole, found by its rarest word. */
 function shelved({ sources, byWord }: Shelf, form: string): readonly Source[] {
   const words = wordsOf(form)
