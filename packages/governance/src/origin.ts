@@ -83,11 +83,13 @@ export function isOwn(exact: string, { said, instructions }: Knowledge): boolean
   return said.some((text) => holds(text, exact)) || holds(instructions, exact)
 }
 
-/** Whether an untrusted text speaks of a value; one that is the value and nothing else does not. */
-export function isToldOf(value: string, { provenance }: Knowledge): boolean {
+/** Whether an untrusted text that the human did not point at speaks of a value; one that is the value and nothing else does not. */
+export function isToldOf(value: string, known: Knowledge): boolean {
   const form = looseForm(value)
-  return shelved(provenance.untrusted, form).some(({ text }) =>
-    text.split('\n').some((line) => line.length > form.length && holds(line, form)),
+  return shelved(known.provenance.untrusted, form).some(
+    (source) =>
+      source.text.split('\n').some((line) => line.length > form.length && holds(line, form)) &&
+      !isDesignated(source, known),
   )
 }
 
