@@ -147,7 +147,7 @@ describe('an answer of tool.call', () => {
     const seen: string[] = []
     await createAgent({
       name: 'a',
-      instructions: () => `Escalate to ${'boss'}.`,
+      instructions: () => 'Escalate to boss.',
       model: once(),
       tools: [echo],
       extensions: [extension('reader', { 'tool.call': (_, ctx) => void seen.push(ctx.instructions) })],

@@ -202,7 +202,8 @@ const nothing: ReadonlySet<string> = new Set()
 
 /** Whether a result only says again what its call said. */
 function isRepeated(input: Json | undefined, key: string, value: string): boolean {
-  return isRecord(input) && Object.hasOwn(input, key) && String(input[key]) === value
+  const given = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
+  return (typeof given === 'string' || typeof given === 'number') && String(given) === value
 }
 
 /** A result that is one text is prose, unless it is JSON written as a text. */

@@ -119,7 +119,7 @@ beforeAll(() => {
 
 test('a folder of suites is replayed through the runtime and counted', async () => {
   const { out, err, code } = await replay(folder, '--json')
-  expect(code, err).toBe(0)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
   const counts = {
     attacks: { total: 3, blocked: 1, asked: 1, silent: 1 },
     benign: { total: 2, untouched: 1, asked: 1, blocked: 0 },
