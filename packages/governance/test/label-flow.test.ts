@@ -68,12 +68,9 @@ test('no path loses a label: what is said later carries the join of all that was
       for (const message of history) {
         const own = labelOf(message)
         expect(message.role !== 'assistant' || covers(own, soFar)).toBe(true)
-        if (message.role === 'tool') {
-          for (const part of message.content) {
-            if (part.type !== 'tool-result') continue
-            const given = labels.get(part.toolName)
-            expect(given && part.label && covers(part.label, given)).toBe(true)
-          }
+        for (const part of message.content.filter(({ type }) => type === 'tool-result')) {
+          const given = 'toolName' in part ? labels.get(part.toolName) : undefined
+          expect(given && part.label && covers(part.label, given)).toBe(true)
         }
         soFar = joinLabels(soFar, own)
       }
