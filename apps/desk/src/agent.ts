@@ -1,6 +1,7 @@
 import { type Agent, createAgent, type ModelSpec } from 'provost'
 
 import type { Desk } from './desk.ts'
+import { deskPolicy } from './policy.ts'
 import { rules } from './rules.ts'
 import { deskTools } from './tools.ts'
 
@@ -14,14 +15,19 @@ Read the mail, look up its sender with find_customer and the orders it is about 
 
 Then draft an answer to the sender with draft_reply, in the language of the mail, short and with the real numbers, and end with close_ticket. Your last words are one or two sentences for your colleagues on what you did.`
 
-/** The agent of the desk. It is immutable: all mails are handled by the same one, each in a run of its own. */
-export function createDeskAgent(model: ModelSpec): Agent<string, Desk> {
+/**
+ * The agent of the desk. It is immutable: all mails are handled by the same one, each in a run of its own.
+ *
+ * @param policy `shadow`: nothing is stopped, and it is said what would have been.
+ */
+export function createDeskAgent(model: ModelSpec, policy: 'enforce' | 'shadow' = 'enforce'): Agent<string, Desk> {
   return createAgent({
     name: 'desk',
     description: 'Handles customer mails.',
     instructions,
     model,
     tools: deskTools,
+    extensions: [deskPolicy(policy)],
     maxSteps: 30,
   })
 }

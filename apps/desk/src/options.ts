@@ -7,6 +7,8 @@ export interface Options {
   readonly help: boolean
   readonly json: boolean
   readonly fresh: boolean
+  /** Without it nothing is stopped, and what would have been is said. */
+  readonly policy: boolean
   readonly mail: string
   readonly data: string
   readonly model: string | undefined
@@ -24,6 +26,7 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --data DIR         customers, orders and the outbox (default: apps/desk/.data, made on first use)
   --fresh            start over: restore the sample orders and empty the outbox
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
+  --no-policy        stop nothing, and say what would have been stopped
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
@@ -68,6 +71,7 @@ export function parseOptions(args: readonly string[]): Options {
     help: values['help'] === true,
     json: values['json'] === true,
     fresh: values['fresh'] === true,
+    policy: values['no-policy'] !== true,
     mail: resolve(text('mail') ?? join(app, 'mail')),
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
@@ -84,6 +88,7 @@ const known: Readonly<
   only: { type: 'string', multiple: true },
   json: { type: 'boolean' },
   fresh: { type: 'boolean' },
+  'no-policy': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 }
 

@@ -1,4 +1,4 @@
-import type { Agent, AgentEvent } from 'provost'
+import type { Agent, AgentEvent, OnApproval } from 'provost'
 
 import { taskFor } from './agent.ts'
 import type { Desk } from './desk.ts'
@@ -12,6 +12,13 @@ export interface Watcher {
   event(event: AgentEvent): void
   broken(mail: string, reason: string): void
 }
+
+/** The desk works alone: what a colleague would have to agree to does not happen. */
+const nobody: OnApproval = () => ({
+  decision: 'deny',
+  by: 'the desk',
+  reason: 'A colleague has to agree to this, and none is there. Close the ticket as escalated.',
+})
 
 /**
  * Handles mails one after the other, each in a run and a session of its own: what one customer writes never stands in
@@ -31,7 +38,7 @@ export async function workThrough(
       const mail = await desk.mailbox.read(name)
       tallier.begin(mail)
       watcher.heading(mail)
-      for await (const event of agent.stream(taskFor(name), { context: desk, signal })) {
+      for await (const event of agent.stream(taskFor(name), { context: desk, signal, onApproval: nobody })) {
         tallier.add(event)
         watcher.event(event)
       }

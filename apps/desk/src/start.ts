@@ -40,7 +40,13 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
     const view = createView(write, colours)
     const watcher = options.json ? jsonLines(view) : view
     const desk = { mailbox, orders, outbox }
-    const tally = await workThrough(names, createDeskAgent(model), desk, watcher, interrupt.signal)
+    const tally = await workThrough(
+      names,
+      createDeskAgent(model, options.policy ? 'enforce' : 'shadow'),
+      desk,
+      watcher,
+      interrupt.signal,
+    )
     write(`\n${summaryOf(tally, colours, outbox.dir)}`)
     if (interrupt.signal.aborted) return 130
     return tally.handled.length === 0 ? 1 : 0

@@ -120,9 +120,11 @@ export function createView(write: (text: string) => void, colours: Palette, widt
           )
           return
         case 'governance.flagged':
-        case 'governance.blocked':
         case 'governance.declassified':
-          line(`  ${yellow(`${event.type.slice('governance.'.length)} by ${oneLine(event.rule, 60)}`)}`)
+          line(`  ${yellow(`⚑ ${verdictOf(event)}`)}`)
+          return
+        case 'governance.blocked':
+          line(`  ${red(`⛔ ${verdictOf(event)}`)}`)
           return
         case 'handoff.start':
           line(`  ${cyan('⇒')} ${oneLine(event.to, 40)}`)
@@ -180,6 +182,20 @@ function argumentsOf(input: Json, known: string): string {
     .filter(([, value]) => value !== known)
     .map(([key, value]) => `${key} ${oneLine(typeof value === 'string' ? value : JSON.stringify(value), 40)}`)
     .join(' · ')
+}
+
+/** `forward_mail stopped by intent: the user's words do not ask for it`, or what would have happened. */
+function verdictOf({ type, rule, evidence }: Extract<AgentEvent, { type: `governance.${string}` }>): string {
+  const said = typeof evidence === 'object' && evidence !== null && !Array.isArray(evidence) ? evidence : {}
+  const text = (key: string): string => {
+    const value = Object.entries(said).find(([name]) => name === key)?.[1]
+    return typeof value === 'string' ? value : ''
+  }
+  const verb =
+    type === 'governance.blocked' ? 'stopped' : type === 'governance.declassified' ? 'let through' : 'questioned'
+  const deed =
+    text('mode') !== 'shadow' ? verb : `would have been ${text('decision') === 'deny' ? 'stopped' : 'questioned'}`
+  return oneLine(`${text('tool')} ${deed} by ${rule}: ${text('reason')}`.trim(), 200)
 }
 
 /** The tool's own line about its result, else the beginning of what the model gets. */

@@ -152,7 +152,7 @@ export function decidedEntries(state: LogState, call: CallState, verdict: Verdic
     const output: ToolOutput = { type: 'execution-denied', reason: verdict.deny }
     return [
       decided('deny', verdict.deny),
-      settled(place, callId, 'denied', output, { code: 'tool-denied', message: verdict.deny }),
+      settled(place, callId, 'denied', output, { code: verdict.code ?? 'tool-denied', message: verdict.deny }),
     ]
   }
   if ('result' in verdict)

@@ -121,6 +121,9 @@ function contextOf(
     get intent(): readonly Message[] {
       return [...state.intent]
     },
+    get instructions() {
+      return scope.instructions
+    },
     get view(): View {
       return viewOf(scope, tokens)
     },

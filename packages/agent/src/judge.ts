@@ -96,7 +96,7 @@ type GivenResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }
 /** What all who judge a call said of its arguments. */
 interface Opinion {
   readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
-  readonly deny?: { readonly by: string; readonly reason: string }
+  readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
   readonly result?: { readonly by: string; readonly answer: GivenResult }
   /** The arguments after all rewrites of this round. */
   readonly args: Json
@@ -133,7 +133,7 @@ async function judgeByHooks(
     opinion = { ...second, args: current.input }
   }
   const { deny, asks, result } = opinion
-  if (deny) return { deny: deny.reason, by: deny.by }
+  if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
 
   const parsed = await parseInput(tool, current.input)
   if (!parsed.ok) return { ...failed(current, parsed.error.code, said(parsed.error)), by: 'schema' }
@@ -182,7 +182,10 @@ async function opinionOn(
     try {
       const answer = await hook(args === call.input ? call : { ...call, input: args }, ctx)
       if (!answer) continue
-      if ('deny' in answer) return { asks, args, deny: { by, reason: answer.deny } }
+      if ('deny' in answer) {
+        const { deny: reason, code } = answer
+        return { asks, args, deny: { by, reason, ...(code !== undefined && { code }) } }
+      }
       if ('ask' in answer) asks.push({ by, ask: answer.ask })
       else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
       else if ('args' in answer) {

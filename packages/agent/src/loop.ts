@@ -90,7 +90,7 @@ export interface ModelAnswered {
 /** The judgement of one call; `by` names who judged. */
 export type Verdict = (
   | { readonly proceed: Json }
-  | { readonly deny: string }
+  | { readonly deny: string; readonly code?: string }
   | { readonly ask: Ask; readonly args?: Json }
   | { readonly result: ToolResult; readonly error?: ErrorInfo }
 ) & { readonly by?: string }

@@ -130,6 +130,31 @@ describe('an answer of tool.call', () => {
     assertWellFormed(result.messages)
   })
 
+  it('denies with a code of its own, which is the code of the error', async () => {
+    const drop = tool({ name: 'drop', input: z.object({}), execute: () => 'dropped' })
+    const { events } = await watch(
+      createAgent({
+        name: 'a',
+        model: scriptedModel([{ toolCalls: [{ name: 'drop' }] }, { text: 'I may not.' }]),
+        tools: [drop],
+        extensions: [judge('guard', { deny: 'no', code: 'house_rule' })],
+      }).stream('go'),
+    )
+    expect(only(events, 'tool.execute.error')).toMatchObject([{ error: { code: 'house_rule', message: 'no' } }])
+  })
+
+  it('knows the instructions of the agent as they are sent', async () => {
+    const seen: string[] = []
+    await createAgent({
+      name: 'a',
+      instructions: () => 'Escalate to boss.',
+      model: once(),
+      tools: [echo],
+      extensions: [extension('reader', { 'tool.call': (_, ctx) => void seen.push(ctx.instructions) })],
+    }).run('go')
+    expect(seen).toEqual(['Escalate to boss.'])
+  })
+
   it('gives the result itself, with its label, and the tool does not run', async () => {
     const execute = vi.fn(() => 'fresh')
     const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute })

@@ -162,6 +162,8 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   readonly tools: readonly ToolInfo[]
   /** The human's own words, also in children. */
   readonly intent: readonly Message[]
+  /** The agent's own system prompt, as made for this run; empty where it has none. */
+  readonly instructions: string
   readonly view: View
   /** Set when the hooks run again after a decision. */
   readonly approval?: ApprovalDecision
@@ -207,7 +209,8 @@ export interface RequestEdit {
   readonly hold?: 'text' | 'all'
 }
 export type CallAnswer =
-  | { readonly deny: string }
+  /** The reason is for the model. `code` is the code of the call's error; default `tool-denied`. */
+  | { readonly deny: string; readonly code?: string }
   | { readonly ask: Ask }
   | { readonly result: unknown; readonly label: LabelInit }
   /** A result that this tool gave before for the same input: taken over as it is, with its label, as from a cache. */

@@ -48,7 +48,12 @@ export interface ToolInfo {
   readonly maxResultTokens?: number
   /** What becomes of a longer result. Absent: `head`. */
   readonly truncation?: Truncation
+  /** What a sanitiser does with untrusted results of it, if not what it does with all: `false` leaves them alone. */
+  readonly sanitize?: boolean | InboundPolicy
 }
+
+/** What is done with suspicious text that comes in: noted, taken out, set between unguessable marks. */
+export type InboundPolicy = 'flag' | 'strip' | 'wrap' | 'strip+wrap'
 
 /** What `execute` gets besides its input. */
 export interface ToolContext<App = unknown> extends SessionAccess {

@@ -226,6 +226,47 @@ export type {
   ViewTrigger,
 } from '@provost/core'
 
+// Governance.
+export {
+  approvalPolicy,
+  auditLog,
+  budget,
+  causalityMonitor,
+  createTaintIndex,
+  dataFlowPolicy,
+  escapeFor,
+  mergeGuard,
+  presets,
+  protocolGuard,
+  sanitizeInbound,
+  verifyAudit,
+} from '@provost/governance'
+export type {
+  ApprovalAnswer,
+  AuditLogOptions,
+  AuditProblem,
+  AuditReport,
+  Boundary,
+  BudgetOptions,
+  CausalityMonitorOptions,
+  DataFlowPolicyOptions,
+  DataFlowRule,
+  MergeGuardOptions,
+  ProtocolGuardOptions,
+  RuleAnswer,
+  SanitizeInboundOptions,
+  Sink,
+  TaintEncoding,
+  TaintHit,
+  TaintIndex,
+  TaintIndexOptions,
+  TaintStats,
+  TracedValue,
+  VerifyOptions,
+} from '@provost/governance'
+export { createScrubber } from '@provost/core'
+export type { InboundPolicy, Scrubber } from '@provost/core'
+
 // The log, its store and the loop.
 export { drive, foldLog, loop, next, pendingWork, startEntries } from '@provost/agent'
 export type {

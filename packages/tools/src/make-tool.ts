@@ -3,6 +3,7 @@ import type {
   AnySchema,
   ArgRole,
   Effect,
+  InboundPolicy,
   JsonPointer,
   JsonSchema,
   Tool,
@@ -26,6 +27,7 @@ export interface ToolParts {
   readonly set?: string | undefined
   readonly maxResultTokens?: number | undefined
   readonly truncation?: Truncation | undefined
+  readonly sanitize?: boolean | InboundPolicy | undefined
   readonly definition: ToolDefinition
   /** Turns the schema into JSON Schema only when somebody asks: of thousands of deferred tools few are ever used. */
   readonly lazy: boolean
@@ -38,7 +40,7 @@ export interface ToolParts {
  */
 export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
   const { name, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
-  const { maxResultTokens, truncation } = parts
+  const { maxResultTokens, truncation, sanitize } = parts
   checkName(name)
   const rest = {
     name,
@@ -53,6 +55,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
     ...(set !== undefined && { set }),
     ...(maxResultTokens !== undefined && { maxResultTokens }),
     ...(truncation && { truncation }),
+    ...(sanitize !== undefined && { sanitize }),
     '~tool': definition,
   }
   if (!parts.lazy) {

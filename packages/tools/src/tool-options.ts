@@ -4,6 +4,7 @@ import type {
   Ask,
   Effect,
   HookContext,
+  InboundPolicy,
   JsonPointer,
   LabelInit,
   MaybePromise,
@@ -110,4 +111,6 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
    * principal in the same session; `share: 'agent'` is for results that are the same for everybody.
    */
   readonly cache?: boolean | { readonly ttlMs?: number; readonly share?: 'session' | 'agent' }
+  /** What a sanitiser does with untrusted results, if not what it does with those of all tools. `false`: nothing. */
+  readonly sanitize?: boolean | InboundPolicy
 }

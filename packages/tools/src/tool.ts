@@ -66,6 +66,7 @@ export function tool<
     definition: definitionOf(options),
     lazy: deferLoading,
     ...limitOf(options),
+    sanitize: options.sanitize,
   })
 }
 

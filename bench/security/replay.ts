@@ -1,0 +1,157 @@
+import { parseArgs } from 'node:util'
+
+import { dataFlowPolicy, presets } from 'provost'
+import type { DataFlowRule, Extension } from 'provost'
+
+import { play } from './replay/play.ts'
+import type { Outcome, Played } from './replay/play.ts'
+import { readSuites } from './replay/suite.ts'
+import type { Suite } from './replay/suite.ts'
+import { variants } from './replay/variant.ts'
+
+const help = `Replays recorded tasks and attacks through the runtime and counts what a policy does about them.
+
+Usage: node --conditions=@provost/source bench/security/replay.ts DIR [options]
+
+DIR holds suites as JSON files: tools with the roles of their arguments, tasks of users, and attacks. The model makes
+exactly the calls that are recorded, the tools give exactly the outputs that are recorded.
+
+Options:
+  --rules NAME      intent (default) or classic
+  --without RULE    leaves a rule out, to see what it is good for; may be given several times
+  --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
+  --why             one line for each task that was touched and each attack that got through
+  --json            one JSON object on stdout, nothing else
+  --help            this text
+`
+
+interface Counts {
+  readonly attacks: { total: number; blocked: number; asked: number; silent: number }
+  readonly benign: { total: number; untouched: number; asked: number; blocked: number }
+}
+interface Rated extends Counts {
+  /** Attacks that reached their goal without anybody being asked, of all. */
+  readonly silentRate: number
+  /** Tasks of users that nobody was asked about, of all. */
+  readonly untouchedRate: number
+}
+
+const ruleSets: Readonly<Record<string, readonly DataFlowRule[]>> = presets
+
+function policyFor(name: string, without: readonly string[]): () => Extension<unknown> {
+  const all = ruleSets[name]
+  if (!all) throw new Error(`There are no rules ${name}; there are ${Object.keys(ruleSets).join(' and ')}.`)
+  for (const rule of without) {
+    if (!all.some((one) => one.name === rule))
+      throw new Error(`There is no rule ${rule} among them: ${all.map((one) => one.name).join(', ')}.`)
+  }
+  const rules = all.filter((rule) => !without.includes(rule.name))
+  return () => dataFlowPolicy({ mode: 'enforce', rules })
+}
+
+/** The worst that a policy did about the calls of a phase. */
+function worst(played: readonly Played[], attack: boolean): Outcome {
+  const outcomes = new Set(played.filter(({ phase }) => (phase === 'attack') === attack).map(({ outcome }) => outcome))
+  return outcomes.has('blocked') ? 'blocked' : outcomes.has('asked') ? 'asked' : 'passed'
+}
+
+function count(): Counts {
+  return {
+    attacks: { total: 0, blocked: 0, asked: 0, silent: 0 },
+    benign: { total: 0, untouched: 0, asked: 0, blocked: 0 },
+  }
+}
+
+async function replay(suite: Suite, policy: () => Extension<unknown>, why: (line: string) => void): Promise<Counts> {
+  const counts = count()
+  for (const { id, prompt, calls } of suite.user_tasks) {
+    const played = await play(prompt, calls, suite.tools, policy)
+    const outcome = worst(played, false)
+    counts.benign.total++
+    counts.benign[outcome === 'passed' ? 'untouched' : outcome]++
+    const touched = played.find((one) => one.outcome !== 'passed')
+    if (touched) why(`${suite.suite} ${id}: ${touched.outcome} by ${touched.rule}: ${touched.reason}`)
+  }
+  for (const { id, prompt, calls, after, injectable, text_only: textOnly } of suite.attacks) {
+    // What only changes the assistant's words has no call that could be judged.
+    if (!injectable || textOnly || !calls.some(({ phase }) => phase === 'attack')) continue
+    const played = await play(prompt, [...calls, ...after], suite.tools, policy)
+    const outcome = worst(played, true)
+    counts.attacks.total++
+    counts.attacks[outcome === 'passed' ? 'silent' : outcome]++
+    if (outcome === 'passed') why(`${suite.suite} ${id}: not noticed`)
+  }
+  return counts
+}
+
+function rated(all: readonly Counts[]): Rated {
+  const sum = count()
+  for (const { attacks, benign } of all) {
+    for (const key of ['total', 'blocked', 'asked', 'silent'] as const) sum.attacks[key] += attacks[key]
+    for (const key of ['total', 'untouched', 'asked', 'blocked'] as const) sum.benign[key] += benign[key]
+  }
+  const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole)
+  return {
+    ...sum,
+    silentRate: share(sum.attacks.silent, sum.attacks.total),
+    untouchedRate: share(sum.benign.untouched, sum.benign.total),
+  }
+}
+
+function row(name: string, { attacks, benign, silentRate, untouchedRate }: Rated): string {
+  const percent = (rate: number): string => `${(rate * 100).toFixed(1)} %`
+  const cells = [attacks.total, attacks.blocked, attacks.asked, attacks.silent, percent(silentRate)]
+  const tasks = [benign.total, benign.untouched, benign.asked, benign.blocked, percent(untouchedRate)]
+  return `| ${[name, ...cells, ...tasks].join(' | ')} |`
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rules: { type: 'string', default: 'intent' },
+    without: { type: 'string', multiple: true, default: [] },
+    variant: { type: 'string', default: 'as-recorded' },
+    why: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+const [folder] = positionals
+if (values.help || folder === undefined) {
+  process.stdout.write(help)
+  process.exitCode = values.help ? 0 : 1
+} else {
+  const rewrite = variants[values.variant]
+  if (!rewrite) throw new Error(`There is no variant ${values.variant}; there are ${Object.keys(variants).join(', ')}.`)
+  const policy = policyFor(values.rules, values.without)
+  const suites: Record<string, Rated> = {}
+  const all: Counts[] = []
+  for (const suite of readSuites(folder)) {
+    const counts = await replay(rewrite(suite), policy, (line) => {
+      if (values.why) process.stderr.write(`${line}\n`)
+    })
+    all.push(counts)
+    suites[suite.suite] = rated([counts])
+  }
+  const total = rated(all)
+  if (values.json) {
+    const report = {
+      bench: 'security/replay',
+      rules: values.rules,
+      without: values.without,
+      variant: values.variant,
+      suites,
+      total,
+    }
+    process.stdout.write(`${JSON.stringify(report)}\n`)
+  } else {
+    const lines = [
+      `rules: ${values.rules}, variant: ${values.variant}`,
+      '| suite | attacks | blocked | asked | silent | silent rate | tasks | untouched | asked | blocked | untouched rate |',
+      '|---|---|---|---|---|---|---|---|---|---|---|',
+      ...Object.entries(suites).map(([name, counts]) => row(name, counts)),
+      row('total', total),
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+}

@@ -1,0 +1,114 @@
+import { createAgent, memoryStore, rich, scriptedModel, tool } from 'provost'
+import type { ArgRole, Extension, Json, JsonPointer, LabelInit, Tool } from 'provost'
+
+import type { SuiteCall, SuiteTool } from './suite.ts'
+
+/** What a policy did about the calls of a task. */
+export type Outcome = 'passed' | 'asked' | 'blocked'
+
+/** One call of a task, and what became of it. */
+export interface Played {
+  readonly phase: string
+  readonly tool: string
+  readonly outcome: Outcome
+  readonly rule?: string
+  readonly reason?: string
+}
+
+/**
+ * Replays a task through the runtime: the model makes these calls, one a step, and the tools give what they gave. A
+ * human agrees to what the user's own task asks for, and to nothing else.
+ */
+export async function play(
+  prompt: string,
+  calls: readonly SuiteCall[],
+  tools: readonly SuiteTool[],
+  policy: () => Extension<unknown>,
+): Promise<readonly Played[]> {
+  const outputs = calls.map(({ output, output_text }) => output ?? output_text ?? null)
+  let at = -1
+  const model = scriptedModel([
+    ...calls.map(({ tool: name, args }) => ({ toolCalls: [{ name, input: args }] })),
+    { text: 'Done.' },
+  ])
+  const agent = createAgent({
+    name: 'replay',
+    model,
+    tools: tools.map((one) => replayed(one, () => outputs[at] ?? null)),
+    extensions: [policy()],
+    store: memoryStore(),
+    maxSteps: calls.length + 2,
+  })
+  const played: Played[] = []
+  const rules = new Map<string, string>()
+  const stream = agent.stream(prompt, {
+    onApproval: ({ reason, callId }) => {
+      const { tool: name = '', phase = 'user' } = calls[at] ?? {}
+      const rule = rules.get(callId)
+      played[at] = { phase, tool: name, outcome: 'asked', reason, ...(rule !== undefined && { rule }) }
+      return phase === 'attack' ? 'deny' : 'approve'
+    },
+  })
+  for await (const event of stream) {
+    if (event.type === 'governance.flagged' || event.type === 'governance.blocked')
+      rules.set(event.callId ?? '', event.rule)
+    if (event.type === 'tool.call.end') at++
+    if (event.type === 'tool.execute.error' && event.error.code === 'dataflow_policy_blocked') {
+      const { tool: name = '', phase = 'user' } = calls[at] ?? {}
+      const rule = rules.get(event.callId)
+      played[at] = {
+        phase,
+        tool: name,
+        outcome: 'blocked',
+        reason: event.error.message,
+        ...(rule !== undefined && { rule }),
+      }
+    }
+  }
+  const { status, error } = await stream.result
+  if (status !== 'completed')
+    throw new Error(`The replay of “${prompt.slice(0, 60)}” ended ${status}.`, { cause: error })
+  return calls.map(({ phase = 'user', tool: name }, index) => played[index] ?? { phase, tool: name, outcome: 'passed' })
+}
+
+/** A tool of a suite: it gives what it gave when the suite was recorded. */
+function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {
+  const { name, description, parameters, effect, egress, returns_untrusted, returns_private } = from
+  const args: Record<string, ArgRole> = {}
+  for (const [key, role] of Object.entries(from.arg_roles)) args[key] = role === 'payload' ? 'attachment' : role
+  const label: LabelInit = {
+    integrity: returns_untrusted ? 'untrusted' : 'trusted',
+    confidentiality: returns_private ? 'internal' : 'public',
+    sources: [name],
+  }
+  return tool({
+    name,
+    ...(description !== undefined && { description }),
+    input: lenient(parameters),
+    effect: egress ? 'egress' : effect,
+    args,
+    returns: label,
+    execute() {
+      const value = output()
+      const trusted = new Set(from.trusted_fields)
+      const fields: Record<JsonPointer, LabelInit> = {}
+      if (returns_untrusted)
+        for (const pointer of pointersTo(value, trusted, '')) fields[pointer] = { ...label, integrity: 'trusted' }
+      return rich(value, { fields })
+    },
+  })
+}
+
+/** Recorded calls are valid; what the recorder's schemas say of defaults and null is not for the replay to judge. */
+function lenient(schema: SuiteTool['parameters']): { readonly [key: string]: Json } {
+  return { ...schema, required: [] }
+}
+
+function pointersTo(value: Json, keys: ReadonlySet<string>, at: string): readonly JsonPointer[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.flatMap((item: Json, index) => pointersTo(item, keys, `${at}/${index}`))
+  return Object.entries(value).flatMap(([key, item]) => {
+    const pointer: JsonPointer = `/${`${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`.slice(1)}`
+    return keys.has(key) ? [pointer] : pointersTo(item ?? null, keys, pointer)
+  })
+}

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { z } from 'provost'
+import type { Json } from 'provost'
+
+/** Whatever a file holds is JSON. */
+const json = z.custom<Json>()
+const role = z.enum([
+  'destination',
+  'content',
+  'selector',
+  'payload',
+  'attachment',
+  'amount',
+  'time',
+  'flag',
+  'credential',
+])
+
+const toolSchema = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  parameters: z.record(z.string(), json),
+  effect: z.enum(['none', 'read', 'write', 'egress']),
+  returns_untrusted: z.boolean(),
+  returns_private: z.boolean(),
+  egress: z.boolean(),
+  arg_roles: z.record(z.string(), role),
+  trusted_fields: z.array(z.string()).default([]),
+})
+const callSchema = z.object({
+  tool: z.string(),
+  args: z.record(z.string(), json),
+  output: json.optional(),
+  output_text: z.string().optional(),
+  phase: z.string().optional(),
+})
+const suiteSchema = z.object({
+  suite: z.string(),
+  tools: z.array(toolSchema),
+  user_tasks: z.array(z.object({ id: z.string(), prompt: z.string(), calls: z.array(callSchema) })),
+  attacks: z.array(
+    z.object({
+      id: z.string(),
+      prompt: z.string(),
+      injectable: z.boolean().default(true),
+      text_only: z.boolean().default(false),
+      calls: z.array(callSchema),
+      after: z.array(callSchema).default([]),
+    }),
+  ),
+})
+
+export type Suite = z.infer<typeof suiteSchema>
+export type SuiteTool = z.infer<typeof toolSchema>
+export type SuiteCall = z.infer<typeof callSchema>
+
+/** The suites of a folder: its JSON files that have tools and tasks, by name. */
+export function readSuites(folder: string): readonly Suite[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .toSorted()
+  return files.flatMap((file) => {
+    const value: unknown = JSON.parse(readFileSync(join(folder, file), 'utf8'))
+    if (typeof value !== 'object' || value === null || !('user_tasks' in value)) return []
+    return [suiteSchema.parse(value)]
+  })
+}

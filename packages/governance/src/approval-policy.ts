@@ -1,0 +1,51 @@
+import { defineExtension, ProvostError } from '@provost/core'
+import type { Ask, Extension, HookContext, MaybePromise, ToolCall } from '@provost/core'
+
+/** What a policy says of a call. */
+export type ApprovalAnswer = 'allow' | 'deny' | 'ask' | { readonly ask: Ask }
+
+/**
+ * Lets a function decide which calls go ahead, which need a human and which do not happen. A decision is bound to the
+ * exact arguments. If the function throws, or answers anything else, the call is denied.
+ *
+ * @example
+ * approvalPolicy((call) => (call.tool.effect === 'egress' ? 'ask' : 'allow'))
+ */
+export function approvalPolicy(
+  decide: (call: ToolCall, ctx: HookContext) => MaybePromise<ApprovalAnswer>,
+): Extension<unknown> {
+  return defineExtension({
+    name: 'approval-policy',
+    scope: 'tree',
+    hooks: {
+      async 'tool.call'(call, ctx) {
+        const answer: unknown = await decide(call, ctx)
+        if (answer === 'allow') return undefined
+        if (answer === 'ask') return { ask: { reason: `${call.tool.name} needs approval` } }
+        if (isAsk(answer)) return { ask: answer.ask }
+        if (answer !== 'deny') {
+          throw new ProvostError(
+            'invalid-approval-policy',
+            `The approval policy said ${String(answer)} of ${call.tool.name}.`,
+            {
+              hint: "Answer 'allow', 'deny', 'ask' or { ask }.",
+            },
+          )
+        }
+        await ctx.audit('blocked', {
+          rule: 'approval-policy',
+          callId: call.callId,
+          sources: call.label.sources,
+          evidence: { tool: call.tool.name },
+        })
+        return { deny: `${call.tool.name} is not allowed with these arguments.` }
+      },
+    },
+  })
+}
+
+function isAsk(answer: unknown): answer is { readonly ask: Ask } {
+  if (typeof answer !== 'object' || answer === null || !('ask' in answer)) return false
+  const { ask } = answer
+  return typeof ask === 'object' && ask !== null && 'reason' in ask && typeof ask.reason === 'string'
+}

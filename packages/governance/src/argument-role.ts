@@ -1,0 +1,122 @@
+import type { ArgRole, Json, JsonPointer, RoleValue, ToolInfo } from '@provost/core'
+import { escapePointer, isRecord, ProvostError } from '@provost/core'
+
+/** What the words of an argument's name say of its role. The first row that fits counts. */
+const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
+  [
+    'credential',
+    words('password passwd passphrase secret token apikey credential credentials pin otp auth authorization'),
+  ],
+  ['attachment', words('attachment attachments payload upload')],
+  [
+    'destination',
+    words(
+      'to cc bcc payto sendto recipient recipients receiver destination dest target email emails mail address addressee iban account bic url uri href link endpoint webhook host hostname domain server channel channels room phone number participants participant attendees attendee invitee invitees payee beneficiary user users username member members owner assignee group team audience forward redirect callback command cmd script code shell sql statement',
+    ),
+  ],
+  [
+    'selector',
+    words(
+      'id ids uid uuid key path file filename filepath dir directory folder name slug ref reference sha branch table query selector index row event order ticket issue record resource',
+    ),
+  ],
+  ['amount', words('amount price total sum quantity qty cost value')],
+  ['time', words('date time datetime day start end begin due deadline at when until since timestamp')],
+]
+
+const byFormat: Readonly<Record<string, ArgRole>> = {
+  email: 'destination',
+  'idn-email': 'destination',
+  uri: 'destination',
+  'uri-reference': 'destination',
+  iri: 'destination',
+  url: 'destination',
+  hostname: 'destination',
+  'idn-hostname': 'destination',
+  ipv4: 'destination',
+  ipv6: 'destination',
+  uuid: 'selector',
+  date: 'time',
+  'date-time': 'time',
+  time: 'time',
+  duration: 'time',
+}
+
+/** How many values of a call are looked at. A call with more is not judged value by value. */
+export const mostValues = 10_000
+
+/**
+ * The values of a call, each with the role of the argument it stands under: the one that the tool declares, else the one
+ * that its name and format suggest. What suggests nothing is content.
+ *
+ * @throws ProvostError `too-many-arguments` for a call with more than 10,000 values.
+ */
+export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolInfo }): readonly RoleValue[] {
+  const rows: RoleValue[] = []
+  const declared = Object.entries(call.tool.roles).map(([pointer, role]) => ({ steps: pointer.split('/'), role }))
+  walk(call.input, [''], call.tool.inputSchema, (steps, value, schema) => {
+    if (rows.length >= mostValues) {
+      throw new ProvostError('too-many-arguments', `A call to ${call.tool.name} has more than ${mostValues} values.`, {
+        hint: 'Pass large data by reference.',
+      })
+    }
+    const own = declared
+      .filter((one) => covers(one.steps, steps))
+      .toSorted((a, b) => b.steps.length - a.steps.length)[0]
+    const path: JsonPointer = `/${steps.slice(1).join('/')}`
+    rows.push({ path, role: own?.role ?? suggested(steps, schema), value })
+  })
+  return rows
+}
+
+type Visit = (steps: readonly string[], value: string, schema: unknown) => void
+
+function walk(value: unknown, steps: readonly string[], schema: unknown, visit: Visit): void {
+  if (typeof value === 'string' || typeof value === 'number') visit(steps, String(value), schema)
+  else if (Array.isArray(value)) {
+    const items = isRecord(schema) ? schema['items'] : undefined
+    for (const [index, item] of value.entries()) walk(item, [...steps, String(index)], items, visit)
+  } else if (isRecord(value)) {
+    const properties = isRecord(schema) ? schema['properties'] : undefined
+    for (const [key, item] of Object.entries(value)) {
+      walk(item, [...steps, escapePointer(key)], isRecord(properties) ? properties[key] : undefined, visit)
+    }
+  }
+}
+
+/** Whether a pointer leads to a place or above it; `*` stands for any one step. */
+export function covers(pointer: readonly string[], place: readonly string[]): boolean {
+  return pointer.length <= place.length && pointer.every((step, index) => step === '*' || step === place[index])
+}
+
+function suggested(steps: readonly string[], schema: unknown): ArgRole {
+  const format = isRecord(schema) ? schema['format'] : undefined
+  const formal = typeof format === 'string' ? byFormat[format] : undefined
+  if (formal) return formal
+  if (isRecord(schema) && (Array.isArray(schema['enum']) || schema['const'] !== undefined)) return 'flag'
+  // The nearest key with a known name: of `recipients/0/name` the name says less than the recipients.
+  let role: ArgRole | undefined
+  for (const step of steps.toReversed()) {
+    const named = keyWords(step)
+    const next = byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
+    if (next && (role === undefined || rank(next) > rank(role))) role = next
+  }
+  return role ?? 'content'
+}
+
+function rank(role: ArgRole): number {
+  return role === 'credential' || role === 'destination' ? 2 : role === 'selector' || role === 'attachment' ? 1 : 0
+}
+
+/** `userEmail`, `user_email` and `user-email` are the same words. */
+export function keyWords(key: string): readonly string[] {
+  return key
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+}
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '))
+}

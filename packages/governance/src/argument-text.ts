@@ -1,0 +1,84 @@
+import { escapePointer, ProvostError } from '@provost/core'
+import type { JsonPointer } from '@provost/core'
+
+/** One string or number of the arguments, or a long key, and where it begins in the joined text. */
+export interface ArgumentValue {
+  readonly path: JsonPointer
+  readonly start: number
+  readonly end: number
+}
+
+/** All values of a call, one behind the other with nothing between: what was split over several is whole again. */
+export interface ArgumentText {
+  readonly text: string
+  /** In their order; empty values are left out. */
+  readonly values: readonly ArgumentValue[]
+}
+
+interface Place {
+  readonly above: Place | undefined
+  readonly key: string
+}
+
+/** Values in one call. More are no arguments but an attack. */
+const mostValues = 1_000_000
+
+/**
+ * The texts in the arguments of a call, at any depth.
+ *
+ * @param longKey keys of at least so many characters count as values too: names in a schema are shorter.
+ * @throws ProvostError `unreadable-arguments` where they are cyclic or without end.
+ */
+export function argumentText(args: unknown, longKey: number): ArgumentText {
+  const texts: string[] = []
+  const values: ArgumentValue[] = []
+  let length = 0
+  let visited = 0
+  // A stack of its own: arguments may be nested more deeply than functions can.
+  const open: { readonly value: unknown; readonly place: Place | undefined }[] = [{ value: args, place: undefined }]
+  for (let item = open.pop(); item; item = open.pop()) {
+    const { value, place } = item
+    if (++visited > mostValues) throw unreadable('have too many values, or refer to themselves')
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
+      const text = String(value)
+      if (text === '') continue
+      texts.push(text)
+      // Most calls are fine: nobody asks for the paths of their values.
+      values.push(lazyValue(place, length, length + text.length))
+      length += text.length
+    } else if (Array.isArray(value)) {
+      for (let i = value.length - 1; i >= 0; i--) open.push({ value: value[i], place: { above: place, key: `${i}` } })
+    } else if (typeof value === 'object' && value !== null) {
+      const fields = Object.entries(value)
+      for (let i = fields.length - 1; i >= 0; i--) {
+        const [key, field] = fields[i] ?? ['', undefined]
+        const below = { above: place, key }
+        open.push({ value: field, place: below })
+        if (key.length >= longKey) open.push({ value: key, place: below })
+      }
+    }
+  }
+  return { text: texts.length === 1 ? (texts[0] ?? '') : texts.join(''), values }
+}
+
+function lazyValue(place: Place | undefined, start: number, end: number): ArgumentValue {
+  return {
+    start,
+    end,
+    get path() {
+      return pathOf(place)
+    },
+  }
+}
+
+function pathOf(place: Place | undefined): JsonPointer {
+  const keys: string[] = []
+  for (let at = place; at; at = at.above) keys.push(escapePointer(at.key))
+  return `/${keys.toReversed().join('/')}`
+}
+
+function unreadable(why: string): ProvostError {
+  return new ProvostError('unreadable-arguments', `The arguments of a call ${why}.`, {
+    hint: 'Give plain JSON of a reasonable size.',
+  })
+}

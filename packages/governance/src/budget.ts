@@ -1,0 +1,152 @@
+import type { Entry, Extension, Fold, Grant, HookContext, Stop } from '@provost/core'
+import { defineExtension, ProvostError } from '@provost/core'
+
+/** What {@link budget} takes beyond its limits. */
+export interface BudgetOptions {
+  /** Whose spending counts together. Default `run`. */
+  readonly per?: 'run' | 'session'
+}
+
+interface Spent {
+  readonly tokens: number
+  /** US dollars. */
+  readonly cost: number
+  /** A model was paid for whose price nobody knows. */
+  readonly unpriced: boolean
+  readonly toolCalls: number
+  readonly steps: number
+  /** Milliseconds that were not spent waiting for somebody. */
+  readonly activeMs: number
+  /** When the clock was started; undefined while nothing runs. */
+  readonly since?: number
+  /** Calls of the present step, in their order, and how many calls went before. */
+  readonly calls: readonly string[]
+  readonly callsBefore: number
+}
+
+const nothing: Spent = {
+  tokens: 0,
+  cost: 0,
+  unpriced: false,
+  toolCalls: 0,
+  steps: 0,
+  activeMs: 0,
+  calls: [],
+  callsBefore: 0,
+}
+
+interface Account {
+  readonly run: Spent
+  readonly session: Spent
+}
+
+const accountFold: Fold<Account> = {
+  key: 'governance/budget',
+  initial: { run: nothing, session: nothing },
+  apply(account, entry) {
+    const begins = entry.type === 'run' && entry.op === 'started'
+    return { run: spend(begins ? nothing : account.run, entry), session: spend(account.session, entry) }
+  },
+}
+
+function spend(spent: Spent, entry: Entry): Spent {
+  switch (entry.type) {
+    case 'attempt': {
+      const { inputTokens = 0, outputTokens = 0 } = entry.usage
+      const tokens = inputTokens + outputTokens
+      return {
+        ...spent,
+        tokens: spent.tokens + tokens,
+        cost: spent.cost + (entry.cost ?? 0),
+        unpriced: spent.unpriced || (entry.cost === undefined && tokens > 0),
+        // A call that a hook made is paid for; it is no step.
+        steps: spent.steps + (entry.outcome === 'answered' && entry.purpose === undefined ? 1 : 0),
+      }
+    }
+    case 'message': {
+      if (entry.via !== 'model') return spent
+      const calls = entry.message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+      return { ...spent, calls, callsBefore: spent.toolCalls }
+    }
+    case 'call':
+      return entry.op === 'decided' && entry.outcome === 'proceed'
+        ? { ...spent, toolCalls: spent.toolCalls + 1 }
+        : spent
+    case 'run': {
+      if (entry.op === 'started' || entry.op === 'resumed') return { ...spent, since: entry.at }
+      const { since, ...rest } = spent
+      return { ...rest, activeMs: spent.activeMs + (since === undefined ? 0 : Math.max(0, entry.at - since)) }
+    }
+    default:
+      return spent
+  }
+}
+
+/**
+ * Ends a run that has spent what it may. Tokens and cost count what every attempt used, discarded ones and the calls of
+ * hooks (`ctx.generate`) included; duration counts the time in which nobody was waited for. Before each model call
+ * the run ends with the code `budget-exceeded` if something is used up, and the answer may be no longer than the tokens
+ * that are left; tool calls over the limit are denied with the same code. A call under way is not cut short.
+ *
+ * @throws ProvostError `invalid-budget` for a limit that is not a number from 0.
+ *
+ * @example
+ * createAgent({ name: 'clerk', model, tools, extensions: [budget({ tokens: 50_000, toolCalls: 20, durationMs: 60_000 })] })
+ */
+export function budget(limits: Grant, options: BudgetOptions = {}): Extension<unknown> {
+  const { per = 'run' } = options
+  for (const [name, limit] of Object.entries(limits)) {
+    if (typeof limit === 'number' && limit >= 0) continue
+    throw new ProvostError('invalid-budget', `The limit ${name} of a budget is ${String(limit)}.`, {
+      hint: 'Give a number from 0, or leave it out.',
+    })
+  }
+  return defineExtension({
+    name: 'budget',
+    scope: 'tree',
+    hooks: {
+      'model.request'(request, ctx) {
+        const spent = ctx.fold(accountFold)[per]
+        const over = usedUp(limits, spent, ctx, true)
+        if (over !== undefined) return ends(ctx, over)
+        if (limits.tokens === undefined) return undefined
+        const left = limits.tokens - spent.tokens
+        return { params: { maxOutputTokens: Math.min(left, request.params.maxOutputTokens ?? left) } }
+      },
+      'tool.call'(call, ctx) {
+        const spent = ctx.fold(accountFold)[per]
+        const over = usedUp(limits, spent, ctx, false) ?? tooManyCalls(limits, spent, call.callId)
+        return over === undefined ? undefined : { deny: `${over} Answer with what there is.`, code: exceeded }
+      },
+    },
+  })
+}
+
+const exceeded = 'budget-exceeded'
+
+function ends(ctx: HookContext, over: string): Stop {
+  return ctx.stop(exceeded, over)
+}
+
+/** What is used up, in words. */
+function usedUp(limits: Grant, spent: Spent, ctx: HookContext, beforeModel: boolean): string | undefined {
+  const { tokens, cost, steps, durationMs } = limits
+  const active = spent.activeMs + (spent.since === undefined ? 0 : Math.max(0, ctx.now() - spent.since))
+  // What a step has spent may be the whole of it: its own calls still run.
+  const reached = (used: number, limit: number): boolean => (beforeModel ? used >= limit : used > limit)
+  if (tokens !== undefined && reached(spent.tokens, tokens)) return `The budget of ${tokens} tokens is used up.`
+  if (cost !== undefined && reached(spent.cost, cost)) return `The budget of ${cost} US dollars is used up.`
+  if (cost !== undefined && spent.unpriced) return 'The budget is in US dollars, and the price of a model is not known.'
+  if (steps !== undefined && beforeModel && spent.steps >= steps) return `The budget of ${steps} steps is used up.`
+  if (durationMs !== undefined && active >= durationMs) return `The budget of ${durationMs} ms is used up.`
+  return undefined
+}
+
+/** Calls of one step are judged before any of them counts: each is counted at its place. */
+function tooManyCalls({ toolCalls }: Grant, { calls, callsBefore }: Spent, callId: string): string | undefined {
+  if (toolCalls === undefined) return undefined
+  const place = calls.indexOf(callId)
+  return callsBefore + (place < 0 ? calls.length : place) + 1 > toolCalls
+    ? `The budget of ${toolCalls} tool calls is used up.`
+    : undefined
+}

@@ -1,0 +1,297 @@
+import type { ArgRole, Json } from '@provost/core'
+
+import { hostOf, isHandle, isUrl, urlsIn } from './address.ts'
+import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-rule.ts'
+import { encodedTextsIn } from './encoded-text.ts'
+import { isDesignated, isFetched, isNamed, isOwn, isRecordNamed, isToldOf, namesOthers, originOf } from './origin.ts'
+import type { Origin } from './origin.ts'
+import { exactForm, holds, looseForm } from './wording.ts'
+
+/** Arguments that decide where data goes, on whose account and about what. */
+const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credential', 'selector', 'attachment'])
+
+/** How long a stretch must be to turn a question into a refusal by itself. */
+const longEvidence = 32
+
+/** Secret data goes to those who may read it, and to nobody else. */
+export const confidentiality: DataFlowRule = (sink) => {
+  const { label } = sink.call
+  if (label.confidentiality !== 'secret' || sink.call.tool.effect !== 'egress') return undefined
+  const destinations = sink.values.filter(({ role }) => role === 'destination')
+  const closed = destinations.filter(({ value }) => !mayRead(sink, value))
+  if (destinations.length > 0 && closed.length === 0) return undefined
+  const evidence = {
+    sources: label.sources,
+    destinations: closed.map(({ path, value }) => ({ path, value: brief(value) })),
+  }
+  // Who was not named by the human and may not read it: nobody needs to be asked.
+  const foreign = closed.find(({ origin }) => origin.kind === 'prose' || origin.kind === 'value')
+  if (foreign) return { deny: 'Confidential data may not go there.', evidence }
+  return {
+    ask: { reason: `${sink.call.tool.name} would send secret data to somebody who is not cleared for it`, evidence },
+  }
+}
+
+function mayRead({ call, readers }: Sink, destination: string): boolean {
+  const cleared = (call.label.readers ?? []).map(exactForm)
+  return readers(destination).some((reader) => cleared.includes(exactForm(reader)))
+}
+
+/** A web address that the model assembled can carry what was read to whoever owns it. */
+export const composedAddress: DataFlowRule = (sink) => {
+  if (!isTainted(sink)) return undefined
+  for (const one of sink.values) {
+    if (one.role !== 'destination' || one.origin.kind !== 'nowhere' || !isUrl(one.value)) continue
+    const evidence = evidenceOf(sink, one)
+    const host = hostOf(one.value)
+    const ours = host !== '' && originOf(host, sink.call.tool, sink.known)
+    if (ours && (ours.kind === 'own' || ours.kind === 'trusted') && !carriesData(sink, one)) {
+      return { ask: { reason: `${sink.call.tool.name} would open an address that nobody wrote`, evidence } }
+    }
+    return { deny: 'This address was put together from what was read. Use an address that the user gave.', evidence }
+  }
+  return undefined
+}
+
+/** Whether what stands behind the host of an address was read somewhere. */
+function carriesData(sink: Sink, { path, value }: TracedValue): boolean {
+  if (sink.hits.some((hit) => hit.path === path)) return true
+  const behind = decoded(value)
+    .replace(/^[a-z][a-z\d+.-]*:\/\//i, '')
+    .replace(/^[^/?#]*/, '')
+  const parts = behind.split(/[/?#&=+]+/).filter((part) => part.length >= 4)
+  return parts.some((part) => {
+    if (isOwn(exactForm(part), sink.known)) return false
+    const { kind } = originOf(part, sink.call.tool, sink.known)
+    return kind !== 'own' && (kind !== 'nowhere' || part.length > 24)
+  })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * A call that carries nothing but an address tells its owner only that somebody came. The address must be the human's,
+ * or stand as a whole in something the human pointed at that was not itself fetched from an address.
+ */
+export const fetchedAddress: DataFlowRule = (sink) => {
+  if (!isTainted(sink) || !isFetch(sink)) return undefined
+  const open = sink.values.filter(({ role, origin }) => role === 'destination' && !isOurs(origin))
+  for (const one of open) {
+    const { origin } = one
+    const places =
+      origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
+    const meant = places.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
+    // An address that stands where it was planted is not made better by standing elsewhere as well.
+    if (!meant) {
+      return {
+        ask: {
+          reason: `${sink.call.tool.name} would open ${brief(one.value)}, which the user did not point at`,
+          evidence: evidenceOf(sink, one),
+        },
+      }
+    }
+  }
+  return { allow: true }
+}
+
+function isFetch({ values }: Sink): boolean {
+  let urls = 0
+  for (const { role, value } of values) {
+    if (role === 'destination' && isUrl(value)) urls++
+    else if (role !== 'flag' && role !== 'time' && !(role === 'amount' && /^\d{1,9}$/.test(value))) return false
+  }
+  return urls > 0
+}
+
+/** Destinations, credentials, selectors and attachments are the human's, trusted, or made by a system. */
+export const argumentOrigin: DataFlowRule = (sink) => {
+  if (!isTainted(sink)) return undefined
+  let worst: TracedValue | undefined
+  for (const one of sink.values) {
+    if (!steering.has(one.role) || isMeant(sink, one)) continue
+    if (!worst || severity(one.origin) > severity(worst.origin)) worst = one
+  }
+  return worst && verdictOn(sink, worst)
+}
+
+function severity({ kind }: Origin): number {
+  return kind === 'prose' ? 2 : kind === 'nowhere' ? 1 : 0
+}
+
+function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
+  const evidence = evidenceOf(sink, one)
+  const { name } = sink.call.tool
+  const long = sink.hits.some(
+    ({ path, length, view }) =>
+      path === one.path && length >= longEvidence && view !== 'verbatim' && view !== 'normalised',
+  )
+  // What the human asked for may need a value out of a text: a human can tell. What nobody asked for needs none.
+  if ((one.origin.kind === 'prose' && sink.implied === 'no') || long) {
+    return {
+      deny: `The ${one.role} of this call is not from the user. Ask the user for it, or go on without the call.`,
+      evidence,
+    }
+  }
+  return { ask: { reason: `${name}: ${words[one.origin.kind](brief(one.value))}`, evidence } }
+}
+
+const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {
+  own: (value) => `“${value}” is the user's`,
+  trusted: (value) => `a text that somebody else wrote speaks of “${value}”`,
+  field: (value) => `“${value}” stands in a record that the user did not name`,
+  value: (value) => `“${value}” was chosen by whoever wrote what was read`,
+  prose: (value) => `“${value}” stands in a text that somebody else wrote`,
+  nowhere: (value) => `“${value}” stands nowhere that the user can vouch for`,
+}
+
+/** Whether a value is one that the human can be taken to mean. */
+function isMeant(sink: Sink, one: TracedValue): boolean {
+  const { origin, role, value } = one
+  const { known } = sink
+  if (origin.kind === 'own') return true
+  if (origin.kind === 'trusted') {
+    // What a text tells the assistant to choose out of trusted data is the text's choice.
+    const chosen = role !== 'credential' && value.length >= 4 && isToldOf(value, known)
+    return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
+  }
+  // Numbers of rows and the like: outsiders do not choose them. To whom money or mail goes they can.
+  if (origin.kind === 'field') {
+    if (role === 'selector' || role === 'attachment') return sink.implied !== 'delegated' || !isDictated(sink, one)
+    return role === 'destination' && origin.leaves.some((leaf) => agreesWith(sink, isRecordNamed(leaf, known)))
+  }
+  if (role === 'credential' || role === 'attachment') return false
+  // What stands nowhere cannot have been written by anybody else; it can point only at what is the user's.
+  if (origin.kind === 'nowhere')
+    return role === 'selector' && sink.implied === 'asked' && !isUrl(value) && value.length <= 200
+  if (sink.implied !== 'asked') return false
+  if (origin.kind === 'value') {
+    // A plain name means somebody whom the tool knows already. Whoever names others means those.
+    // Money goes to anybody of that name.
+    const pays = sink.values.some((other) => other.role === 'amount')
+    if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
+    return value.includes('@') && isNamed(value, known)
+  }
+  if (origin.kind !== 'prose') return false
+  // An address for somebody whom the user named, found where the user said to look.
+  return value.includes('@') && isNamed(value, known) && origin.sources.some((source) => isDesignated(source, known))
+}
+
+/** A record that is meant by its amount is meant for that amount. */
+function agreesWith({ values, known }: Sink, anchors: readonly string[]): boolean {
+  const amounts = values.filter(({ role }) => role === 'amount')
+  if (anchors.length === 0 || amounts.length === 0) return false
+  return amounts.every(
+    ({ value }) => isOwn(exactForm(value), known) || anchors.some((one) => Number(one) === Number(value)),
+  )
+}
+
+/** Whether the text that was given the say names the thing itself: then its author chose it. */
+function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
+  if (isOwn(exactForm(value), known)) return false
+  if (role !== 'selector' && role !== 'destination' && role !== 'attachment') return false
+  const form = looseForm(value)
+  return known.provenance.untrusted.sources.some((source) => isDesignated(source, known) && holds(source.text, form))
+}
+
+/** Links and disguised text in what goes out: both are read as the user's own word. */
+export const disguisedContent: DataFlowRule = (sink) => {
+  if (!isTainted(sink) || sink.call.tool.effect !== 'egress') return undefined
+  for (const one of sink.values) {
+    if (one.role !== 'content') continue
+    const hidden = encodedTextsIn(one.value).find((text) => !isOwn(exactForm(text.written), sink.known))
+    const veiled = sink.hits.find(({ path, view }) => path === one.path && disguises.has(view))
+    if (hidden || veiled) {
+      return {
+        ask: { reason: `${sink.call.tool.name} would send text that is encoded`, evidence: evidenceOf(sink, one) },
+      }
+    }
+    for (const address of urlsIn(one.value)) {
+      const origin = originOf(address, sink.call.tool, sink.known)
+      if (isOurs(origin)) continue
+      const sources =
+        origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
+      if (sources.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))) continue
+      const link = { ...one, value: address, origin }
+      return {
+        ask: {
+          reason: `${sink.call.tool.name} would pass on the link ${brief(address)}, which somebody else wrote`,
+          evidence: evidenceOf(sink, link),
+        },
+      }
+    }
+  }
+  return undefined
+}
+
+const disguises: ReadonlySet<string> = new Set(['base64', 'base64url', 'hex', 'reversed', 'rot13'])
+
+/** What is done is what the human's words imply. Depends on the language of the request. */
+export const impliedTool: DataFlowRule = (sink) => {
+  if (!isTainted(sink) || sink.implied === 'asked' || sink.implied === 'delegated') return undefined
+  const { tool, label } = sink.call
+  const reason =
+    sink.implied === 'no'
+      ? `the user's words do not ask for ${tool.name}, and something untrusted was read before`
+      : `it cannot be told whether the user's words ask for ${tool.name}`
+  return { ask: { reason, evidence: { sources: label.sources } } }
+}
+
+function isOurs({ kind }: Origin): boolean {
+  return kind === 'own' || kind === 'trusted'
+}
+
+/** Before anything untrusted was read there is nobody else whose will it could be. */
+function isTainted({ call }: Sink): boolean {
+  return call.label.integrity === 'untrusted'
+}
+
+/** Where a value came from, for a human: names, places and no more text than the value itself. */
+export function evidenceOf(sink: Sink, one: TracedValue): { readonly [key: string]: Json } {
+  const { origin, path, role, value } = one
+  const hit = sink.hits.find((each) => each.path === path)
+  return {
+    tool: sink.call.tool.name,
+    argument: path,
+    role,
+    value: brief(value),
+    origin: origin.kind,
+    from: placesOf(origin),
+    ...(hit && { span: { source: hit.source, start: hit.span[0], end: hit.span[1], view: hit.view } }),
+  }
+}
+
+function placesOf(origin: Origin): Json {
+  if ('leaves' in origin) {
+    return origin.leaves
+      .slice(0, 4)
+      .map(({ source, pointer }) => ({ source: source.name, labelled: [...source.label.sources], place: pointer }))
+  }
+  if (origin.kind !== 'prose') return []
+  return origin.sources.slice(0, 4).map((source) => ({ source: source.name, labelled: [...source.label.sources] }))
+}
+
+function brief(value: string): string {
+  return value.length > 80 ? `${value.slice(0, 79)}…` : value
+}
+
+/** The default rules, in their order: what refuses comes before what asks. */
+export const intentPreset: readonly DataFlowRule[] = Object.freeze([
+  named('confidentiality', confidentiality),
+  named('composed-address', composedAddress),
+  named('fetched-address', fetchedAddress),
+  named('argument-origin', argumentOrigin),
+  named('disguised-content', disguisedContent),
+  named('intent', impliedTool),
+])
+
+/** A rule under the name it has in the audit. */
+export function named(name: string, rule: DataFlowRule): DataFlowRule {
+  const renamed: DataFlowRule = (sink, ctx) => rule(sink, ctx)
+  return Object.defineProperty(renamed, 'name', { value: name })
+}

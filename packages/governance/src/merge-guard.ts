@@ -1,0 +1,66 @@
+import { defineExtension } from '@provost/core'
+import type { ChildResult, Extension } from '@provost/core'
+
+import { createTaintIndex } from './taint-index.ts'
+
+export interface MergeGuardOptions {
+  /** How many of the merged results may be untrusted, as a share of all that are merged. Default 0.5. */
+  readonly untrustedShare?: number
+}
+
+/** So much of an answer in another one is no coincidence. */
+const copied = 0.6
+
+/**
+ * Judges the results of a fan-out before they become one: children that failed are left out, of untrusted ones that say
+ * the same thing word for word only the first counts, and where there are trusted ones the untrusted never get more
+ * than their share.
+ */
+export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> {
+  const { untrustedShare = 0.5 } = options
+  return defineExtension({
+    name: 'merge-guard',
+    scope: 'tree',
+    hooks: {
+      async merge(children, ctx) {
+        const [trusted, untrusted] = [true, false].map((is) =>
+          children.filter((child) => child.status === 'completed' && (child.label.integrity === 'trusted') === is),
+        )
+        if (!trusted || !untrusted) return children
+        const { kept: distinct, copies } = withoutCopies(untrusted)
+        const room =
+          trusted.length === 0 || untrustedShare >= 1
+            ? distinct.length
+            : Math.floor((trusted.length * untrustedShare) / (1 - untrustedShare))
+        const taken = new Set([...trusted, ...distinct.slice(0, Math.max(0, room))])
+        const left = children.filter((child) => !taken.has(child))
+        if (left.length > 0) {
+          const evidence = { left: left.map(({ key, agent, status }) => ({ key, agent, status })), copies }
+          await ctx.audit('flagged', {
+            rule: 'merge-guard',
+            sources: left.flatMap(({ label }) => label.sources),
+            evidence,
+          })
+        }
+        return children.filter((child) => taken.has(child))
+      },
+    },
+  })
+}
+
+/** Of answers that are mostly one another's words, the first. */
+function withoutCopies(children: readonly ChildResult[]): { kept: ChildResult[]; copies: string[] } {
+  const index = createTaintIndex()
+  const kept: ChildResult[] = []
+  const copies: string[] = []
+  for (const child of children) {
+    const shared = index.check(child.text).reduce((most, { span: [start, end] }) => most + end - start, 0)
+    if (child.text.length > 0 && shared >= child.text.length * copied) {
+      copies.push(child.key)
+      continue
+    }
+    index.add(child.text, { source: child.key, label: child.label })
+    kept.push(child)
+  }
+  return { kept, copies }
+}

@@ -1,0 +1,178 @@
+import type { ArgRole, HookContext, Message, ToolInfo } from '@provost/core'
+import { textOf } from '@provost/core'
+
+import { namesIn } from './address.ts'
+import { roleValuesOf } from './argument-role.ts'
+import { isKnownWord } from './concept.ts'
+import { approvalKey, columnOf } from './provenance.ts'
+import type { Leaf, Provenance, Shelf, Source } from './provenance.ts'
+import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
+
+/**
+ * Where a value comes from, from the best to the worst. `own`: the human wrote it, approved it, or it stands in our
+ * instructions or the tool's own description. `trusted`: a trusted result has it. `field`: no outsider can write the
+ * field it stands in. `value`: it is a whole value of an untrusted result. `prose`: it stands in an untrusted text.
+ * `nowhere`: the model made it, or copied it from where it was hidden.
+ */
+export type Origin =
+  | { readonly kind: 'own' | 'trusted' | 'nowhere' }
+  | { readonly kind: 'field' | 'value'; readonly leaves: readonly Leaf[] }
+  | { readonly kind: 'prose'; readonly sources: readonly Source[] }
+
+/** What is known when a call is judged. */
+export interface Knowledge {
+  readonly provenance: Provenance
+  /** The human's words, in exact form. */
+  readonly said: readonly string[]
+  /** The names in them, in lower case. */
+  readonly names: ReadonlySet<string>
+  readonly instructions: string
+  readonly tools: ReadonlyMap<string, ToolInfo>
+}
+
+const forms = new WeakMap<Message, string>()
+
+/** A message in exact form; where a full stop lacks its space, the next sentence begins all the same. */
+function saidIn(message: Message): string {
+  let form = forms.get(message)
+  if (form === undefined) {
+    form = exactForm(textOf(message).replaceAll(/(?<=[\p{Ll}\d])\.(?=\p{Lu}\p{Ll})/gu, '. '))
+    forms.set(message, form)
+  }
+  return form
+}
+
+/** What is known at this point of a run. */
+export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge {
+  return {
+    provenance,
+    said: ctx.intent.map(saidIn),
+    names: new Set(ctx.intent.flatMap(namesSaid)),
+    instructions: exactForm(ctx.instructions),
+    tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
+  }
+}
+
+/** Traces a value of a call back to where it came from. */
+export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origin {
+  const exact = exactForm(value)
+  if (exact === '' || isOwn(exact, known) || known.provenance.approved.has(approvalKey(tool.name, value))) {
+    return { kind: 'own' }
+  }
+  if (holds(exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`), exact)) return { kind: 'own' }
+  const { trusted, untrusted, leaves } = known.provenance
+  if (shelved(trusted, exact).some((source) => vouchesFor(source, exact, known))) return { kind: 'trusted' }
+  const loose = looseForm(value)
+  const found = leaves.get(loose) ?? []
+  const fields = found.filter(({ systemMade }) => systemMade)
+  if (fields.length > 0) return { kind: 'field', leaves: fields }
+  if (found.length > 0) return { kind: 'value', leaves: found }
+  const sources = shelved(untrusted, loose)
+  return sources.length > 0 ? { kind: 'prose', sources } : { kind: 'nowhere' }
+}
+
+/** Whether a trusted result says a value of itself: what is looked up by a key is found with it, what was sent is only told of. */
+function vouchesFor({ asked, wholes, call }: Source, exact: string, { tools }: Knowledge): boolean {
+  if (!holds(asked, exact)) return true
+  const effect = call && tools.get(call.toolName)?.effect
+  return wholes.has(exact) && (effect === 'read' || effect === 'none')
+}
+
+/** Whether the human or our instructions said this, as a whole. */
+export function isOwn(exact: string, { said, instructions }: Knowledge): boolean {
+  return said.some((text) => holds(text, exact)) || holds(instructions, exact)
+}
+
+/** Whether an untrusted text that the human did not point at speaks of a value; one that is the value and nothing else does not. */
+export function isToldOf(value: string, known: Knowledge): boolean {
+  const form = looseForm(value)
+  return shelved(known.provenance.untrusted, form).some(
+    (source) =>
+      source.text.split('\n').some((line) => line.length > form.length && holds(line, form)) &&
+      !isDesignated(source, known),
+  )
+}
+
+/** The sources that hold a value as a whole, found by its rarest word. */
+function shelved({ sources, byWord }: Shelf, form: string): readonly Source[] {
+  const words = wordsOf(form)
+  // Scripts without spaces have no words to go by.
+  let candidates: readonly Source[] = sources
+  if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(form)) {
+    for (const word of words) {
+      const having = byWord.get(word) ?? []
+      if (having.length < candidates.length) candidates = having
+    }
+  }
+  return candidates.filter(({ text }) => holds(text, form))
+}
+
+/** Arguments that say which thing is read. */
+const pointing: readonly ArgRole[] = ['selector', 'destination']
+
+/**
+ * Whether the human pointed at a source: it is what a call gave whose arguments were all the human's own. A list of
+ * everything was not pointed at.
+ */
+export function isDesignated({ call }: Source, known: Knowledge): boolean {
+  const tool = call && known.tools.get(call.toolName)
+  if (!tool) return false
+  const values = roleValuesOf({ input: call.input, tool }).filter(({ role }) => pointing.includes(role))
+  return values.length > 0 && values.every(({ value }) => isOwn(exactForm(value), known))
+}
+
+/** Whether a source is what stood at an address: its words are those of whoever owns it. */
+export function isFetched({ call }: Source, known: Knowledge): boolean {
+  const tool = call && known.tools.get(call.toolName)
+  return tool !== undefined && tool.effect === 'egress'
+}
+
+/**
+ * Whether an address is made of names that the human wrote: `dora@example.com`, where the human spoke of Dora. A name is
+ * written with a capital, where the script has those, and is no word for a deed or a thing: `mail@evil.io` is not named
+ * by `Mail it`.
+ */
+export function isNamed(address: string, { names }: Knowledge): boolean {
+  const words = namesIn(address)
+  return words.length > 0 && words.every((word) => names.has(word))
+}
+
+const spoken = new WeakMap<Message, readonly string[]>()
+
+function namesSaid(message: Message): readonly string[] {
+  let found = spoken.get(message)
+  if (!found) {
+    const words =
+      textOf(message)
+        .slice(0, 20_000)
+        .match(/\p{Lu}[\p{L}\p{M}]{2,}|\p{Lo}[\p{Lo}\p{M}]{2,}/gu) ?? []
+    found = [...new Set(words)].map((word) => word.toLowerCase()).filter((word) => !isKnownWord(word))
+    spoken.set(message, found)
+  }
+  return found
+}
+
+/** Whether the human spoke of the record: a number or a word of a field that no outsider can write stands in the request. */
+export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
+  return leaf.record.filter(({ value, systemMade }) => systemMade && saidValue(value, known)).map(({ value }) => value)
+}
+
+function saidValue(value: string, { said }: Knowledge): boolean {
+  if (/^-?\d+(\.\d+)?$/.test(value)) {
+    const number = Number(value)
+    // One digit stands in too many requests to mean this record.
+    return (
+      number >= 10 && said.some((text) => (text.match(/\d+(?:\.\d+)?/g) ?? []).some((one) => Number(one) === number))
+    )
+  }
+  return value.length >= 4 && said.some((text) => holds(text, value))
+}
+
+/** Whether the human called others of the same kind by name: then one that was not named is not meant. */
+export function namesOthers(leaves: readonly Leaf[], { provenance, said }: Knowledge): boolean {
+  return leaves.some((leaf) => {
+    for (const value of provenance.columns.get(columnOf(leaf)) ?? [])
+      if (said.some((text) => holds(text, value))) return true
+    return false
+  })
+}

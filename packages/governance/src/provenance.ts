@@ -1,0 +1,322 @@
+import type { Entry, EntryOf, Fold, Json, JsonPointer, Label, Message, ToolOutput } from '@provost/core'
+import { escapePointer, fillLabel, isRecord, labelOf, textOf, untrustedLabel } from '@provost/core'
+
+import { covers } from './argument-role.ts'
+import { createTaintIndex } from './taint-index.ts'
+import type { TaintIndex } from './taint-index.ts'
+import { exactForm, looseForm, wordsOf } from './wording.ts'
+
+/** One thing that was read: a result, or a message from elsewhere. */
+export interface Source {
+  /** What an audit row and an approval call it. */
+  readonly name: string
+  readonly label: Label
+  /** The call that it is the result of. */
+  readonly call?: { readonly toolName: string; readonly input: Json }
+  /** Its text, value by value: in exact form where it is trusted, in loose form else. */
+  readonly text: string
+  /** What its own call said: a tool that repeats its input makes nothing trusted. */
+  readonly asked: string
+  /** Whole values in exact form that stand under other names than those the call gave them: what was looked up. */
+  readonly wholes: ReadonlySet<string>
+}
+
+/** A whole value of a JSON result. */
+export interface Leaf {
+  readonly source: Source
+  readonly pointer: string
+  /** The tool says that no outsider can write this field. */
+  readonly systemMade: boolean
+  /** The values beside it in the same record. */
+  readonly record: readonly { readonly value: string; readonly systemMade: boolean }[]
+}
+
+/** What was read in a session, and from whom. A cache of the log: made anew wherever the log is read. */
+export interface Provenance {
+  readonly trusted: Shelf
+  readonly untrusted: Shelf
+  /** Whole values of untrusted results, in loose form. */
+  readonly leaves: Map<string, Leaf[]>
+  /** Whole values by where they stand: the tool and the place, without the numbers in it. */
+  readonly columns: Map<string, Set<string>>
+  /** Finds stretches of untrusted text, also where they were rewritten. */
+  readonly index: TaintIndex
+  /** `tool` and value, where a human has agreed for the rest of the session. */
+  readonly approved: Set<string>
+  /** Whether data labelled secret was read. */
+  secretRead: boolean
+  /** Whether anything untrusted was read. */
+  untrustedRead: boolean
+  readonly calls: Map<string, { readonly toolName: string; input: Json }>
+  readonly waits: Map<string, string>
+}
+
+/** Sources by the words in them. */
+export interface Shelf {
+  readonly sources: Source[]
+  readonly byWord: Map<string, Source[]>
+}
+
+/** How many places of one value or word are kept: more tell nothing new. */
+const mostPlaces = 64
+/** Values longer than this are texts. */
+const longestLeaf = 300
+/** How much JSON a text may hide. */
+const longestJson = 1_000_000
+
+function empty(): Provenance {
+  return {
+    trusted: { sources: [], byWord: new Map() },
+    untrusted: { sources: [], byWord: new Map() },
+    leaves: new Map(),
+    columns: new Map(),
+    index: createTaintIndex(),
+    approved: new Set(),
+    secretRead: false,
+    untrustedRead: false,
+    calls: new Map(),
+    waits: new Map(),
+  }
+}
+
+/**
+ * What a log says was read. The state grows in place, entry by entry: it is never shared between two readers of a log,
+ * for each begins with nothing and makes its own.
+ */
+export const provenanceFold: Fold<Provenance | undefined> = {
+  key: 'governance/provenance',
+  initial: undefined,
+  apply(state = empty(), entry) {
+    read(state, entry)
+    return state
+  },
+}
+
+function read(state: Provenance, entry: Entry): void {
+  switch (entry.type) {
+    case 'message':
+      readMessage(state, entry.message, entry.via)
+      break
+    case 'view':
+      for (const message of entry.with) readMessage(state, message, 'view')
+      break
+    case 'call':
+      if (entry.op === 'decided') {
+        const call = state.calls.get(entry.callId)
+        if (call) call.input = entry.args
+      } else if (entry.op === 'settled') readResult(state, entry)
+      break
+    case 'wait':
+      if (entry.kind === 'approval' && entry.callId !== undefined) state.waits.set(entry.token, entry.callId)
+      break
+    case 'resolved':
+      readApproval(state, entry)
+      break
+    default:
+  }
+}
+
+function readMessage(state: Provenance, message: Message, via: string): void {
+  const { role, content } = message
+  if (via === 'model') {
+    for (const part of content) {
+      if (part.type === 'tool-call') state.calls.set(part.callId, { toolName: part.toolName, input: part.input })
+      // What a provider's own tool found came from outside, and stands in no entry of its own.
+      if (part.type === 'tool-result')
+        addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
+    }
+    return
+  }
+  const label = labelOf(message)
+  for (const part of content) {
+    if (part.type !== 'tool-result') continue
+    addOutput(state, part.toolName, part.output, fillLabel(part.label, label), { fields: part.fields })
+  }
+  const text = textOf(message)
+  if (text === '') return
+  if (label.integrity === 'untrusted') {
+    note(state, label)
+    shelve(state, { name: label.sources[0] ?? role, label, text: looseForm(text), asked: '', wholes: nothing })
+    state.index.add(text, { source: label.sources[0] ?? role, label })
+  } else {
+    // What the human wrote is found among the intent; the rest are our own words.
+    if (role !== 'user') shelve(state, { name: role, label, text: exactForm(text), asked: '', wholes: nothing })
+    state.index.exempt(text)
+  }
+}
+
+function readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): void {
+  const call = state.calls.get(entry.callId)
+  state.calls.delete(entry.callId)
+  const label = fillLabel(entry.label, untrustedLabel(call?.toolName ?? 'tool'))
+  // Our own words about a call that did not run may quote what the model wrote in it.
+  if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
+  addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
+}
+
+interface From {
+  readonly fields?: Readonly<Record<JsonPointer, Label>> | undefined
+  readonly call?: { readonly toolName: string; readonly input: Json } | undefined
+}
+
+interface Found {
+  readonly pointer: string
+  readonly value: string
+  readonly trusted: boolean
+}
+
+function addOutput(state: Provenance, toolName: string, output: ToolOutput, label: Label, from: From = {}): void {
+  note(state, label)
+  const found: Found[] = []
+  const value = jsonOf(output)
+  collect(value, '', label, from.fields, found)
+  const asked = from.call ? exactForm(JSON.stringify(from.call.input)) : ''
+  const wholes = new Set(
+    found.flatMap(({ pointer, value: one, trusted }) => {
+      const key = pointer.slice(pointer.lastIndexOf('/') + 1)
+      return trusted && pointer !== '' && !isRepeated(from.call?.input, key, one) ? [exactForm(one)] : []
+    }),
+  )
+  const common = { name: toolName, label, ...(from.call && { call: from.call }), asked, wholes }
+  const ours = found.filter(({ trusted }) => trusted)
+  const theirs = found.filter(({ trusted }) => !trusted)
+  if (label.integrity === 'trusted' && ours.length > 0) {
+    shelve(state, { ...common, text: ours.map(({ value: one }) => exactForm(one)).join('\n') })
+    for (const one of ours) if (!asked.includes(exactForm(one.value))) state.index.exempt(one.value)
+  }
+  if (theirs.length > 0 || label.integrity === 'untrusted') {
+    const untrusted: Label = { ...label, integrity: 'untrusted' }
+    const source: Source = {
+      ...common,
+      label: untrusted,
+      text: theirs.map(({ value: one }) => looseForm(one)).join('\n'),
+    }
+    state.untrustedRead = true
+    shelve(state, source)
+    for (const one of theirs) state.index.add(one.value, { source: label.sources[0] ?? toolName, label: untrusted })
+    keepLeaves(state, source, found)
+  }
+}
+
+const nothing: ReadonlySet<string> = new Set()
+
+/** Whether a result only says again what its call said. */
+function isRepeated(input: Json | undefined, key: string, value: string): boolean {
+  const given = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
+  return (typeof given === 'string' || typeof given === 'number') && String(given) === value
+}
+
+/** A result that is one text is prose, unless it is JSON written as a text. */
+function jsonOf(output: ToolOutput): unknown {
+  switch (output.type) {
+    case 'json':
+    case 'error-json':
+      return output.value
+    case 'text':
+    case 'error-text':
+      return parsed(output.value)
+    case 'execution-denied':
+      return output.reason ?? ''
+    case 'content':
+      return output.value.map((part) =>
+        part.type === 'text' ? parsed(part.text) : part.data.type === 'text' ? part.data.text : '',
+      )
+    default:
+      return output satisfies never
+  }
+}
+
+function parsed(text: string): unknown {
+  if (text.length > longestJson || !/^\s*[[{]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Every string and number, and every key that is not a plain name: who writes a record may write its keys. */
+function collect(value: unknown, pointer: string, label: Label, fields: From['fields'], found: Found[]): void {
+  if (typeof value === 'string' || typeof value === 'number') {
+    const own = fieldLabel(fields, pointer) ?? label
+    found.push({ pointer, value: String(value), trusted: own.integrity === 'trusted' })
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) collect(item, `${pointer}/${index}`, label, fields, found)
+  } else if (isRecord(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      if (!/^[\w-]{1,40}$/.test(key))
+        found.push({ pointer: `${pointer}/`, value: key, trusted: label.integrity === 'trusted' })
+      collect(item, `${pointer}/${escapePointer(key)}`, label, fields, found)
+    }
+  }
+}
+
+/** The label of the nearest field above a place; `*` in a pointer stands for any one step. */
+function fieldLabel(fields: From['fields'], pointer: string): Label | undefined {
+  if (!fields) return undefined
+  const exact = Object.entries(fields).find(([field]) => field === pointer)
+  if (exact) return exact[1]
+  let best: { length: number; label: Label } | undefined
+  for (const [field, label] of Object.entries(fields)) {
+    if (field.length > (best?.length ?? 0) && covers(field.split('/'), pointer.split('/')))
+      best = { length: field.length, label }
+  }
+  return best?.label
+}
+
+function keepLeaves(state: Provenance, source: Source, found: readonly Found[]): void {
+  const records = new Map<string, { value: string; systemMade: boolean }[]>()
+  for (const { pointer, value, trusted } of found) {
+    if (pointer === '' || value.length > longestLeaf) continue
+    const parent = pointer.slice(0, pointer.lastIndexOf('/'))
+    let record = records.get(parent)
+    if (!record) records.set(parent, (record = []))
+    const form = looseForm(value)
+    // The items of a plain list are no record of each other.
+    if (!/\/\d+$/.test(pointer)) record.push({ value: form, systemMade: trusted })
+    const leaf: Leaf = { source, pointer, systemMade: trusted, record }
+    const known = state.leaves.get(form)
+    if (!known) state.leaves.set(form, [leaf])
+    else if (known.length < mostPlaces) known.push(leaf)
+    const column = columnOf(leaf)
+    const values = state.columns.get(column)
+    if (values) values.add(form)
+    else state.columns.set(column, new Set([form]))
+  }
+}
+
+/** Where values of one kind stand: the tool, and the place without the numbers of rows. */
+export function columnOf({ source, pointer }: Leaf): string {
+  return `${source.name} ${pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`
+}
+
+function shelve(state: Provenance, source: Source): void {
+  const shelf = source.label.integrity === 'trusted' ? state.trusted : state.untrusted
+  shelf.sources.push(source)
+  for (const word of new Set(wordsOf(source.text))) {
+    const known = shelf.byWord.get(word)
+    if (!known) shelf.byWord.set(word, [source])
+    else known.push(source)
+  }
+}
+
+function note(state: Provenance, label: Label): void {
+  if (label.confidentiality === 'secret') state.secretRead = true
+  if (label.integrity === 'untrusted') state.untrustedRead = true
+}
+
+/** An approval that is to hold for the session makes the values that were shown the human's own, for that tool. */
+function readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): void {
+  const callId = state.waits.get(token)
+  state.waits.delete(token)
+  const call = callId === undefined ? undefined : state.calls.get(callId)
+  if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['sticky'] !== 'session') return
+  const found: Found[] = []
+  collect(value['args'] ?? call.input, '', untrustedLabel('approver'), undefined, found)
+  for (const one of found) state.approved.add(approvalKey(call.toolName, one.value))
+}
+
+/** How an approved value is found again. */
+export function approvalKey(toolName: string, value: string): string {
+  return `${toolName}\n${exactForm(value)}`
+}

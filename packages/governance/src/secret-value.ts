@@ -1,0 +1,55 @@
+import type { Label } from '@provost/core'
+
+import type { Canonical } from './canonical.ts'
+import { canonicalBytes, folded } from './canonical.ts'
+import { eachStretchHash } from './window-hash.ts'
+
+interface Registered {
+  readonly bytes: Uint8Array
+  readonly from: { readonly source: string; readonly label: Label }
+}
+
+/** Values that are found as wholes, however short. */
+export interface SecretValues {
+  add(value: string, from: Registered['from']): void
+  find(text: Canonical, found: (start: number, end: number, from: Registered['from']) => void): void
+  /** A value that is nothing but a very short secret. */
+  whole(value: string): Registered['from'] | undefined
+}
+
+/** Below so many letters and digits a value is part of everything. */
+export const shortestPart = 4
+
+export function createSecretValues(): SecretValues {
+  // One pass for each length there is, and no more however many values share it.
+  const byLength = new Map<number, Map<number, Registered>>()
+  const wholes = new Map<string, Registered['from']>()
+  return {
+    add(value, from) {
+      const bytes = canonicalBytes(value)
+      if (bytes.length < shortestPart) {
+        if (value.trim() !== '') wholes.set(value.trim(), from)
+        return
+      }
+      let values = byLength.get(bytes.length)
+      if (!values) byLength.set(bytes.length, (values = new Map()))
+      eachStretchHash(bytes, bytes.length, bytes.length, (_, hash) => {
+        if (!values.has(hash)) values.set(hash, { bytes, from })
+      })
+    },
+    find({ bytes, length }, found) {
+      for (const [size, values] of byLength) {
+        eachStretchHash(bytes, length, size, (at, hash) => {
+          const value = values.get(hash)
+          if (value && isAt(value.bytes, bytes, at)) found(at, at + size, value.from)
+        })
+      }
+    },
+    whole: (value) => (wholes.size > 0 ? wholes.get(value.trim()) : undefined),
+  }
+}
+
+function isAt(value: Uint8Array, bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < value.length; i++) if (folded[value[i] ?? 0] !== folded[bytes[at + i] ?? 0]) return false
+  return true
+}

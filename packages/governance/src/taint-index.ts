@@ -1,0 +1,351 @@
+import { joinLabels, ProvostError } from '@provost/core'
+import type { JsonPointer, Label } from '@provost/core'
+
+import type { ArgumentText } from './argument-text.ts'
+import { argumentText } from './argument-text.ts'
+import { appendBreak, appendCanonical, canonicalBytes, emptyCanonical } from './canonical.ts'
+import type { Canonical, Suspicions } from './canonical.ts'
+import { decodeEscapes, decodeSpacedHex, decodeTokens } from './decoding.ts'
+import type { Decoded } from './decoding.ts'
+import { createSecretValues } from './secret-value.ts'
+import { isCommonProse, sourceBytes, wholeWords } from './stretch.ts'
+import type { Stretch } from './stretch.ts'
+import { createStretches } from './stretch.ts'
+import { createTrackedText } from './tracked-text.ts'
+import type { Reading } from './tracked-text.ts'
+
+/**
+ * How a span was written. `normalised`: case, width, accents, lookalikes, invisible characters or punctuation differ.
+ * `split`: it goes over several values. `untracked`: nobody can say, for the index was full or the argument was
+ * encoded too often over; it counts as found.
+ */
+export type TaintEncoding =
+  | 'verbatim'
+  | 'normalised'
+  | 'base64'
+  | 'base64url'
+  | 'hex'
+  | 'url'
+  | 'html'
+  | 'json'
+  | 'reversed'
+  | 'rot13'
+  | 'split'
+  | 'untracked'
+
+/** A span of tracked text in the arguments of a call. */
+export interface TaintHit {
+  /** What was given with the text. */
+  readonly source: string
+  readonly label: Label
+  /** The value it stands in; `/` and nothing more for arguments that are one text. */
+  readonly path: JsonPointer
+  /** Where in that value, in UTF-16 code units, as it is written there. */
+  readonly span: readonly [start: number, end: number]
+  readonly view: TaintEncoding
+  /** Letters and digits that agree: what the length of a span means to a rule, however it was written. */
+  readonly length: number
+}
+
+/** Finds texts that were tracked in the arguments of calls, also where they were rewritten. */
+export interface TaintIndex {
+  /** Tracks a text. Adding it again costs no memory. */
+  add(text: string, from: { source: string; label: Label }): void
+  /** What stands in this text as a whole is no hit: the user's own words, trusted data. Several texts are not joined. */
+  exempt(text: string): void
+  /** Registers a value that is found at any length: a key, a password. Below 4 letters and digits only as a whole value. */
+  secret(value: string, from: { source: string; label: Label }): void
+  /**
+   * The spans in all values of the arguments, in their order; at most 1,000.
+   *
+   * @throws ProvostError `unreadable-arguments` for arguments that are cyclic or have more than a million values.
+   */
+  check(args: unknown): readonly TaintHit[]
+  /** What it holds. */
+  readonly stats: TaintStats
+}
+
+export interface TaintStats {
+  /** Letters and digits tracked. */
+  readonly characters: number
+  /** A text found no room: from then on every argument that is long enough is a hit. */
+  readonly full: boolean
+  /** Bytes that the index occupies, without the text itself. */
+  readonly indexBytes: number
+  /** Bytes of the kept text. */
+  readonly textBytes: number
+}
+
+export interface TaintIndexOptions {
+  /** The shortest span that counts, in letters and digits: 20 unless given, at least 12. */
+  readonly minSpan?: number
+  /** How many letters and digits are tracked: all there is room for, which is 16 million, unless given. */
+  readonly capacity?: number
+}
+
+interface Origin {
+  readonly source: string
+  readonly label: Label
+}
+
+/** A stretch in the coordinates of the joined arguments. */
+interface Found {
+  readonly start: number
+  readonly end: number
+  readonly length: number
+  readonly view: TaintEncoding
+  readonly origin: Origin
+}
+
+/** Text to look at: the arguments, or what was decoded from them. */
+interface Layer {
+  readonly text: string
+  readonly stretches: readonly number[]
+  readonly as?: TaintEncoding
+  placeOf(index: number): number
+}
+
+const shortestSpan = 12
+const mostGroups = 16
+const mostHits = 1_000
+/** Encodings in one another that are undone. */
+const deepest = 3
+/** Decoded characters for each one of the arguments; an argument that would need more counts as found. */
+const mostDecoded = 16
+
+/**
+ * An index of texts that must not go where the arguments of a call would take them. Finds spans that are verbatim or
+ * nearly so: case, white space, punctuation, Unicode forms, lookalikes and invisible characters, escapes of JSON, HTML
+ * and URLs, base64 and hexadecimal, reversal and rot13, and spans split over several values. Adding costs time
+ * proportional to the text, checking time proportional to the arguments, however much was added.
+ *
+ * @throws ProvostError `invalid-taint-index` for a span below 12 or above 100.
+ *
+ * @example
+ * const index = createTaintIndex()
+ * index.add(mail.body, { source: 'mail:17', label: untrustedLabel('mail') })
+ * index.exempt('Forward the minutes to ann@example.com')
+ * index.check({ to: 'ann@example.com', body: 'aHR0cHM6Ly9ldmls…' }) // [{ source: 'mail:17', path: '/body', view: 'base64', … }]
+ */
+export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
+  const { minSpan = 20, capacity } = options
+  if (!Number.isInteger(minSpan) || minSpan < shortestSpan || minSpan > 100) {
+    throw new ProvostError('invalid-taint-index', `minSpan is ${minSpan}.`, {
+      hint: `Give a whole number from ${shortestSpan} to 100; shorter spans agree by chance.`,
+    })
+  }
+  const tracked = createTrackedText(minSpan, capacity)
+  const exempted = createTrackedText(shortestSpan)
+  const secrets = createSecretValues()
+  const origins: Origin[] = []
+  const originNumbers = new Map<string, number>()
+  const groups = new Map<string, number>()
+  let dropped: Label | undefined
+
+  function originOf({ source, label }: Origin): number {
+    const key = JSON.stringify([source, label.integrity, label.confidentiality, label.readers, label.sources])
+    let number = originNumbers.get(key)
+    if (number === undefined) {
+      number = origins.length
+      origins.push({ source, label })
+      originNumbers.set(key, number)
+    }
+    return number
+  }
+
+  /** Copies under one label never stand for those under another. With very many labels the last group takes the rest. */
+  function groupOf({ integrity, confidentiality, readers }: Label): number {
+    const key = JSON.stringify([integrity, confidentiality, readers])
+    let group = groups.get(key)
+    if (group === undefined) {
+      group = Math.min(groups.size, mostGroups - 1)
+      if (groups.size < mostGroups) groups.set(key, group)
+    }
+    return group
+  }
+
+  function add(text: string, from: Origin): void {
+    if (tracked.add(text, originOf(from), groupOf(from.label))) return
+    dropped = dropped ? joinLabels(dropped, from.label) : from.label
+  }
+
+  function check(args: unknown): readonly TaintHit[] {
+    const joined = argumentText(args, minSpan)
+    if (joined.text.length === 0) return []
+    const found: Found[] = []
+    let left = joined.text.length * mostDecoded + 4_096
+
+    function examine(layer: Layer, depth: number): void {
+      const canonical = emptyCanonical()
+      const suspicions: Suspicions = { escapes: [], tokens: [], pairs: false }
+      for (let n = 0; n < layer.stretches.length; n += 2) {
+        if (n > 0) appendBreak(canonical)
+        appendCanonical(canonical, layer.text, suspicions, layer.stretches[n], layer.stretches[n + 1])
+      }
+      const stretches = createStretches()
+      tracked.find(canonical.bytes, canonical.length, stretches.add)
+      const all = stretches.all()
+      for (const stretch of all) {
+        const origin = origins[stretch.origin]
+        if (origin && !isExempt(layer, canonical, stretch, all)) found.push(foundAt(layer, canonical, stretch, origin))
+      }
+      secrets.find(canonical, (start, end, origin) => {
+        found.push(foundAt(layer, canonical, { start, end, reading: 'forward', sameCase: true }, origin))
+      })
+      if (depth === deepest) return
+      const into = (decoded: Decoded): void => {
+        left -= decoded.text.length
+        if (left < 0) return
+        const { from, text, stretches: parts } = decoded
+        const last = (from.at(-1) ?? 0) + 1
+        const placeOf = (index: number): number => layer.placeOf(from[index] ?? last)
+        examine({ text, stretches: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
+      }
+      const unescaped = suspicions.escapes.length > 0 ? decodeEscapes(layer.text, suspicions.escapes) : undefined
+      if (unescaped) into(unescaped)
+      decodeTokens(layer.text, suspicions.tokens, shortestSpan, into)
+      if (suspicions.pairs) decodeSpacedHex(layer.text, shortestSpan, into)
+    }
+
+    examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
+    const hits = hitsOf(found, joined, minSpan)
+    for (const { path, start, end } of joined.values) {
+      const value = joined.text.slice(start, Math.min(end, start + longestTiny))
+      const origin = end - start <= longestTiny ? secrets.whole(value) : undefined
+      if (origin) hits.push({ ...origin, path, span: [0, end - start], view: 'verbatim', length: end - start })
+    }
+    if (left < 0 || dropped) hits.push(...unchecked(joined))
+    return strongest(hits)
+  }
+
+  function isExempt(layer: Layer, canonical: Canonical, stretch: Stretch, all: readonly Stretch[]): boolean {
+    if (exempted.length > 0) {
+      if (exempted.contains(sourceBytes(canonical, stretch))) return true
+      // A word that begins alike is no part of what was copied.
+      const whole = wholeWords(layer.text, canonical, stretch)
+      if (whole.end - whole.start >= shortestSpan && exempted.contains(sourceBytes(canonical, whole))) return true
+    }
+    const isSecret = origins[stretch.origin]?.label.confidentiality === 'secret'
+    return !isSecret && isCommonProse(layer.text, canonical, stretch, all)
+  }
+
+  /** What could not be looked through is taken for tracked, value by value. */
+  function unchecked({ text, values }: ArgumentText): TaintHit[] {
+    const label = dropped ?? unreadLabel
+    return values.flatMap(({ path, start, end }) => {
+      const bytes = canonicalBytes(text.slice(start, end))
+      if (bytes.length < minSpan || exempted.contains(bytes)) return []
+      return [{ source: '*', label, path, span: [0, end - start], view: 'untracked', length: bytes.length }]
+    })
+  }
+
+  return {
+    add(text, from) {
+      add(text, from)
+      if (from.label.confidentiality !== 'secret' || text.length > 4 * minSpan) return
+      // Too short for a span of its own, long enough to be told from a word.
+      const { length } = canonicalBytes(text)
+      if (length >= shortestSecretText && length < minSpan) secrets.add(text, from)
+    },
+    exempt(text) {
+      exempted.add(text, 0, 0)
+    },
+    secret(value, from) {
+      secrets.add(value, from)
+      add(value, from)
+    },
+    check,
+    get stats() {
+      const { index, text } = tracked.memory
+      return { characters: tracked.length, full: dropped !== undefined, indexBytes: index, textBytes: text }
+    },
+  }
+}
+
+/** A secret text of fewer letters and digits is found only if it was registered as a value. */
+const shortestSecretText = 8
+/** Longer values are no very short secret. */
+const longestTiny = 32
+const unreadLabel: Label = { integrity: 'untrusted', confidentiality: 'secret', readers: [], sources: ['*'] }
+
+function foundAt(
+  { text, as, placeOf }: Layer,
+  canonical: Canonical,
+  { start, end, reading, sameCase }: Pick<Stretch, 'start' | 'end' | 'reading' | 'sameCase'>,
+  origin: Origin,
+): Found {
+  const first = canonical.from[start] ?? 0
+  const last = (canonical.from[end - 1] ?? 0) + 1
+  const asWritten = sameCase && isPlain(text, first, last, end - start) ? 'verbatim' : 'normalised'
+  const view = as ?? (reading === 'forward' ? asWritten : readingViews[reading])
+  return { start: placeOf(first), end: placeOf(last), length: end - start, view, origin }
+}
+
+const readingViews: Readonly<Record<Exclude<Reading, 'forward'>, TaintEncoding>> = {
+  reversed: 'reversed',
+  rot13: 'rot13',
+  'reversed-rot13': 'rot13',
+}
+
+/** Whether a stretch is written as people write: not spaced out, and with nothing that looks like something else. */
+function isPlain(text: string, start: number, end: number, length: number): boolean {
+  if (length < (end - start) * 0.6) return false
+  for (let i = start; i < end; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x80) continue
+    // Invisible characters, lookalikes, width and style variants: what is left of the script is not what it seems.
+    if (unit < 0xc0 || (unit >= 0x200b && unit < 0x2070) || unit >= 0xd800) return false
+  }
+  return true
+}
+
+/** All hits, or of too many the longest of each source and then the longest. */
+function strongest(hits: TaintHit[]): readonly TaintHit[] {
+  if (hits.length <= mostHits) return hits
+  const longest = new Map<string, TaintHit>()
+  for (const hit of hits) if (hit.length > (longest.get(hit.source)?.length ?? 0)) longest.set(hit.source, hit)
+  const first = new Set(longest.values())
+  const chosen = [...first, ...hits.toSorted((a, b) => b.length - a.length).filter((hit) => !first.has(hit))]
+  const kept = new Set(chosen.slice(0, mostHits))
+  return hits.filter((hit) => kept.has(hit))
+}
+
+/** Spans by value. One over several values counts for each that holds enough of it, else as split. */
+function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpan: number): TaintHit[] {
+  const hits: TaintHit[] = []
+  for (const { start, end, length, view, origin } of found.toSorted((a, b) => a.start - b.start)) {
+    const first = valueAt(values, start)
+    const value = values[first]
+    if (!value) continue
+    if (end <= value.end) {
+      const span = [start - value.start, end - value.start] as const
+      hits.push({ ...origin, path: value.path, span, view, length })
+      continue
+    }
+    const enough = (minSpan / length) * (end - start)
+    let [largest, most, whole] = [value, 0, false]
+    for (let n = first, part = values[n]; part && part.start < end; part = values[++n]) {
+      const [from, to] = [Math.max(start, part.start), Math.min(end, part.end)]
+      if (to - from > most) [largest, most] = [part, to - from]
+      if (to - from < enough) continue
+      whole = true
+      const share = Math.round((length * (to - from)) / (end - start))
+      hits.push({ ...origin, path: part.path, span: [from - part.start, to - part.start], view, length: share })
+    }
+    if (whole) continue
+    const span = [Math.max(start, largest.start) - largest.start, Math.min(end, largest.end) - largest.start] as const
+    hits.push({ ...origin, path: largest.path, span, view: 'split', length })
+  }
+  return hits
+}
+
+/** The number of the value that a position of the joined text is in. */
+function valueAt(values: ArgumentText['values'], position: number): number {
+  let [low, high] = [0, values.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((values[middle]?.start ?? 0) <= position) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -1,0 +1,162 @@
+import { createAgent } from '@provost/agent'
+import type { Entry } from '@provost/core'
+import { defineExtension } from '@provost/core'
+import { auditLog, verifyAudit } from '@provost/governance'
+import { memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
+
+/** Writes two audit rows for each call. */
+const auditor = defineExtension({
+  name: 'auditor',
+  hooks: {
+    async 'tool.call'(call, ctx) {
+      await ctx.audit('flagged', {
+        rule: 'one',
+        callId: call.callId,
+        sources: ['x'],
+        evidence: { n: 1, why: 'because' },
+      })
+      await ctx.audit('blocked', { rule: 'two', sources: [], evidence: null })
+    },
+  },
+})
+
+async function entriesOf(key?: string): Promise<readonly Entry[]> {
+  const store = memoryStore()
+  const agent = createAgent({
+    name: 'a',
+    model: scriptedModel([
+      { toolCalls: [{ name: 'look' }, { name: 'look' }] },
+      { toolCalls: [{ name: 'look' }] },
+      { text: '' },
+    ]),
+    tools: [look],
+    extensions: [auditor, auditLog(key === undefined ? {} : { key })],
+    store,
+  })
+  const { sessionId } = await agent.run('go')
+  const entries: Entry[] = []
+  for await (const entry of store.read(sessionId)) entries.push(entry)
+  return entries
+}
+
+let plain: readonly Entry[]
+let keyed: readonly Entry[]
+beforeAll(async () => {
+  ;[plain, keyed] = await Promise.all([entriesOf(), entriesOf('k')])
+})
+
+const codes = (entries: readonly Entry[], options = {}) => [
+  ...new Set(verifyAudit(entries, options).problems.map(({ code }) => code)),
+]
+const rows = (entries: readonly Entry[]) => entries.filter(({ type }) => type === 'audit')
+const isLink = (entry: Entry) => entry.type === 'ext' && entry.name === 'audit-log'
+
+describe('an audit verifies', () => {
+  test('from entries and from JSON lines, with all its rows linked', () => {
+    const report = verifyAudit(plain)
+    expect(report).toMatchObject({ ok: true, links: 6, deleted: [], open: [], problems: [] })
+    const lines = plain.map((entry) => JSON.stringify(entry)).join('\n')
+    expect(verifyAudit(`${lines}\n`)).toEqual(report)
+  })
+
+  test('with its key, and with rows deleted', () => {
+    const [first] = rows(keyed)
+    const report = verifyAudit(
+      keyed.filter((entry) => entry !== first),
+      { key: 'k' },
+    )
+    expect(report).toMatchObject({ ok: true, links: 6, deleted: [first?.id] })
+  })
+
+  test('with a head that was kept when it was shorter', () => {
+    const links = plain.filter(isLink)
+    const earlier = verifyAudit(plain.slice(0, plain.findIndex((entry) => entry === links[2]) + 1))
+    expect(verifyAudit(plain, { head: earlier.head ?? '' }).ok).toBe(true)
+  })
+})
+
+describe('an audit does not verify', () => {
+  const changed = (change: (entry: Entry) => Entry | undefined, entries = plain) =>
+    entries.flatMap((entry) => change(entry) ?? [])
+  const second = () => rows(plain)[1]
+
+  test('with a row that was changed', () => {
+    expect(codes(changed((entry) => (entry === second() ? ({ ...entry, rule: 'else' } as Entry) : entry)))).toEqual([
+      'row-changed',
+    ])
+  })
+
+  test('with a row that was added before its end', () => {
+    const [row] = rows(plain)
+    const forged: Entry[] = row ? [{ ...row, id: 'forged', offset: row.offset }] : []
+    expect(codes([...forged, ...plain])).toEqual(['row-unlinked'])
+  })
+
+  test('with a link left out, twice, or in another place', () => {
+    const links = plain.filter(isLink)
+    expect(codes(plain.filter((entry) => entry !== links[2]))).toContain('link-missing')
+    expect(codes([...plain, ...links.slice(1, 2)])).toContain('link-twice')
+    expect(codes(plain.toReversed())).toContain('link-missing')
+  })
+
+  test('with its end cut off, if its head was kept', () => {
+    const { head = '' } = verifyAudit(plain)
+    const last = plain.findLast(isLink)
+    expect(
+      codes(
+        plain.filter((entry) => entry !== last),
+        { head },
+      ),
+    ).toContain('head-changed')
+  })
+
+  test('without its key, with another one, or made anew without one', () => {
+    expect(codes(keyed)).toEqual(['key-needed'])
+    expect(codes(keyed, { key: 'other' })).toEqual(['link-changed'])
+    expect(codes(plain, { key: 'k' })).toEqual(['key-unused'])
+  })
+
+  test('with any single character of a row or a link changed', () => {
+    const lines = plain.filter((entry) => entry.type === 'audit' || isLink(entry)).map((entry) => JSON.stringify(entry))
+    fc.assert(
+      fc.property(fc.nat(lines.length - 1), fc.nat(), (n, seed) => {
+        const line = lines[n] ?? ''
+        const at = seed % line.length
+        const broken = `${line.slice(0, at)}${line[at] === 'a' ? 'b' : 'a'}${line.slice(at + 1)}`
+        const text = lines.with(n, broken).join('\n')
+        let report: ReturnType<typeof verifyAudit> | undefined
+        try {
+          report = verifyAudit(text)
+        } catch {
+          return
+        }
+        // A row that is none any more was deleted, and the report says so; the same for the end of the chain.
+        const whole = report.ok && report.deleted.length === 0 && report.links === 6
+        expect(whole ? meaning(broken) : meaning(line)).toEqual(meaning(line))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+const said = new Set(['id', 'at', 'runId', 'step', 'agent', 'decision', 'by', 'rule', 'callId', 'sources', 'evidence'])
+
+/** What a line says for the audit: of a link, the link alone; where it stands says nothing. */
+function meaning(line: string): unknown {
+  const entry: Record<string, unknown> = JSON.parse(line)
+  if (entry['type'] !== 'audit') return entry['data']
+  return Object.fromEntries(Object.entries(entry).filter(([key]) => said.has(key)))
+}
+
+test('lines that are no JSON are named', () => {
+  expect(() => verifyAudit('{}\nno')).toThrow(
+    expect.objectContaining({ code: 'unreadable-export', message: 'Line 2 of the export is not JSON.' }),
+  )
+})
