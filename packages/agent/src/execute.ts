@@ -174,7 +174,8 @@ export async function throughResultHooks(
 /** The strictest of what a result says of itself. */
 function labelOfAll({ label, fields, output }: ToolResult): Label {
   const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  return fields || parts.length > 0 ? joinLabels(label, ...Object.values(fields ?? {}), ...parts) : label
+  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
+  return inner.length > 0 ? joinLabels(label, ...inner) : label
 }
 
 function withheld(result: ToolResult, reason: string): ToolResult {

@@ -75,9 +75,7 @@ function promptOf(scope: RunScope, { prompt, system }: Request, shown: Label | u
   const known = shown ? joinLabels(scope.state.viewLabel, shown) : scope.state.viewLabel
   const inits: MessageInit[] = system === undefined ? [] : [{ role: 'system', content: system }]
   inits.push(...(typeof prompt === 'string' ? [{ content: prompt }] : prompt))
-  return inits.map((init, index) =>
-    messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known),
-  )
+  return inits.map((init, index) => messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known))
 }
 
 /** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */
