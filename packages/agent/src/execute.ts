@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 
-import type { Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
-import { fillLabel, isPromise, trustedLabel } from '@provost/core'
+import type { Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
+import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome } from '@provost/tools'
 
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
+import { knowing } from './hook-context.ts'
 import type { CallState, Delivered } from './log-state.ts'
 import { around, heedAbort, report, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -157,7 +158,7 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
-      const given = hook(result, scope.contextFor(extension))
+      const given = hook(result, knowing(scope, extension, labelOfAll(result)))
       const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
@@ -168,6 +169,13 @@ export async function throughResultHooks(
     }
   }
   return { result, end: undefined }
+}
+
+/** The strictest of what a result says of itself. */
+function labelOfAll({ label, fields, output }: ToolResult): Label {
+  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
+  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
+  return inner.length > 0 ? joinLabels(label, ...inner) : label
 }
 
 function withheld(result: ToolResult, reason: string): ToolResult {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Generated, GenerateRequest, Message, MessageInit, StandardSchemaV1 } from '@provost/core'
+import type { Generated, GenerateRequest, Label, Message, MessageInit, StandardSchemaV1 } from '@provost/core'
 import { addUsage, joinLabels, labelOf, parseWith, positionId, ProvostError, textOf } from '@provost/core'
 import { callModel, costOf, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -15,13 +15,14 @@ type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
 
 /**
  * One model call outside the conversation. What it cost counts for the run, what it says carries the labels of what
- * it was given; what says nothing of its label is taken to come from the present view.
+ * it was given; what says nothing of its label is taken to come from the present view, and from what its hook was shown.
  *
+ * @param shown the label of what the hook was shown that is not in the view.
  * @throws ProvostError with the class of the failure, or `output-invalid`.
  */
-export async function generate(scope: RunScope, request: Request): Promise<Generated<never>> {
+export async function generate(scope: RunScope, request: Request, shown?: Label): Promise<Generated<never>> {
   const { plan, state, given } = scope
-  const messages = promptOf(scope, request)
+  const messages = promptOf(scope, request, shown)
   const label = joinLabels(...messages.map(labelOf))
   const model = await resolveModel(request.model ?? given.model ?? plan.model)
   const prompt = createPrompt()
@@ -70,12 +71,11 @@ export async function generate(scope: RunScope, request: Request): Promise<Gener
   }
 }
 
-function promptOf(scope: RunScope, { prompt, system }: Request): readonly Message[] {
+function promptOf(scope: RunScope, { prompt, system }: Request, shown: Label | undefined): readonly Message[] {
+  const known = shown ? joinLabels(scope.state.viewLabel, shown) : scope.state.viewLabel
   const inits: MessageInit[] = system === undefined ? [] : [{ role: 'system', content: system }]
   inits.push(...(typeof prompt === 'string' ? [{ content: prompt }] : prompt))
-  return inits.map((init, index) =>
-    messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : scope.state.viewLabel),
-  )
+  return inits.map((init, index) => messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known))
 }
 
 /** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */

@@ -8,6 +8,7 @@ import type {
   Fold,
   HookContext,
   Json,
+  Label,
   Message,
   View,
 } from '@provost/core'
@@ -38,6 +39,14 @@ export function hookContexts(scope: () => RunScope): (extension: Extension) => H
 export function withApproval(ctx: HookContext, approval: HookContext['approval']): HookContext {
   // A child object sees all getters of the run's context, and the approval beside them.
   const child: HookContext = Object.create(ctx, { approval: { value: approval, enumerable: true } })
+  return child
+}
+
+/** A context whose hook is shown what is not in the view yet: what it generates from that carries its label too. */
+export function knowing(scope: RunScope, extension: Extension, label: Label): HookContext {
+  const ask = (request: Parameters<HookContext['generate']>[0]): ReturnType<typeof generate> =>
+    generate(scope, request, label)
+  const child: HookContext = Object.create(scope.contextFor(extension), { generate: { value: ask, enumerable: true } })
   return child
 }
 

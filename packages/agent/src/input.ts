@@ -1,4 +1,4 @@
-import type { Input, Label, Message, MessageInit, ModelMessage, NewEntry, Part } from '@provost/core'
+import type { Input, Label, LabelInit, Message, MessageInit, ModelMessage, NewEntry, Part } from '@provost/core'
 import {
   deepFreeze,
   fillLabel,
@@ -15,6 +15,7 @@ import { repairHistory } from '@provost/sessions'
 
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
+import { knowing } from './hook-context.ts'
 import { messageOf } from './message-init.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -101,9 +102,26 @@ function imported(messages: readonly ModelMessage[], key: string, agent: string)
     id: `${key}/${index}`,
     role,
     content: content.map((part) => ownCall(part, key)),
+    label: labelIn(messages[index], defaultLabel({ role })),
     agent,
     createdAt: Date.now(),
   }))
+}
+
+/** The AI SDK knows no labels. One that somebody gave its messages or parts all the same is not lost. */
+function labelIn(message: ModelMessage | undefined, otherwise: Label): Label {
+  const own = fillLabel(labelOn(message), otherwise)
+  if (message === undefined || typeof message.content === 'string') return own
+  return joinLabels(own, ...message.content.map((part) => fillLabel(labelOn(part), own)))
+}
+
+function labelOn(value: unknown): LabelInit | undefined {
+  return isRecord(value) && isLabelInit(value['label']) ? value['label'] : undefined
+}
+
+/** What its words are, `fillLabel` sees to: those that mean nothing become the strictest. */
+function isLabelInit(value: unknown): value is LabelInit {
+  return isRecord(value)
 }
 
 /** Call ids from outside may come again: ours say where they came in. */
@@ -113,7 +131,7 @@ function ownCall(part: Part, key: string): Part {
     : part
 }
 
-function defaultLabel({ role }: Message): Label {
+function defaultLabel({ role }: Pick<Message, 'role'>): Label {
   return role === 'user' || role === 'system' ? trustedLabel : untrustedLabel('import')
 }
 
@@ -194,7 +212,7 @@ async function throughHooks(
   const tail: MessageInit[] = []
   for (const { extension, hook } of scope.plan.hooks.input) {
     try {
-      const answer = await hook(entered, scope.contextFor(extension))
+      const answer = await hook(entered, knowing(scope, extension, labelOf(entered)))
       if (!answer) continue
       if ('stop' in answer) throw stopped(answer)
       if (answer.message) {

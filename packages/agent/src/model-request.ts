@@ -12,6 +12,7 @@ import { joinLabels, trustedLabel } from '@provost/core'
 import { chooseModel, hasTiers, modelName } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { knowing } from './hook-context.ts'
 import { tailMessages } from './input.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { hookFailed, stopped } from './run-scope.ts'
@@ -107,7 +108,8 @@ async function throughHooks(
   const raised = new Set<string>()
   for (const { extension, hook } of plan.hooks['model.request']) {
     try {
-      const edit = await hook(request, scope.contextFor(extension))
+      const ctx = request.tail.length > 0 ? knowing(scope, extension, request.label) : scope.contextFor(extension)
+      const edit = await hook(request, ctx)
       if (!edit) continue
       if ('stop' in edit) throw stopped(edit)
       const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))

@@ -15,7 +15,7 @@ import type {
   Part,
   Usage,
 } from '@provost/core'
-import { isPromise, joinLabels, positionId, toErrorInfo, untrustedLabel } from '@provost/core'
+import { isPromise, joinLabels, labelOf, positionId, toErrorInfo, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
 import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -24,6 +24,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import { answeredEntry } from './draft.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
+import { knowing } from './hook-context.ts'
 import { tailMessages } from './input.ts'
 import { joinAsks } from './judge.ts'
 import type { LoopAnswers, Repair } from './loop.ts'
@@ -209,7 +210,9 @@ async function discard(
     class: fault.class,
     model,
     attempt: scope.attempt,
-    error: { hint: remedies[fault.class], ...known, message: fault.message, retryable: fault.retryable },
+    error: answer.effects
+      ? { ...known, message: fault.message, hint: afterEffects, retryable: false }
+      : { hint: remedies[fault.class], ...known, message: fault.message, retryable: fault.retryable },
     ...(parts.length > 0 && { partial: { ...tried.message, partial: true } }),
     effects: answer.effects,
     ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }),
@@ -230,6 +233,10 @@ const remedies: Readonly<Record<ErrorClass, string>> = {
   'content-filter': 'The provider filtered the content: rephrase it, or use another model.',
   unknown: 'The cause of the error tells more.',
 }
+
+/** Where nobody tries again, because the provider would do it again. */
+const afterEffects =
+  'The provider ran a tool of its own before the failure: look at what it did before you run this again.'
 
 function costEntry(scope: RunScope, usage: Usage, model: string): { cost?: number } {
   const cost = costOf(usage, model, scope.plan.prices)
@@ -283,7 +290,7 @@ async function remedyFor(
   let error: ErrorInfo | undefined
   for (const { extension, hook } of scope.plan.hooks['model.error']) {
     try {
-      const advice = await hook(failure, scope.contextFor(extension))
+      const advice = await hook(failure, knowing(scope, extension, failure.label))
       if (!advice) continue
       if ('retryAfterMs' in advice) return { kind: 'retry', afterMs: Math.max(0, advice.retryAfterMs) }
       if ('useModel' in advice) return { kind: 'model', model: advice.useModel }
@@ -342,7 +349,7 @@ async function judgeMessage(scope: RunScope, spoken: Message, final: boolean): P
   let repair: Repair | undefined
   for (const { extension, hook } of scope.plan.hooks['model.response']) {
     try {
-      const judged = await hook(message, scope.contextFor(extension))
+      const judged = await hook(message, knowing(scope, extension, labelOf(message)))
       if (!judged) continue
       if ('stop' in judged) throw stopped(judged)
       if ('ask' in judged) asks.push(judged.ask)

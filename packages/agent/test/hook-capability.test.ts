@@ -579,6 +579,37 @@ describe('generate', () => {
     ])
   })
 
+  it('carries the label of what its hook is shown and the view does not have yet', async () => {
+    const labels: unknown[] = []
+    const sum = async (ctx: HookContext): Promise<void> => {
+      const { label } = await ctx.generate({ prompt: 'Sum up.', model: judge([{ text: 'x' }]) })
+      labels.push([label.integrity, label.confidentiality])
+    }
+    const reader = extension('reader', {
+      input: async (_message, ctx) => {
+        await sum(ctx)
+        return { tail: [{ content: 'a memory', label: { confidentiality: 'secret' } }] }
+      },
+      'model.request': async (_request, ctx) => sum(ctx),
+      'tool.result': async (_result, ctx) => sum(ctx),
+    })
+    const vault = tool({
+      name: 'vault',
+      effect: 'read',
+      input: z.object({}),
+      returns: { confidentiality: 'secret' },
+      execute: () => 'the code',
+    })
+    const model = scriptedModel([{ toolCalls: [{ name: 'vault' }] }, { text: 'done' }])
+    await createAgent({ name: 'a', model, tools: [vault], extensions: [reader] }).run('go')
+    expect(labels).toEqual([
+      ['trusted', 'internal'],
+      ['trusted', 'secret'],
+      ['untrusted', 'secret'],
+      ['untrusted', 'secret'],
+    ])
+  })
+
   it('counts each of several calls that are made at the same time', async () => {
     const store = memoryStore()
     const small = scriptedModel([{ text: 'fine', usage: { inputTokens: 7, outputTokens: 1 } }], {

@@ -1,6 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
-import type { Label, Message } from '@provost/core'
+import type { Label, Message, ModelMessage } from '@provost/core'
 import { joinLabels, trustedLabel } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
@@ -47,6 +47,19 @@ describe('what enters', () => {
       { id: 'm', role: 'user', createdAt: 1, content: [{ type: 'text', text: 'x' }], label: secret },
     ])
     expect(labelsOf(messages)).toEqual([secret, secret])
+  })
+
+  const secretly = { label: { confidentiality: 'secret' } }
+  const oddly = { label: { confidentiality: 'top' } }
+  it.for<readonly [string, ModelMessage]>([
+    ['a message', { role: 'user', content: 'x', ...secretly }],
+    ['a part', { role: 'user', content: [{ type: 'text', text: 'x', ...secretly }] }],
+    ['a message, in words that mean nothing', { role: 'user', content: 'x', ...oddly }],
+  ])('keeps one that messages of the AI SDK do not know: on %s', async ([, message]) => {
+    const gate = { model: scriptedModel([{ text: 'never' }]), accepts: ['internal'] } as const
+    const { messages, error } = await agentOf([], { model: gate }).run([message])
+    expect(error?.code).toBe('not-cleared')
+    expect(labelsOf(messages)[0]).toEqual({ ...trustedLabel, confidentiality: 'secret' })
   })
 })
 

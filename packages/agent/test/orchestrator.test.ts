@@ -289,6 +289,16 @@ describe('an orchestrator', () => {
     expect(codes).toEqual(['calls-open', 'calls-open', 'nothing-to-answer', 'not-json'])
   })
 
+  test('that talks without end, and never asks the model, is stopped', async () => {
+    const agent = agentOf(
+      async (run) => {
+        for (;;) await run.say('And another thing.')
+      },
+      [{ text: 'Never.' }],
+    )
+    expect(await agent.run('Go.')).toMatchObject({ status: 'failed', error: { code: 'said-too-much' } })
+  })
+
   test.for<[string, Orchestrator, string]>([
     ['throws', async (run) => void (await run.model(), Reflect.get({}, 'x').y), 'unexpected'],
     ['returns at once', async () => {}, 'orchestrator-unfinished'],

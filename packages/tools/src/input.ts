@@ -50,7 +50,7 @@ function problem({ name }: Tool, input: Json, issues: readonly SchemaIssue[]): s
   if (typeof input !== 'string') return `The input of ${name} does not fit its schema: ${sayIssues(issues)}.`
   const why = whyNotJson(input)
   return why === undefined
-    ? `The input of ${name} is JSON inside a string: the object itself is wanted.`
+    ? `The input of ${name} is JSON inside a string, or nested too deeply: the object itself is wanted.`
     : `The input of ${name} is not valid JSON: ${cut(why, 300)}.`
 }
 

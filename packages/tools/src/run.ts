@@ -106,11 +106,25 @@ function contextOf(call: Call): ToolContext {
   }
 }
 
+/** Characters that a tool may yield as text: more than any result that is kept. */
+const maxStreamed = 64 * 1024 * 1024
+
+function tooMuch({ name }: Tool): ProvostError {
+  return new ProvostError(
+    'tool-output-too-long',
+    `${name} yielded more than ${maxStreamed} characters and was ended.`,
+    {
+      hint: 'Ask it for less.',
+    },
+  )
+}
+
 /** Hands on what is yielded and gives what it comes to. */
 async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unknown> {
   const iterator = iterable[Symbol.asyncIterator]()
   let text: string | undefined = ''
   let last: unknown
+  let streamed = 0
   for (;;) {
     const step = await iterator.next()
     if (step.done) return step.value === undefined ? (text === undefined ? last : text) : step.value
@@ -120,6 +134,8 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
       last = step.value
       if (typeof last === 'string') {
         if (text !== undefined) text += last
+        streamed += last.length
+        if (streamed > maxStreamed) throw tooMuch(call.tool)
         call.run.partial({ delta: last })
       } else {
         text = undefined

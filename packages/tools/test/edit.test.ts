@@ -37,6 +37,18 @@ describe('edit', () => {
     expect(text).toBe('\uFEFFx\r\ny\r\nc')
   })
 
+  test('does not mix line breaks, where a line of Windows becomes two', async () => {
+    expect((await edited('a\r\nb\r\n', { oldText: 'a', newText: 'x\ny' })).text).toBe('x\r\ny\r\nb\r\n')
+    // A file that mixes them already gets what it is given.
+    expect((await edited('a\r\nb\n', { oldText: 'a', newText: 'x\ny' })).text).toBe('x\ny\r\nb\n')
+  })
+
+  test('does not choose between two places that overlap', async () => {
+    const { outcome, text } = await edited('}\n}\n}\n', { oldText: '}\n}\n', newText: 'x\n' })
+    expect(refusal(outcome)).toContain('overlapping')
+    expect(text).toBe('}\n}\n}\n')
+  })
+
   test('changes nothing, and says why, when the text is absent, not unique or the same', async () => {
     const twice = await edited('x x', { oldText: 'x', newText: 'y' })
     expect(refusal(twice.outcome)).toMatch(/occurs 2 times in "a\.txt"[^]*replaceAll/)

@@ -33,6 +33,14 @@ test('a signal is an exit code, as shells say it', async () => {
   expect((await nodeRuntime().exec('kill -9 $$')).exitCode).toBe(137)
 })
 
+test('a command with a NUL character is refused, and the error says so', async () => {
+  await expect(nodeRuntime().exec('echo a\0b')).rejects.toMatchObject({
+    code: 'exec-failed',
+    message: expect.stringContaining('NUL'),
+    hint: expect.stringContaining('without'),
+  })
+})
+
 test('a command reads nothing', async () => {
   expect((await nodeRuntime().exec('cat')).exitCode).toBe(0)
 })

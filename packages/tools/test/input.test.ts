@@ -68,6 +68,8 @@ describe.for(languages)('%s', ([, mail]) => {
 
   test('an object written as a JSON string is not taken for the object', async () => {
     expect((await problem(mail, '{"to":"ann"}')).message).toContain('JSON inside a string')
+    // What is nested beyond reason stays text, too.
+    expect((await problem(mail, `${'['.repeat(300)}${']'.repeat(300)}`)).message).toContain('nested too deeply')
   })
 
   test.for<Json>([null, 1, [], [1], true])('%j is not an input', async (input) => {

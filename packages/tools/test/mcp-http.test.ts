@@ -117,6 +117,11 @@ describe('answers that do not come', () => {
     await expect(reader('notes://1')).rejects.toMatchObject({ code: 'mcp-timeout' })
   })
 
+  test('a list of more than 10,000 tools is refused, on one page too', async () => {
+    const { transport } = await httpServer(Array.from({ length: 10_001 }, (_, at) => definition(`t${at}`)))
+    await expect(connected({ transport })).rejects.toMatchObject({ message: expect.stringContaining('too long') })
+  })
+
   test('a list of tools that does not end is given up', async () => {
     let page = 0
     const { transport } = await httpServer([], ({ id = 0, method }, response) => {

@@ -175,6 +175,25 @@ describe('an async iterable', () => {
     expect(await call(tool({ name: 't', input, execute: async () => body() }))).toMatchObject({ value: 'grüße' })
   })
 
+  test('that yields text without end fails, and is closed', async () => {
+    const closed = vi.fn<() => void>()
+    const endless = tool({
+      name: 'endless',
+      input,
+      async *execute() {
+        try {
+          for (;;) yield 'x'.repeat(8 * 1024 * 1024)
+        } finally {
+          closed()
+        }
+      },
+    })
+    const outcome = await call(endless)
+    expect(outcome).toMatchObject({ outcome: 'error', error: { code: 'tool-output-too-long' } })
+    expect(seen(outcome)).toContain('Ask it for less')
+    expect(closed).toHaveBeenCalledOnce()
+  })
+
   test('that yields what is no data fails, and is closed', async () => {
     let closed = false
     const stream = tool({

@@ -111,6 +111,9 @@ describe('files', () => {
     })
     expect(found.files).toEqual(['guide.md', 'scripts/run.py'])
     expect(await found.read?.('scripts/run.py')).toBe('print()')
+    for (const hidden of ['.env', './.env', 'scripts/../.env', 'scripts/.hidden/x']) {
+      await expect(Promise.resolve(found.read?.(hidden))).rejects.toThrow(`no file ${JSON.stringify(hidden)}`)
+    }
   })
 
   it('outside the folder of a skill are out of reach, by path and by link', async () => {

@@ -381,6 +381,7 @@ describe('a page is read as its author meant it', () => {
     ['<h2>Head</h2>text', '## Head\n\ntext'],
     ['<table><tr><th>a<th>b<tr><td>1<td>2</table>', '| a | b\n| 1 | 2'],
     ['<pre>  x\n    y</pre>z', 'x\n    y\n\nz'],
+    ['<pre>x\u001B[2J\ty&#27;]0;z\u0007</pre>', 'x[2J\ty]0;z'],
     ['a<script>alert("</b>")</script>b<style>c</style>d<template>e</template>', 'abd'],
     ['<svg><title>no</title><text>no</text></svg>yes', 'yes'],
     ['a<!-- no -->b', 'ab'],

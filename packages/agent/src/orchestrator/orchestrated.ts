@@ -32,6 +32,8 @@ interface Turn {
   readonly alone: () => Loop
   /** Counts what the orchestrator has said. */
   said: number
+  /** And since the model last answered. */
+  saidInARow: number
   /** The step that the last answer was given in. */
   step: StepRequest
 }
@@ -55,7 +57,7 @@ export async function* orchestrated(
   const past = openPast(state)
   for (let nth = 1; ; nth++) {
     const wishes = createWishList()
-    const turn: Turn = { state, plan, past, nth, alone, said: 0, step: {} }
+    const turn: Turn = { state, plan, past, nth, alone, said: 0, saidInARow: 0, step: {} }
     try {
       const called = async (): Promise<void> => orchestrator(orchestratorRun(plan, past, wishes, nth, signal))
       called().then(
@@ -116,12 +118,16 @@ async function* grant<T>(granted: PromiseWithResolvers<T>, stretch: Stretch<Came
   return undefined
 }
 
+/** Messages that an orchestrator may put behind each other. */
+const mostSaidInARow = 100
+
 class Misuse extends ProvostError {}
 
 /** One answer of the model. */
 async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>> {
   const { past, state } = turn
   turn.step = options
+  turn.saidInARow = 0
   const known = past.answer()
   if (known) return { value: known }
   const { run } = state
@@ -261,6 +267,12 @@ async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'sa
   if ((past.state.run?.openCalls ?? 0) > 0) {
     throw new Misuse('calls-open', 'Nothing can be said while calls have no results.', {
       hint: 'Call run.execute() first.',
+    })
+  }
+  // A loop that never asks the model meets no other bound, and would fill the log.
+  if (++turn.saidInARow > mostSaidInARow) {
+    throw new Misuse('said-too-much', `The orchestrator said more than ${mostSaidInARow} things in a row.`, {
+      hint: 'Call run.model() in between, or say it in one message.',
     })
   }
   const key = `${nth}.${++turn.said}`

@@ -38,6 +38,9 @@ export const editTool: Tool<
         `the old text does not occur in ${shown}`,
         'Read the file again: it must be the same to the letter, indentation and line breaks included.',
       )
+    // Which of two that overlap is meant, nobody can tell either.
+    if (count === 1 && !replaceAll && text.includes(old, text.indexOf(old) + 1))
+      throw refused(`the old text occurs in ${shown} more than once, overlapping itself`, 'Add lines around it.')
     if (count > 1 && !replaceAll)
       throw refused(
         `the old text occurs ${count} times in ${shown}`,
@@ -65,9 +68,11 @@ function exactText(bytes: Uint8Array, path: string): string {
 
 /** The texts with the line breaks of the file: reading shows those of Windows as plain ones. */
 function asIn(text: string, oldText: string, newText: string): readonly [string, string] {
-  if (!text.includes('\r\n') || text.includes(oldText)) return [oldText, newText]
+  if (!text.includes('\r\n')) return [oldText, newText]
   const windows = (one: string): string => one.replaceAll(/\r?\n/g, '\r\n')
-  return [windows(oldText), windows(newText)]
+  if (!text.includes(oldText)) return [windows(oldText), windows(newText)]
+  // What has no line break of its own says nothing of them.
+  return [oldText, oldText.includes('\n') || /[^\r]\n/.test(text) ? newText : windows(newText)]
 }
 
 function occurrences(text: string, part: string): number {

@@ -146,9 +146,9 @@ async function greet(
           if (client.initializeResult.capabilities.tools === undefined && !closed) return []
           throw fault(`Listing the tools of ${name} failed`, error)
         }
-        if (!cursor) return tools
-        if (seen.has(cursor) || tools.length > maxTools)
-          throw new ProvostError('mcp-error', `The list of tools of ${name} does not end.`, {
+        if (!cursor && tools.length <= maxTools) return tools
+        if (!cursor || seen.has(cursor) || tools.length > maxTools)
+          throw new ProvostError('mcp-error', `The list of tools of ${name} is too long or does not end.`, {
             hint: `A server may have ${maxTools} tools and may name each page once.`,
           })
         seen.add(cursor)

@@ -1,4 +1,4 @@
-import { joinLabels } from '@provost/core'
+import { fillLabel, joinLabels } from '@provost/core'
 import type {
   FilePart,
   HookContext,
@@ -80,7 +80,7 @@ function nameOf({ description, inputSchema }: ToolInfo, tools: readonly ToolInfo
 /** What a text may hold of everything in the result: the strictest label of it, the fields' own included. */
 function labelOfAll({ label, fields, output }: ToolResult): Label {
   const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  return joinLabels(label, ...Object.values(fields ?? {}), ...parts)
+  return joinLabels(label, ...[...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label)))
 }
 
 /** The text of an output as a model reads it; undefined where there is none, or surely none that is too long. */

@@ -51,6 +51,10 @@ export interface Command {
 export async function runCommand(options: Command): Promise<ExecResult> {
   const { signal, timeoutMs } = options
   signal?.throwIfAborted()
+  if (options.command.includes('\0'))
+    throw new ProvostError('exec-failed', 'The command contains a NUL character, which no shell takes.', {
+      hint: "Write it without; printf '\\0' makes one.",
+    })
   let broken: { readonly error: unknown } | undefined
   const hand = (text: string, stream: 'stdout' | 'stderr'): void => {
     try {

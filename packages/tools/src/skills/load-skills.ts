@@ -101,8 +101,18 @@ async function skillIn(folder: string, file: string): Promise<Skill | undefined>
     name: first.name,
     when: first.when,
     content: async () => (await load()).body,
-    ...(files.length > 0 && { files, read: (name: string) => textOf(runtime, name, name) }),
+    ...(files.length > 0 && { files, read: (name: string) => visible(runtime, name) }),
   }
+}
+
+/** What begins with a dot, such as `.env`, is not the skill's. */
+async function visible(runtime: Runtime, name: string): Promise<string> {
+  if (name.split(/[/\\]/).some((part) => /^\.+[^./\\]/.test(part))) {
+    throw new ProvostError('file-not-found', `The skill has no file ${JSON.stringify(name.slice(0, 200))}.`, {
+      hint: 'Load one of the files that it names.',
+    })
+  }
+  return textOf(runtime, name, name)
 }
 
 /** @throws ProvostError `file-not-found`, `invalid-skill` */

@@ -40,7 +40,8 @@ export function createProse(): Prose {
     text(text) {
       if (literal) {
         begin()
-        push(text)
+        // Line breaks and tabs are the only control characters that are meant to be read.
+        push(text.replaceAll(/[^\P{Cc}\n\t]/gu, ''))
         return
       }
       const words = text.replaceAll(/[\s\p{Cc}]+/gu, ' ')
