@@ -96,8 +96,10 @@ interface Tape {
   find(id: string): { readonly entry: Entry; readonly past: boolean } | undefined
   /** What a run begins with. */
   takeOpening(): void
-  /** Passes over what hooks, attempts that failed and extensions wrote. */
+  /** Passes over what hooks and extensions wrote. */
   takeAside(): void
+  /** The same, with the attempts that failed: they begin the step. */
+  takeFailed(): void
   /** Whether the run was ended from outside here. */
   isClosing(): boolean
   takeClosing(): void
@@ -132,6 +134,7 @@ function createTape(recorded: readonly Entry[]): Tape {
         (entry) => isAside(entry) || isTaken(state, entry) || (entry.type === 'message' && entry.via === 'input'),
       ),
     takeAside: () => takeWhile(isAside),
+    takeFailed: () => takeWhile((entry) => isAside(entry) || isFailed(entry)),
     isClosing() {
       for (let i = at; ; i++) {
         const entry = recorded[i]
@@ -141,7 +144,7 @@ function createTape(recorded: readonly Entry[]): Tape {
           return entry.message.role === 'aborted' || isClosingError(entry)
         const between =
           entry.type === 'resolved' || (entry.type === 'call' && entry.op === 'settled' && entry.via === 'log')
-        if (!between && !isAside(entry)) return false
+        if (!between && !isAside(entry) && !isFailed(entry)) return false
       }
     },
     takeClosing() {
@@ -163,12 +166,16 @@ function isAside(entry: Entry): boolean {
     case 'view':
       return true
     case 'attempt':
-      return entry.outcome === 'discarded' || entry.purpose === 'generated'
+      return entry.purpose === 'generated'
     case 'message':
       return entry.message.role === 'system'
     default:
       return false
   }
+}
+
+function isFailed(entry: Entry): boolean {
+  return entry.type === 'attempt' && entry.outcome === 'discarded'
 }
 
 /** The word that something of the inbox was taken: nothing waits for it. */
@@ -251,6 +258,7 @@ function handlersOf(tape: Tape): LoopHandlers {
     },
 
     model() {
+      tape.takeFailed()
       const entry = due(tape)
       if (tape.isClosing()) throw new Leaving('closed')
       const answered = answerAt(tape, entry)
@@ -259,7 +267,7 @@ function handlersOf(tape: Tape): LoopHandlers {
     },
 
     decide({ calls }) {
-      const entry = due(tape)
+      due(tape)
       return calls.map((call): Verdict => {
         const decisions = state.run?.calls.get(call.callId)?.decisions ?? 0
         const decided = tape.find(`${call.callId}/decided/${decisions + 1}`)
@@ -267,7 +275,8 @@ function handlersOf(tape: Tape): LoopHandlers {
           return verdictOf(tape, call, decided.entry, decisions)
         }
         if (tape.isClosing()) throw new Leaving('closed')
-        throw differs(entry, `a decision on ${call.callId}`)
+        // The log does not tell: whatever it is, the entry that comes of it is not there.
+        return { deny: 'Nobody judged this call.' }
       })
     },
 
@@ -369,14 +378,15 @@ function answerAt(tape: Tape, entry: Entry): LoopAnswers['model'] | undefined {
     return { failure: failureAt(tape, entry) }
   }
   const spoken = tape.entry(1)
+  if (entry.type === 'attempt' && !spoken) throw new Leaving('end')
   if (entry.type !== 'attempt' || spoken?.type !== 'message' || spoken.via !== 'model') return undefined
   const { usage, finishReason = 'other', model, attempt, cost } = entry
   const { message, held } = spoken
   const follows = tape.entry(2)
-  const wait = held !== undefined && follows?.type === 'wait' ? follows : undefined
+  const ask = held === undefined ? undefined : follows?.type === 'wait' ? askOf(follows) : { reason: '' }
   const repair = follows && repairAt(follows, message)
   const answered: ModelAnswered = { message, usage, finishReason, model, attempt, ...(cost !== undefined && { cost }) }
-  return { ...answered, ...(wait && { ask: askOf(wait) }), ...(repair && { repair }) }
+  return { ...answered, ...(ask && { ask }), ...(repair && { repair }) }
 }
 
 function failureAt(tape: Tape, { message, runId, step }: EntryOf<'message'>): FinalFailure {
@@ -385,7 +395,7 @@ function failureAt(tape: Tape, { message, runId, step }: EntryOf<'message'>): Fi
   const error = known ?? message.error ?? { code: 'unexpected', message: '' }
   const prefix = positionId(runId, step, 'message', '')
   const attempt = message.id.startsWith(prefix) ? Number(message.id.slice(prefix.length)) : Number.NaN
-  const whole = message.partial === true || Number.isNaN(attempt)
+  const whole = message.label !== undefined || message.partial === true || Number.isNaN(attempt)
   return {
     class: 'unknown',
     model: '',
@@ -428,7 +438,10 @@ function verdictOf(
     }
     case 'result': {
       const settled = tape.find(`${call.callId}/settled`)?.entry
-      if (settled?.type !== 'call' || settled.op !== 'settled') return { deny: reason, by }
+      if (settled?.type !== 'call' || settled.op !== 'settled') {
+        const output = { type: 'text', value: '' } as const
+        return { result: { ...call, outcome: 'ok', via: 'hook', output }, by }
+      }
       const { outcome: ended, via, output, label, fields, details, error } = settled
       const more = { ...(fields && { fields }), ...(details !== undefined && { details }) }
       return { result: { ...call, outcome: ended, via, output, label, ...more }, by, ...(error && { error }) }
