@@ -119,7 +119,8 @@ function createTape(recorded: readonly Entry[]): Tape {
   const given = recorded.findLastIndex(
     (entry) => entry.type === 'ext' && entry.name === 'provost' && entry.key === 'forked-from',
   )
-  while (at <= given) take()
+  for (const entry of recorded.slice(0, given + 1)) applyEntry(state, entry)
+  at = given + 1
   return {
     state,
     entry: (ahead = 0) => recorded[at + ahead],

@@ -153,9 +153,7 @@ describe('a replay', () => {
       { tools: [held.tool], settings: { maxRetries: 0 } },
     )
     const session = await agent.createSession({ id: 's', messages: [{ role: 'user', content: 'Before.' }] })
-    await (
-      await session.stream('First.')
-    ).result
+    await session.stream('First.').result
     session.send('Second.')
     await held.entered
     session.send('Hurry.')
