@@ -137,9 +137,12 @@ function createTape(recorded: readonly Entry[]): Tape {
     takeAside: () => takeWhile(isAside),
     takeFailed: () => takeWhile((entry) => isAside(entry) || isFailed(entry)),
     isClosing() {
+      let cutOff = false
       for (let i = at; ; i++) {
         const entry = recorded[i]
-        if (!entry) return false
+        // Of a log that ends here, what the end of the run would have been is not known.
+        if (!entry) return cutOff
+        cutOff ||= entry.type === 'call'
         if (entry.type === 'run') return entry.op === 'ended' && (entry.status === 'aborted' || isFromOutside(entry))
         if (entry.type === 'message' && entry.via === 'model')
           return entry.message.role === 'aborted' || isClosingError(entry)

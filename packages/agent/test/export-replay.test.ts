@@ -31,12 +31,12 @@ async function logOf(store: SessionStore, id: string): Promise<Entry[]> {
 
 /** Everything that a run can go through, in a store. */
 const ways: Readonly<Record<string, { orchestrator?: Orchestrator; first?: ScriptedStep; numRuns: number }>> = {
-  'the loop alone': { numRuns: 80 },
-  react: { orchestrator: react({ maxThoughtTokens: 3 }), numRuns: 30 },
+  'the loop alone': { numRuns: 50 },
+  react: { orchestrator: react({ maxThoughtTokens: 3 }), numRuns: 15 },
   planAndExecute: {
     orchestrator: planAndExecute({ maxReplans: 1 }),
     first: { text: '{"steps": ["one", "two"]}' },
-    numRuns: 30,
+    numRuns: 15,
   },
   'one of our own': {
     async orchestrator(run) {
@@ -45,7 +45,7 @@ const ways: Readonly<Record<string, { orchestrator?: Orchestrator; first?: Scrip
       await run.say('And again.')
       await agentic()(run)
     },
-    numRuns: 30,
+    numRuns: 15,
   },
 }
 
