@@ -30,5 +30,7 @@ export type {
 } from './orchestrator/orchestrator.ts'
 export type { Position } from './position.ts'
 export { next, pendingWork } from './position.ts'
+export type { ReplayDifference, ReplayOptions } from './replay.ts'
+export { replaySession } from './replay.ts'
 export { RunState } from './run-state.ts'
 export { startEntries } from './start-entries.ts'

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import type { Entry, Input, Json, Manifest, RunState as RunStateData } from '@provost/core'
-import { canonicalJson, isRecord, ProvostError, toJson } from '@provost/core'
+import { canonicalJson, hostileKeyIn, isRecord, ProvostError, toJson } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { planOf } from './agent-plan.ts'
@@ -194,17 +194,8 @@ function parse(text: string): unknown {
 const foreign: ReadonlySet<string> = new Set(['args', 'input', 'output', 'value', 'evidence', 'details', 'data'])
 
 function refuseHostileKeys(root: unknown): void {
-  // A stack of its own: a text can be nested deeper than calls can.
-  const open = [{ value: root, data: false }]
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { value, data } = next
-    if (typeof value !== 'object' || value === null) continue
-    for (const key of Object.keys(value)) {
-      const hostile = key === '__proto__' || (!data && (key === 'prototype' || key === 'constructor'))
-      if (hostile) throw invalid(`it has a key named ${key}`)
-      open.push({ value: Reflect.get(value, key), data: data || foreign.has(key) })
-    }
-  }
+  const hostile = hostileKeyIn(root, { data: foreign })
+  if (hostile !== undefined) throw invalid(`it has ${hostile}`)
 }
 
 function invalid(why: string, cause?: unknown): ProvostError {

@@ -268,7 +268,7 @@ export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
 
 // The log, its store and the loop.
-export { drive, foldLog, loop, next, pendingWork, startEntries } from '@provost/agent'
+export { drive, foldLog, loop, next, pendingWork, replaySession, startEntries } from '@provost/agent'
 export type {
   FinalFailure,
   LogState,
@@ -279,16 +279,34 @@ export type {
   LoopHandlers,
   ModelAnswered,
   Position,
+  ReplayDifference,
+  ReplayOptions,
   Verdict,
 } from '@provost/agent'
-export { forkSession, fromMessageStore, jsonlStore, memoryStore, postgresStore, sqliteStore } from '@provost/sessions'
+export {
+  attributionOf,
+  exportSession,
+  forkSession,
+  fromMessageStore,
+  importSession,
+  jsonlStore,
+  memoryStore,
+  postgresStore,
+  sanitizeCommentary,
+  sqliteStore,
+} from '@provost/sessions'
 export type {
+  Attribution,
+  ExportOptions,
+  Imported,
+  ImportOptions,
   Fork,
   ForkOptions,
   JsonlStoreOptions,
   MessageStore,
   PostgresStoreOptions,
   SqliteStoreOptions,
+  TextPieces,
   Torn,
 } from '@provost/sessions'
 export type {

@@ -30,3 +30,11 @@ export function newerStore(where: string, version: number, known: number): Provo
 export function shown(name: string): string {
   return /^[\w./:@-]{1,100}$/.test(name) ? name : JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 }
+
+/** Something that is no exported session, or no longer one. */
+export function invalidExport(why: string, cause?: unknown): ProvostError {
+  return new ProvostError('invalid-export', `This is not an exported session: ${why}.`, {
+    hint: 'Pass what exportSession wrote, whole and unchanged.',
+    cause,
+  })
+}

@@ -1,0 +1,165 @@
+import type { Entry } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+type Check = (value: unknown) => boolean
+type Fields = Readonly<Record<string, Check>>
+
+const text: Check = (value) => typeof value === 'string'
+const number: Check = (value) => typeof value === 'number' && Number.isFinite(value)
+const json: Check = (value) => value !== undefined
+const record: Check = isRecord
+const texts: Check = (value) => Array.isArray(value) && value.every(text)
+const oneOf =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    typeof value === 'string' && words.includes(value)
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check)
+const fields =
+  (shape: Fields): Check =>
+  (value) => {
+    if (!isRecord(value)) return false
+    for (const key in shape) if (!shape[key]?.(value[key])) return false
+    return true
+  }
+const variant =
+  (key: string, shapes: Readonly<Record<string, Check>>): Check =>
+  (value) => {
+    const name = isRecord(value) ? value[key] : undefined
+    return typeof name === 'string' && Object.hasOwn(shapes, name) && shapes[name]?.(value) === true
+  }
+
+const label = fields({
+  integrity: oneOf('trusted', 'untrusted'),
+  confidentiality: oneOf('public', 'internal', 'secret'),
+  readers: optional(texts),
+  sources: texts,
+})
+const source = variant('type', {
+  data: fields({ data: text }),
+  blob: fields({ hash: text, bytes: number }),
+  url: fields({ url: text }),
+  text: fields({ text }),
+  reference: fields({ reference: (value) => isRecord(value) && Object.values(value).every(text) }),
+})
+const partBase = {
+  label: optional(label),
+  providerOptions: optional((value) => isRecord(value) && Object.values(value).every(record)),
+}
+const said = fields({ ...partBase, text })
+const file = fields({ ...partBase, data: source, mediaType: text, filename: optional(text) })
+const output = variant('type', {
+  text: fields({ value: text }),
+  json: fields({ value: json }),
+  'error-text': fields({ value: text }),
+  'error-json': fields({ value: json }),
+  'execution-denied': fields({ reason: optional(text) }),
+  content: fields({ value: listOf(variant('type', { text: said, file })) }),
+})
+const labels: Check = (value) => isRecord(value) && Object.values(value).every(label)
+const call = { ...partBase, callId: text, toolCallId: text, toolName: text }
+const part = variant('type', {
+  text: said,
+  reasoning: said,
+  file,
+  'reasoning-file': file,
+  custom: fields({ ...partBase, kind: text }),
+  'tool-call': fields({ ...call, input: json, providerExecuted: optional((value) => typeof value === 'boolean') }),
+  'tool-result': fields({ ...call, output, fields: optional(labels) }),
+})
+const error = fields({ code: text, message: text, hint: optional(text) })
+const role: Check = (value) =>
+  oneOf('system', 'user', 'assistant', 'tool', 'error', 'aborted')(value) ||
+  (typeof value === 'string' && value.startsWith('custom:'))
+const messageBase = { label: optional(label), agent: optional(text), error: optional(error) }
+const message = fields({ ...messageBase, id: text, role, content: listOf(part), createdAt: number })
+const manifest = fields({ agent: text, extensions: texts, tools: texts })
+const principal = fields({ id: text })
+const status = oneOf('completed', 'suspended', 'failed', 'aborted')
+const ended = oneOf('completed', 'failed', 'aborted')
+const usage = record
+
+const bodies: Readonly<Record<string, Check>> = {
+  run: variant('op', {
+    started: fields({
+      manifest,
+      principal: optional(principal),
+      trace: optional(text),
+      grant: optional(record),
+      parent: optional(fields({ log: text, runId: text })),
+    }),
+    suspended: record,
+    resumed: record,
+    ended: fields({ status: ended, error: optional(error) }),
+  }),
+  message: fields({ message, via: oneOf('input', 'steer', 'queue', 'model', 'tool', 'system'), held: optional(text) }),
+  attempt: fields({
+    attempt: number,
+    model: text,
+    usage,
+    cost: optional(number),
+    outcome: oneOf('answered', 'discarded'),
+  }),
+  call: variant('op', {
+    planned: fields({ callId: text, toolName: text, args: json }),
+    decided: fields({
+      callId: text,
+      outcome: oneOf('proceed', 'deny', 'ask', 'result'),
+      by: text,
+      args: json,
+      argsHash: optional(text),
+      reason: optional(text),
+    }),
+    started: fields({ callId: text, fence: number, argsHash: optional(text) }),
+    settled: fields({
+      callId: text,
+      outcome: oneOf('ok', 'error', 'denied', 'skipped', 'timeout', 'aborted'),
+      via: oneOf('executed', 'remote', 'provider', 'hook', 'human', 'cache', 'log'),
+      output,
+      label,
+      fields: optional(labels),
+      error: optional(error),
+      durationMs: number,
+    }),
+  }),
+  wait: fields({
+    token: text,
+    kind: oneOf('approval', 'remote', 'uncertain', 'input', 'timer'),
+    callId: optional(text),
+    reason: optional(text),
+    deadline: optional(number),
+    sticky: optional(oneOf('session')),
+  }),
+  resolved: fields({ token: text, value: json, by: text }),
+  child: variant('op', {
+    spawned: fields({ callId: text, log: text, agent: text, grant: optional(record), label }),
+    joined: fields({ callId: text, log: text, status, usage: record, label }),
+  }),
+  handoff: fields({ from: text, to: text, mode: text, filter: record, hash: text }),
+  view: fields({ from: text, to: text, with: listOf(message), reason: oneOf('compaction', 'edit', 'reset') }),
+  tail: fields({ hash: text, label, with: optional(listOf(record)) }),
+  memo: fields({ key: text, argsHash: optional(text), value: json }),
+  ext: fields({ name: text, key: text, data: json }),
+  audit: fields({ decision: oneOf('flagged', 'blocked', 'declassified'), by: text, rule: text, sources: texts }),
+}
+const place = fields({
+  id: text,
+  offset: number,
+  at: number,
+  runId: text,
+  step: number,
+  agent: text,
+  v: (value) => value === 1,
+})
+const body = variant('type', bodies)
+
+/** Whether a value has the fields of an entry, so that whoever folds it finds what it looks for. */
+export function isEntry(value: unknown): value is Entry {
+  return place(value) && body(value)
+}
