@@ -48,6 +48,12 @@ export interface AgentOptions<
   readonly runtime?: Runtime
   /** Default: one in memory for this agent. */
   readonly store?: SessionStore
+  /**
+   * Milliseconds after which another process may go on with a run of this one that has died or stands still. A living
+   * run renews its claim at a third of that. Default 30,000; shorter ones are taken over sooner, but a process that is
+   * kept busy for longer by something else loses its run.
+   */
+  readonly leaseMs?: number
   /** Model calls a run may take. Default 100. */
   readonly maxSteps?: number
   /** How the run gets from the input to its answer: `react()`, `planAndExecute()`, your own. Default `agentic()`. */

@@ -24,6 +24,7 @@ import type { AgentOptions, SendMode } from './agent-options.ts'
 import type { Agent } from './agent.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
+import { defaultLeaseMs } from './lease.ts'
 import { nameOf } from './model-name.ts'
 import { isAgentic } from './orchestrator/agentic.ts'
 import type { Orchestrator } from './orchestrator/orchestrator.ts'
@@ -61,6 +62,7 @@ export interface AgentPlan {
   readonly settings: ModelSettings
   readonly runtime: Runtime
   readonly store: SessionStore
+  readonly leaseMs: number
   readonly maxSteps: number
   readonly maxParallelTools: number
   /** Absent where it is the default one: the loop then runs on its own. */
@@ -186,6 +188,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     get store() {
       return (lazyStore ??= memoryStore())
     },
+    leaseMs: options.leaseMs ?? defaultLeaseMs,
     maxSteps: options.maxSteps ?? 100,
     maxParallelTools: options.maxParallelTools ?? 8,
     ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),

@@ -54,6 +54,11 @@ async function executeCall(scope: RunScope, call: CallState): Promise<void> {
   const { journal, state } = scope
   if (call.stage === 'ready') await journal.append([startedEntry(state, call, journal.fence)])
   const { delivered } = call
+  if (!delivered) {
+    // A process that stood still may have been taken for dead since: then the call is another's.
+    const confirmed = journal.confirm()
+    if (confirmed) await confirmed
+  }
   const outcome = await (delivered ? deliveredOutcome(scope, call, delivered) : perform(scope, call))
   const first = resultFrom(scope, call, outcome, delivered?.via ?? 'executed')
   const hooked =

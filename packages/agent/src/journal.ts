@@ -7,6 +7,7 @@ import type { EventHub, Reaction } from './event-hub.ts'
 import { applyEntry } from './fold.ts'
 import type { KnownLog } from './known-log.ts'
 import { knownLog, learn } from './known-log.ts'
+import type { Lease } from './lease.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { EmitDurable } from './projection.ts'
@@ -15,6 +16,8 @@ import type { EmitDurable } from './projection.ts'
 export interface Journal {
   readonly state: LogState
   readonly fence: number
+  /** Makes sure that nobody else has taken the log: {@link Lease.confirm}. */
+  readonly confirm: Lease['confirm']
   /** Where the run stands; before its first entry, at its beginning. */
   place(): Place
   /** Writes entries that another store had. What they tell of has happened elsewhere: there are no events of it. */
@@ -59,7 +62,7 @@ export interface JournalOptions {
   readonly runId: string
   /** The agent that begins the run. */
   readonly agent: string
-  readonly fence: number
+  readonly lease: Pick<Lease, 'fence' | 'confirm'>
   readonly hub: EventHub
 }
 
@@ -74,7 +77,8 @@ export function openJournal(
   past: Iterable<Entry>,
   known: KnownLog = knownLog(options.sessionId),
 ): Journal {
-  const { store, log, fence, hub } = options
+  const { store, log, lease, hub } = options
+  const { fence } = lease
   const { state, projection } = known
   const early: NewEntry[] = []
   let passing = 0
@@ -167,6 +171,7 @@ export function openJournal(
   return {
     state,
     fence,
+    confirm: lease.confirm,
     place,
     copy: (entries) => (sealed ? refused() : write(entries, muted)),
     begin: (entries) => (sealed ? refused() : begin(entries)),

@@ -1,38 +1,84 @@
 import { randomUUID } from 'node:crypto'
 
 import type { SessionStore } from '@provost/core'
+import { ProvostError } from '@provost/core'
 
 /** The right to write a log, kept alive until it is released. */
 export interface Lease {
   readonly fence: number
+  /**
+   * Makes sure that the log is still this writer's, before something is done that cannot be undone. Nothing to wait for
+   * while the lease runs; where it may have run out, since the process was stopped or kept busy, the store is asked.
+   * Rejects with ProvostError `fenced` when another writer has taken the log.
+   */
+  confirm(): Promise<void> | undefined
   release(): Promise<void>
 }
 
-const ttlMs = 30_000
+/** Milliseconds that the lease of a writer outlives its last sign of life, unless an agent says otherwise. */
+export const defaultLeaseMs = 30_000
+
+const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Takes the lease of a log and renews it in the background.
  *
+ * @param ttlMs milliseconds until another writer may take over from one that died.
  * @returns undefined when another writer has it.
  */
-export async function holdLease(store: SessionStore, log: string): Promise<Lease | undefined> {
+export async function holdLease(store: SessionStore, log: string, ttlMs: number): Promise<Lease | undefined> {
   const owner = randomUUID()
+  const asked = performance.now()
   // Where nothing outlives the process, nobody has to be able to take over from a dead one.
   const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs)
   if (lease === 'busy') return undefined
   const { fence } = lease
+  if (store.ephemeral) return { fence, confirm: () => undefined, release: () => giveBack(store, log, fence) }
+
+  /** Counted from before the store was asked: it may only be later that the lease ends. */
+  let until = asked + ttlMs
+  let lost = false
+
+  async function renew(): Promise<void> {
+    const began = performance.now()
+    const renewed = await store.lease(log, owner, ttlMs)
+    if (renewed !== 'busy' && renewed.fence === fence) {
+      until = Math.max(until, began + ttlMs)
+      return
+    }
+    lost = true
+    clearInterval(renewal)
+    // The log was free again, but others have written it: what this writer knows of it is old.
+    if (renewed !== 'busy') await giveBack(store, log, renewed.fence)
+  }
+
+  async function ask(): Promise<void> {
+    if (!lost) await renew()
+    if (lost) throw takenOver(log)
+  }
+
   // A renewal that fails is found by the next append: the store refuses an old fence.
-  const renew = (): unknown => store.lease(log, owner, ttlMs).catch(() => {})
-  const renewal = store.ephemeral ? undefined : setInterval(renew, ttlMs / 3).unref()
+  const renewal = setInterval(() => void renew().catch(() => {}), Math.min(ttlMs / 3, longestTimerMs)).unref()
   return {
     fence,
-    async release() {
+    confirm: () => (!lost && performance.now() < until ? undefined : ask()),
+    release() {
       clearInterval(renewal)
-      try {
-        await store.release(log, fence)
-      } catch {
-        // It runs out by itself.
-      }
+      return giveBack(store, log, fence)
     },
   }
+}
+
+async function giveBack(store: SessionStore, log: string, fence: number): Promise<void> {
+  try {
+    await store.release(log, fence)
+  } catch {
+    // It runs out by itself.
+  }
+}
+
+function takenOver(log: string): ProvostError {
+  return new ProvostError('fenced', `Another process has taken over ${log}.`, {
+    hint: 'Let it go on there; what this process was doing counts no more.',
+  })
 }

@@ -151,7 +151,7 @@ async function perform<Output>(
     if (isPromise(ready)) await inTime(Promise.resolve(ready))
     const writing = host?.ready()
     if (writing) await inTime(writing)
-    leasing = holdLease(plan.store, sessionId)
+    leasing = holdLease(plan.store, sessionId, plan.leaseMs)
     lease = await inTime(leasing)
     if (!lease) throw new SessionBusyError(sessionId)
     const fresh = !('resume' in start) && given.sessionId === undefined
@@ -159,7 +159,7 @@ async function perform<Output>(
     const known = host?.known ?? knownLog(sessionId)
     const entries = fresh ? [] : await inTime(readLog(store, sessionId, offsetOf(known.state)))
     const journal = openJournal(
-      { store, log: sessionId, sessionId, fence: lease.fence, hub, runId, agent: name },
+      { store, log: sessionId, sessionId, lease, hub, runId, agent: name },
       entries,
       known,
     )

@@ -1,4 +1,5 @@
 export * from './aimock.ts'
+export * from './crash.ts'
 export * from './postgres-server.ts'
 export * from './runtime-conformance.ts'
 export * from './scripted-model.ts'

@@ -3,7 +3,7 @@ import { deepFreeze, ProvostError, SessionBusyError } from '@provost/core'
 
 import type { KnownLog } from '../known-log.ts'
 import { learn, readLog } from '../known-log.ts'
-import { holdLease } from '../lease.ts'
+import { defaultLeaseMs, holdLease } from '../lease.ts'
 import { offsetOf } from '../log-state.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function writeBetweenRuns(
   known: KnownLog,
   draft: (news: readonly Entry[]) => readonly NewEntry[],
 ): Promise<void> {
-  const lease = await holdLease(store, sessionId)
+  const lease = await holdLease(store, sessionId, defaultLeaseMs)
   if (!lease) throw new SessionBusyError(sessionId)
   try {
     const after = offsetOf(known.state)

@@ -1,0 +1,158 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { createAgent, RunState } from '@provost/agent'
+import type { Agent } from '@provost/agent'
+import type { Decisions, Entry, Json, PendingWork, RunResult, SessionStore, Tool } from '@provost/core'
+import { SessionBusyError } from '@provost/core'
+import { postgresStore, sqliteStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import type { CrashInjector, ScriptedStep } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { z } from 'zod'
+
+/** What all processes of a crash test share: a store, and a folder for what tools did to the outside. */
+export interface Site {
+  readonly kind: 'sqlite' | 'postgres'
+  /** A file, or the URL of a database. */
+  readonly place: string
+  readonly folder: string
+}
+
+export function openStore({ kind, place }: Site): SessionStore {
+  return kind === 'sqlite' ? sqliteStore(place) : postgresStore(place)
+}
+
+/** Something that a tool did to the outside: a line that nobody takes back. */
+export interface EffectLine {
+  readonly callId: string
+  readonly key: string
+  readonly output: Json
+}
+
+export function effectsOf({ folder }: Site, sessionId: string): readonly EffectLine[] {
+  const file = join(folder, `${sessionId}.effects`)
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
+  return lines.map((line): EffectLine => JSON.parse(line))
+}
+
+/** What one process did for a session. */
+export interface Deeds {
+  /** Calls whose tools it ran. */
+  readonly ran: string[]
+  /** Steps for which it asked the model. */
+  readonly asked: number[]
+  /** Calls of which nobody knew whether they had taken effect: somebody looked, and let it run them or not. */
+  readonly uncertain: string[]
+}
+
+export function noDeeds(): Deeds {
+  return { ran: [], asked: [], uncertain: [] }
+}
+
+const calls = (...names: readonly string[]): ScriptedStep['toolCalls'] & {} =>
+  names.map((name, n) => ({ name, input: { n }, id: `call_${n}` }))
+
+/** Six steps: reads, parallel and sequential writes, an approval, a remote call. The provider's ids repeat. */
+const script: readonly ScriptedStep[] = [
+  { text: 'Let me see.', toolCalls: calls('look', 'look') },
+  { text: 'Two seats.', toolCalls: calls('book', 'look', 'book') },
+  { text: 'It costs.', toolCalls: calls('pay', 'book') },
+  { toolCalls: calls('courier', 'note', 'note') },
+  { text: 'Check it.', toolCalls: calls('look', 'note') },
+  { text: 'It is done.' },
+]
+/** Calls of the script whose tools write. */
+export const writes = 7
+
+const input = z.object({ n: z.number() })
+
+/** A process of its own has nothing but the site; `crash` decides whether it lives. */
+export function clerk(site: Site, sessionId: string, store: SessionStore, deeds: Deeds, crash?: CrashInjector): Agent {
+  const write =
+    (output: Json) =>
+    async (_: unknown, ctx: { readonly callId: string; readonly idempotencyKey: string }): Promise<Json> => {
+      deeds.ran.push(ctx.callId)
+      await crash?.moment('before an effect')
+      const line: EffectLine = { callId: ctx.callId, key: ctx.idempotencyKey, output }
+      appendFileSync(join(site.folder, `${sessionId}.effects`), `${JSON.stringify(line)}\n`)
+      await crash?.moment('between effect and settle')
+      return output
+    }
+  const tools: readonly Tool[] = [
+    tool({
+      name: 'look',
+      input,
+      effect: 'read',
+      async execute({ n }, { callId }) {
+        deeds.ran.push(callId)
+        await crash?.moment('in a read')
+        return { n, free: true }
+      },
+    }),
+    tool({ name: 'book', input, execute: write({ booked: true }) }),
+    tool({ name: 'pay', input, needsApproval: true, execute: write('paid') }),
+    tool({ name: 'note', input, executionMode: 'sequential', execute: write('noted') }),
+    tool({ name: 'courier', input }),
+  ]
+  const model = scriptedModel(
+    [
+      ({ messages }) => {
+        const step = messages.filter(({ role }) => role === 'assistant').length
+        deeds.asked.push(step + 1)
+        return script[step] ?? { text: 'Nothing more.' }
+      },
+    ],
+    { after: 'repeat-last' },
+  )
+  return createAgent({ name: 'clerk', instructions: 'Serve.', model, tools, store, leaseMs: 250 })
+}
+
+/** Somebody who answers whatever is asked. Of an uncertain call he looks whether it took effect. */
+function answers(site: Site, sessionId: string, pending: PendingWork, deeds: Deeds): Decisions {
+  return {
+    approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
+    toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: 'delivered' })),
+    uncertain: pending.uncertain.map(({ callId }) => {
+      deeds.uncertain.push(callId)
+      const effect = effectsOf(site, sessionId).find((line) => line.callId === callId)
+      return effect ? { callId, decision: 'done', output: effect.output } : { callId, decision: 'retry' }
+    }),
+  }
+}
+
+export async function readLog(store: SessionStore, sessionId: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.read(sessionId)) entries.push(entry)
+  return entries
+}
+
+/** The state of the last run of a log, made from nothing else. */
+export function stateFrom(entries: readonly Entry[], sessionId: string, agent: Agent): RunState<string> | undefined {
+  const started = entries.findLast((entry) => entry.type === 'run' && entry.op === 'started')
+  if (started?.type !== 'run' || started.op !== 'started') return undefined
+  const { manifest, runId } = started
+  const cursor = { sessionId, runId, offset: entries.length }
+  return RunState.fromJSON({ v: 1, manifest, agent: agent.name, cursor }, agent)
+}
+
+/** Goes on with a session from its log, or begins it, until its run ends. Whoever died in it is waited for. */
+export async function goOn(
+  site: Site,
+  sessionId: string,
+  store: SessionStore,
+  deeds: Deeds,
+  crash?: CrashInjector,
+): Promise<RunResult> {
+  const agent = clerk(site, sessionId, store, deeds, crash)
+  let decisions: Decisions = {}
+  for (;;) {
+    const state = stateFrom(await readLog(store, sessionId), sessionId, agent)
+    const result = state ? await agent.run(state, decisions) : await agent.run('Book it.', { sessionId })
+    if (result.status === 'suspended') decisions = answers(site, sessionId, result.pending, deeds)
+    else if (result.error instanceof SessionBusyError) await sleep(20)
+    else return result
+  }
+}

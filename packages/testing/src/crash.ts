@@ -1,0 +1,72 @@
+import type { SessionStore } from '@provost/core'
+
+/** Where a process may die. `append-before` and `append-after` are a store's; the others are named by whoever has them. */
+export interface CrashMoment {
+  /** Counts from 1. */
+  readonly at: number
+  readonly name: string
+}
+
+/** Lets a process die at one moment of its work, and no other. */
+export interface CrashInjector {
+  /** The moments that were passed; the last of them was not, where the process died. */
+  readonly moments: readonly CrashMoment[]
+  /** Passes a moment, or never resolves: then the process dies here. */
+  moment(name: string): Promise<void>
+  /** The same store, with a moment before each append and one after it, when it is stored and nobody knows yet. */
+  store(store: SessionStore): SessionStore
+}
+
+/**
+ * Kills this process with SIGKILL at a moment that is counted: it has no chance to close, release or write anything.
+ * Make a run with `Infinity` first to learn how many moments there are; then let it die at each, and look at what another
+ * process makes of it.
+ *
+ * @param at the moment to die at, from 1; `Infinity` never.
+ * @param die instead of killing the process: the work that passes moments through this injector stands still for good.
+ *
+ * @example
+ * const crash = crashAt(Number(process.argv[2]))
+ * const pay = tool({ name: 'pay', input, async execute(input) {
+ *   const receipt = await charge(input)
+ *   await crash.moment('between effect and settle')
+ *   return receipt
+ * } })
+ * const agent = createAgent({ name: 'desk', model, tools: [pay], store: crash.store(sqliteStore(path)) })
+ */
+export function crashAt(at: number, die: (moment: CrashMoment) => void = killProcess): CrashInjector {
+  const moments: CrashMoment[] = []
+  const never = new Promise<never>(() => {})
+  let dead = false
+
+  async function moment(name: string): Promise<void> {
+    // What else is under way when a process dies goes no further either.
+    if (dead) return never
+    const here = { at: moments.length + 1, name }
+    moments.push(here)
+    if (here.at !== at) return undefined
+    dead = true
+    die(here)
+    return never
+  }
+
+  return {
+    moments,
+    moment,
+    store: (store) => ({
+      ...store,
+      lease: async (...given) => (dead ? never : store.lease(...given)),
+      release: async (...given) => (dead ? never : store.release(...given)),
+      async append(...given) {
+        await moment('append-before')
+        const appended = await store.append(...given)
+        await moment('append-after')
+        return appended
+      },
+    }),
+  }
+}
+
+function killProcess(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
