@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,33 +8,46 @@ import { fileURLToPath } from 'node:url'
 
 import { foldLog } from '@provost/agent'
 import type { Entry, Message, SessionStore } from '@provost/core'
+import { SessionBusyError } from '@provost/core'
 import { assertWellFormed, crashAt, findPostgres, startPostgres } from '@provost/testing'
 import type { CrashMoment } from '@provost/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { ChildLine } from './crash-child.ts'
-import { effectsOf, goOn, noDeeds, openStore, readLog, writes } from './crash-site.ts'
+import { clerk, effectsOf, goOn, noDeeds, openStore, readLog, stateFrom, writes } from './crash-site.ts'
 import type { Deeds, Site } from './crash-site.ts'
 import { comparable } from './crash-world.ts'
 
 /** Each point in a process of its own, which dies alone; otherwise a process stands at several and dies at all of them. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-const pointsInAProcess = full ? 1 : 12
+const pointsInAProcess = full ? 1 : 42
 
 const child = fileURLToPath(new URL('./crash-child.ts', import.meta.url))
 
-/** Lines of another process, and how it ended. */
-async function run(site: Site, task: 'die' | 'resume', sessions: readonly string[]) {
+/** Another process at work; what it says is heard as it says it. */
+function start(site: Site, task: 'die' | 'stop' | 'hold' | 'resume', sessions: readonly string[]) {
   const started = spawn(
     process.execPath,
     ['--conditions=@provost/source', child, JSON.stringify(site), task, ...sessions],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(site.folder, 'cache') } },
+    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(site.folder, 'cache') } },
   )
-  const closed = once(started, 'close')
+  const ended = once(started, 'close').then(([, signal]: (string | null)[]) => signal)
   const lines: ChildLine[] = []
-  for await (const line of createInterface({ input: started.stdout })) lines.push(JSON.parse(line))
-  const [, signal] = await closed
-  return { lines, signal }
+  const heard = new EventEmitter()
+  createInterface({ input: started.stdout }).on('line', (text) => {
+    lines.push(JSON.parse(text))
+    heard.emit('line')
+  })
+  return {
+    lines,
+    ended,
+    pid: started.pid ?? 0,
+    /** Lets one go on that was held. */
+    release: () => started.stdin.end('go'),
+    async said(count: number): Promise<void> {
+      while (lines.length < count) await once(heard, 'line')
+    },
+  }
 }
 
 /** What a log says of a process that is dead. */
@@ -69,11 +82,11 @@ function isOpen(messages: readonly Message[]): boolean {
 }
 
 /** All moments of a run that nothing happens to, and what it comes to. */
-async function undisturbed(site: Site, store: SessionStore) {
+async function undisturbed(site: Site, store: SessionStore, sessionId = 'whole') {
   const crash = crashAt(Number.POSITIVE_INFINITY)
-  const result = await goOn(site, 'whole', crash.store(store), noDeeds(), crash)
+  const result = await goOn(site, sessionId, crash.store(store), noDeeds(), crash)
   expect(result).toMatchObject({ status: 'completed', text: 'It is done.' })
-  expect(effectsOf(site, 'whole')).toHaveLength(writes)
+  expect(effectsOf(site, sessionId)).toHaveLength(writes)
   return { moments: crash.moments, messages: comparable(result.messages, result.runId) }
 }
 
@@ -85,17 +98,18 @@ interface Tried {
 /** A session dies at a point in one process, and is brought to its end by another. */
 async function tryPoints(site: Site, store: SessionStore, points: readonly CrashMoment[], expected: unknown) {
   const sessionOf = (point: CrashMoment): string => `died-at-${point.at}`
-  const died = await run(
+  const died = start(
     site,
     'die',
     points.map((point) => `${sessionOf(point)}@${point.at}`),
   )
-  expect(died.signal).toBe('SIGKILL')
+  expect(await died.ended).toBe('SIGKILL')
   expect(died.lines).toHaveLength(points.length)
   const legacies = new Map<string, Legacy>()
   for (const { sessionId } of died.lines) legacies.set(sessionId, legacyOf(await readLog(store, sessionId)))
 
-  const resumed = await run(site, 'resume', points.map(sessionOf))
+  const resumed = start(site, 'resume', points.map(sessionOf))
+  expect(await resumed.ended).toBe(null)
   const tried: Tried[] = []
   for (const line of resumed.lines) {
     const { sessionId } = line
@@ -103,7 +117,7 @@ async function tryPoints(site: Site, store: SessionStore, points: readonly Crash
     const death = died.lines.find((one) => one.sessionId === sessionId)
     if (!('status' in line) || !legacy || !death) throw new Error(`nothing is known of ${sessionId}`)
     // Taken as it was where it came through unharmed: its timing may have been another one.
-    tried.push({ died: 'died' in death ? death.died : 'nowhere', uncertain: line.deeds.uncertain.length })
+    tried.push({ died: 'at' in death ? death.at : 'nowhere', uncertain: line.deeds.uncertain.length })
     const entries = await readLog(store, sessionId)
     const { messages, run: ended } = foldLog(entries)
     expect([sessionId, line.status, ended?.status]).toEqual([sessionId, 'completed', 'completed'])
@@ -127,11 +141,18 @@ function expectOnce({ ran, asked, uncertain }: Deeds, { settled, started, answer
   expect(uncertain).toEqual(started.filter((callId) => !settled.includes(callId)))
 }
 
-function report(kind: string, tried: readonly Tried[]): void {
+function report(kind: string, tried: readonly Tried[], of: number): void {
   const counts = Object.entries(Object.groupBy(tried, ({ died }) => died)).map(([name, of]) => `${of?.length} ${name}`)
   const how = full ? 'each in a process of its own' : `up to ${pointsInAProcess} in a process`
   const asked = tried.filter(({ uncertain }) => uncertain > 0).length
-  process.stdout.write(`crash matrix on ${kind}: tried ${tried.length} points (${how}): ${counts.join(', ')}; at ${asked} of them somebody had to look\n`)
+  process.stdout.write(
+    `crash matrix on ${kind}: tried ${tried.length} of ${of} points (${how}): ${counts.join(', ')}; at ${asked} of them somebody had to look\n`,
+  )
+}
+
+/** Every fourth point, and the first of each kind. */
+function sampleOf(moments: readonly CrashMoment[]): readonly CrashMoment[] {
+  return moments.filter(({ at, name }, n) => at % 4 === 0 || moments.findIndex((one) => one.name === name) === n)
 }
 
 describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
@@ -159,17 +180,70 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
     async () => {
       const { moments, messages } = await undisturbed(site, store)
       const batches: CrashMoment[][] = []
-      for (let n = 0; n < moments.length; n += pointsInAProcess) batches.push(moments.slice(n, n + pointsInAProcess))
+      const points = kind === 'sqlite' || full ? moments : sampleOf(moments)
+      for (let n = 0; n < points.length; n += pointsInAProcess) batches.push(points.slice(n, n + pointsInAProcess))
       const tried: Tried[] = []
       const worker = async (): Promise<void> => {
         for (let batch = batches.pop(); batch; batch = batches.pop())
           tried.push(...(await tryPoints(site, store, batch, messages)))
       }
       await Promise.all([worker(), worker()])
-      report(kind, tried)
-      expect(tried).toHaveLength(moments.length)
+      report(kind, tried, moments.length)
+      expect(tried).toHaveLength(points.length)
       const names = new Set(tried.map(({ died }) => died))
       for (const { name } of moments) expect(names).toContain(name)
+    },
+    full ? 600_000 : 30_000,
+  )
+
+  test.skipIf(missing)(
+    'that another process works on is refused to a second one, and goes on undisturbed',
+    async () => {
+      const first = start(site, 'hold', ['held@9'])
+      await first.said(1)
+      const agent = clerk(site, 'held', store, noDeeds())
+      const state = stateFrom(await readLog(store, 'held'), 'held', agent)
+      if (!state) throw new Error('the run has not begun')
+      const second = await agent.run(state)
+      expect(second.status).toBe('failed')
+      expect(second.error).toBeInstanceOf(SessionBusyError)
+      first.release()
+      expect(await first.ended).toBe(null)
+      expect(first.lines.at(-1)).toMatchObject({ sessionId: 'held', status: 'completed' })
+      expect(effectsOf(site, 'held')).toHaveLength(writes)
+      legacyOf(await readLog(store, 'held'))
+    },
+  )
+
+  test.skipIf(missing)(
+    'that was taken over from a process which stood still: that one appends nothing more and starts no tool',
+    async () => {
+      const { moments } = await undisturbed(site, store, 'whole again')
+      const points = full ? moments : sampleOf(moments)
+      const sessions = points.map(({ at }) => `stopped-at-${at}`)
+      const zombie = start(
+        site,
+        'stop',
+        points.map(({ at }, n) => `${sessions[n]}@${at}`),
+      )
+      await zombie.said(points.length)
+      const ranBefore = new Map(zombie.lines.map(({ sessionId, deeds }) => [sessionId, deeds.ran]))
+      const heir = start(site, 'resume', sessions)
+      expect(await heir.ended).toBe(null)
+      const before = new Map<string, readonly Entry[]>()
+      for (const sessionId of sessions) before.set(sessionId, await readLog(store, sessionId))
+      process.kill(zombie.pid, 'SIGCONT')
+      expect(await zombie.ended).toBe(null)
+      for (const { sessionId, deeds, ...end } of zombie.lines.slice(points.length)) {
+        const entries = await readLog(store, sessionId)
+        expect(entries).toEqual(before.get(sessionId))
+        expect([sessionId, deeds.ran]).toEqual([sessionId, ranBefore.get(sessionId)])
+        // It hears how the run ended elsewhere, or that it is no longer its own.
+        expect(end).toSatisfy(
+          (one: { status: string; error?: string }) => one.status === 'completed' || one.error === 'fenced',
+        )
+        assertWellFormed(foldLog(entries).messages)
+      }
     },
     full ? 600_000 : 30_000,
   )

@@ -7,9 +7,9 @@ export interface CrashMoment {
   readonly name: string
 }
 
-/** Lets a process die at one moment of its work, and no other. */
+/** Makes something happen to a process at one moment of its work, and no other. */
 export interface CrashInjector {
-  /** The moments that were passed; the last of them was not, where the process died. */
+  /** The moments that were reached. */
   readonly moments: readonly CrashMoment[]
   /** Passes a moment, or never resolves: then the process dies here. */
   moment(name: string): Promise<void>
@@ -35,8 +35,27 @@ export interface CrashInjector {
  * const agent = createAgent({ name: 'desk', model, tools: [pay], store: crash.store(sqliteStore(path)) })
  */
 export function crashAt(at: number, die: (moment: CrashMoment) => void = killProcess): CrashInjector {
+  return injector(at, true, (moment) => {
+    die(moment)
+    return never
+  })
+}
+
+/**
+ * Lets this process stand still at a moment and then go on as if nothing had been: as one does whose machine slept, or
+ * was too busy to renew its claim. What others have done meanwhile must hold.
+ *
+ * @param at the moment to stand still at, from 1.
+ * @param pause goes on when it resolves. Default: the process is stopped with SIGSTOP, until somebody sends SIGCONT.
+ */
+export function pauseAt(at: number, pause: (moment: CrashMoment) => Promise<void> | void = stopProcess): CrashInjector {
+  return injector(at, false, pause)
+}
+
+const never = new Promise<never>(() => {})
+
+function injector(at: number, fatal: boolean, reached: (moment: CrashMoment) => Promise<void> | void): CrashInjector {
   const moments: CrashMoment[] = []
-  const never = new Promise<never>(() => {})
   let dead = false
 
   async function moment(name: string): Promise<void> {
@@ -45,9 +64,8 @@ export function crashAt(at: number, die: (moment: CrashMoment) => void = killPro
     const here = { at: moments.length + 1, name }
     moments.push(here)
     if (here.at !== at) return undefined
-    dead = true
-    die(here)
-    return never
+    dead = fatal
+    return reached(here)
   }
 
   return {
@@ -69,4 +87,8 @@ export function crashAt(at: number, die: (moment: CrashMoment) => void = killPro
 
 function killProcess(): void {
   process.kill(process.pid, 'SIGKILL')
+}
+
+function stopProcess(): void {
+  process.kill(process.pid, 'SIGSTOP')
 }
