@@ -1,15 +1,16 @@
-import { type Agent, createAgent, type ModelSpec } from 'provost'
+import { type Agent, createAgent, type Message, type ModelSpec, type SessionStore, textOf } from 'provost'
 
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
 import { rules } from './rules.ts'
+import { leaseMs } from './sessions.ts'
 import { deskTools } from './tools.ts'
 
 const instructions = `You run the support desk of Tallow Lane Supply, a shop for household goods. You get one mail to handle at a time.
 
 Read the mail, look up its sender with find_customer and the orders it is about with find_orders, then act:
 - Refund what was never shipped or came back to us, what was delivered at most ${rules.returnDays} days before the mail and is sent back, and what turned out faulty within ${rules.warrantyDays} days. Refund single items where only those are meant. Never refund an order of somebody else than the sender, nor the same thing twice.
-- Above ${rules.refundLimit} EUR, or where these rules do not say what to do, do not refund: close the ticket as escalated.
+- Where these rules do not say what to do, do not refund: close the ticket as escalated. Large refunds a colleague has to approve; you ask for them like any other, and close the ticket as escalated where they are denied.
 - Where a parcel is concerned, say what the books say: carrier, number, dates.
 - If you cannot tell the order or the sender is unknown, ask for the order number. Tell nobody about orders that are not theirs.
 
@@ -20,7 +21,11 @@ Then draft an answer to the sender with draft_reply, in the language of the mail
  *
  * @param policy `shadow`: nothing is stopped, and it is said what would have been.
  */
-export function createDeskAgent(model: ModelSpec, policy: 'enforce' | 'shadow' = 'enforce'): Agent<string, Desk> {
+export function createDeskAgent(
+  model: ModelSpec,
+  store: SessionStore,
+  policy: 'enforce' | 'shadow' = 'enforce',
+): Agent<string, Desk> {
   return createAgent({
     name: 'desk',
     description: 'Handles customer mails.',
@@ -28,6 +33,8 @@ export function createDeskAgent(model: ModelSpec, policy: 'enforce' | 'shadow' =
     model,
     tools: deskTools,
     extensions: [deskPolicy(policy)],
+    store,
+    leaseMs,
     maxSteps: 30,
   })
 }
@@ -35,4 +42,10 @@ export function createDeskAgent(model: ModelSpec, policy: 'enforce' | 'shadow' =
 /** The task of a run. The name stands in it as JSON, so that a file's odd name cannot pass for more than a name. */
 export function taskFor(mail: string): string {
   return `Handle the mail ${JSON.stringify(mail)}.`
+}
+
+/** The mail that a task is about. */
+export function mailOf(task: Message): string | undefined {
+  const [, name] = /^Handle the mail (".*")\.$/s.exec(textOf(task)) ?? []
+  return name === undefined ? undefined : String(JSON.parse(name))
 }

@@ -13,7 +13,14 @@ export interface Options {
   readonly data: string
   readonly model: string | undefined
   readonly only: readonly string[]
+  /** What is to be done with the sessions of earlier starts, instead of handling mails. */
+  readonly session: SessionTask | undefined
+  /** How to start the desk again on the same mails, data and model. */
+  readonly command: string
 }
+
+/** What can be done with open sessions: list them, or go on with one, maybe with a decision. */
+export type SessionTask = { readonly op: 'list' } | { readonly op: 'resume' | 'approve' | 'deny'; readonly id: string }
 
 const app = join(import.meta.dirname, '..')
 
@@ -24,15 +31,18 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --mail DIR         the .eml files to handle (default: the samples in apps/desk/mail)
   --only NAME        handle this file only; may be given several times
   --data DIR         customers, orders and the outbox (default: apps/desk/.data, made on first use)
-  --fresh            start over: restore the sample orders and empty the outbox
+  --fresh            start over: restore the sample orders, empty the outbox, forget the sessions
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
   --no-policy        stop nothing, and say what would have been stopped
+  --sessions         list what is open: waiting for approval, interrupted, failed
+  --resume ID        go on with an open session where it stands; nothing that was done is done again
+  --approve ID       go on with it and approve what it waits for; --deny ID refuses it
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
 Without --model the environment decides: ANTHROPIC_API_KEY, OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY,
 AI_GATEWAY_API_KEY, then a local Ollama if one answers; else a rule-based offline model, which says so in the first line.
-NO_COLOR turns colours off. Ctrl-C ends the mail at hand cleanly.
+NO_COLOR turns colours off. Ctrl-C ends the mail at hand cleanly; like one that was killed, it can be resumed.
 
 Exit code: 0, 1 if no mail could be handled, 2 if started wrongly, 130 after Ctrl-C.
 `
@@ -76,7 +86,25 @@ export function parseOptions(args: readonly string[]): Options {
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
     only: only.flatMap((value) => (typeof value === 'string' ? [value] : [])),
+    session: sessionTask(values['sessions'] === true, text),
+    command: ['npm start --', ...['mail', 'data', 'model'].flatMap((name) => again(name, text(name)))].join(' '),
   }
+}
+
+/** An option as it would be typed in again. */
+function again(name: string, value: string | undefined): readonly string[] {
+  if (value === undefined) return []
+  return [`--${name}=${/^[\w./:-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`}`]
+}
+
+function sessionTask(list: boolean, text: (name: string) => string | undefined): SessionTask | undefined {
+  const tasks: SessionTask[] = list ? [{ op: 'list' }] : []
+  for (const op of ['resume', 'approve', 'deny'] as const) {
+    const id = text(op)
+    if (id !== undefined) tasks.push({ op, id })
+  }
+  if (tasks.length > 1) throw usage('--sessions, --resume, --approve and --deny are for one at a time')
+  return tasks[0]
 }
 
 const known: Readonly<
@@ -86,6 +114,10 @@ const known: Readonly<
   data: { type: 'string' },
   model: { type: 'string' },
   only: { type: 'string', multiple: true },
+  sessions: { type: 'boolean' },
+  resume: { type: 'string' },
+  approve: { type: 'string' },
+  deny: { type: 'string' },
   json: { type: 'boolean' },
   fresh: { type: 'boolean' },
   'no-policy': { type: 'boolean' },

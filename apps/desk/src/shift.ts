@@ -1,10 +1,11 @@
-import type { Agent, AgentEvent, OnApproval } from 'provost'
+import type { Agent, AgentEvent, AgentStream, OnApproval } from 'provost'
 
 import { taskFor } from './agent.ts'
 import type { Desk } from './desk.ts'
 import { DeskError, reasonOf } from './fault.ts'
 import type { Mail } from './mail.ts'
-import { createTallier, type Tally } from './tally.ts'
+import type { OpenSession } from './sessions.ts'
+import { createTallier, type Tallier, type Tally } from './tally.ts'
 
 /** Who watches the desk work. */
 export interface Watcher {
@@ -12,13 +13,6 @@ export interface Watcher {
   event(event: AgentEvent): void
   broken(mail: string, reason: string): void
 }
-
-/** The desk works alone: what a colleague would have to agree to does not happen. */
-const nobody: OnApproval = () => ({
-  decision: 'deny',
-  by: 'the desk',
-  reason: 'A colleague has to agree to this, and none is there. Close the ticket as escalated.',
-})
 
 /**
  * Handles mails one after the other, each in a run and a session of its own: what one customer writes never stands in
@@ -30,6 +24,7 @@ export async function workThrough(
   desk: Desk,
   watcher: Watcher,
   signal: AbortSignal,
+  onApproval?: OnApproval,
 ): Promise<Tally> {
   const tallier = createTallier()
   for (const name of names) {
@@ -38,10 +33,7 @@ export async function workThrough(
       const mail = await desk.mailbox.read(name)
       tallier.begin(mail)
       watcher.heading(mail)
-      for await (const event of agent.stream(taskFor(name), { context: desk, signal, onApproval: nobody })) {
-        tallier.add(event)
-        watcher.event(event)
-      }
+      await follow(agent.stream(taskFor(name), { context: desk, signal, onApproval }), tallier, watcher)
     } catch (error) {
       // A run reports its failures as events; only what lies outside of runs is thrown.
       if (!(error instanceof DeskError) || error.kind !== 'mail') throw error
@@ -50,4 +42,35 @@ export async function workThrough(
     }
   }
   return tallier.tally
+}
+
+/**
+ * Goes on with a session where it stands, in whatever process it was begun.
+ *
+ * @param decision on all that it waits for.
+ */
+export async function goOn(
+  { session, mail: name }: OpenSession,
+  decision: 'approve' | 'deny' | undefined,
+  desk: Desk,
+  watcher: Watcher,
+  signal: AbortSignal,
+): Promise<Tally> {
+  const tallier = createTallier()
+  const mail = await desk.mailbox.read(name)
+  tallier.begin(mail)
+  watcher.heading(mail)
+  const approvals = decision ? session.pending.approvals.map(({ id }) => ({ id, decision, by: 'the command line' })) : []
+  const abort = (): void => void session.abort()
+  signal.addEventListener('abort', abort, { once: true })
+  await follow(session.resume({ approvals }), tallier, watcher)
+  signal.removeEventListener('abort', abort)
+  return tallier.tally
+}
+
+async function follow(stream: AgentStream, tallier: Tallier, watcher: Watcher): Promise<void> {
+  for await (const event of stream) {
+    tallier.add(event)
+    watcher.event(event)
+  }
 }

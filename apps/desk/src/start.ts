@@ -1,16 +1,22 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { sqliteStore } from 'provost'
+
 import { createDeskAgent } from './agent.ts'
+import { askAtTerminal } from './approval.ts'
 import { openDatabase } from './database.ts'
+import { DeskError } from './fault.ts'
 import type { Mailbox } from './mailbox.ts'
 import { chooseModel } from './model.ts'
 import type { Options } from './options.ts'
 import { createOrders } from './orders.ts'
 import { openOutbox } from './outbox.ts'
-import { type Watcher, workThrough } from './shift.ts'
+import { openSession, type OpenSession, openSessions } from './sessions.ts'
+import { goOn, type Watcher, workThrough } from './shift.ts'
 import { summaryOf } from './summary.ts'
-import { neutralise, palette, printableJson } from './terminal.ts'
+import type { Tally } from './tally.ts'
+import { neutralise, oneLine, palette, printableJson } from './terminal.ts'
 import { createView, type View } from './view.ts'
 
 /**
@@ -23,11 +29,14 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const { model, title } = await chooseModel(options.model, process.env)
   const outbox = openOutbox(join(options.data, 'outbox'))
   const file = join(options.data, 'desk.sqlite')
+  const sessions = join(options.data, 'sessions.sqlite')
   if (options.fresh) {
     await outbox.clear()
-    for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true })
+    for (const one of [file, sessions])
+      for (const suffix of ['', '-wal', '-shm']) await rm(`${one}${suffix}`, { force: true })
   }
   const orders = createOrders(openDatabase(file))
+  const store = sqliteStore(sessions)
 
   // With --json, stdout is for events alone.
   const messages = options.json ? process.stderr : process.stdout
@@ -35,25 +44,50 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const write = (text: string): void => void messages.write(text)
   const interrupt = onInterrupt()
   try {
+    const { session: task } = options
+    const agent = createDeskAgent(model, store, options.policy ? 'enforce' : 'shadow')
+    const desk = { mailbox, orders, outbox }
+    const asks = !options.json && process.stdin.isTTY && process.stdout.isTTY
+    const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
+    const open = { agent, store, desk, onApproval }
     write(`Provost desk, with ${neutralise(title)}\n`)
-    write(`${colours.dim(`${names.length} ${names.length === 1 ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`)
+    if (task?.op === 'list') return listSessions(await openSessions(open), options.command, write)
+    if (!task)
+      write(
+        `${colours.dim(`${names.length} ${names.length === 1 ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`,
+      )
+    write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
     const view = createView(write, colours)
     const watcher = options.json ? jsonLines(view) : view
-    const desk = { mailbox, orders, outbox }
-    const tally = await workThrough(
-      names,
-      createDeskAgent(model, options.policy ? 'enforce' : 'shadow'),
-      desk,
-      watcher,
-      interrupt.signal,
-    )
-    write(`\n${summaryOf(tally, colours, outbox.dir)}`)
+    let tally: Tally
+    if (task) {
+      const waiting = (): void => write(colours.dim('The desk that had it does not answer yet; waiting.\n'))
+      const found = await openSession(open, task.id, waiting)
+      const decision = task.op === 'resume' ? undefined : task.op
+      if (decision && found.why !== 'waiting')
+        throw new DeskError('usage', `Session ${task.id} waits for nobody's decision: --resume goes on with it.`)
+      tally = await goOn(found, decision, desk, watcher, interrupt.signal)
+    } else tally = await workThrough(names, agent, desk, watcher, interrupt.signal, onApproval)
+    write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}`)
     if (interrupt.signal.aborted) return 130
-    return tally.handled.length === 0 ? 1 : 0
+    return tally.handled.length + tally.waiting.length === 0 ? 1 : 0
   } finally {
     interrupt.stop()
     orders.close()
+    await store.close()
   }
+}
+
+function listSessions(sessions: readonly OpenSession[], command: string, write: (text: string) => void): number {
+  if (sessions.length === 0) write('No session is open.\n')
+  for (const { mail, why, session } of sessions) {
+    const { id, pending } = session
+    const how = why === 'waiting' ? `--approve ${id}, or --deny ${id}` : `--resume ${id}`
+    write(`${why.padEnd(8)} ${oneLine(mail, 60)}\n`)
+    for (const { reason } of why === 'waiting' ? pending.approvals : []) write(`  ? ${oneLine(reason, 120)}\n`)
+    write(`  ${neutralise(command)} ${how}\n`)
+  }
+  return 0
 }
 
 function jsonLines(view: View): Watcher {

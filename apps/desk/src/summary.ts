@@ -3,12 +3,12 @@ import type { Tally } from './tally.ts'
 import { neutralise, oneLine, type Palette } from './terminal.ts'
 
 /** The closing lines: what was done, to whom it went, what went wrong, what it took. */
-export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, outbox: string): string {
-  const { handled, failed, written, paid, refused } = tally
+export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, outbox: string, command: string): string {
+  const { handled, failed, waiting, written, paid, refused } = tally
   const replies = written.filter(({ kind }) => kind === 'reply')
   const forwards = written.filter(({ kind }) => kind === 'forward')
   const total = paid.reduce((sum, { amount }) => sum + Math.round(amount * 100), 0) / 100
-  const mails = handled.length + failed.length
+  const mails = handled.length + failed.length + waiting.length
 
   // Names, addresses and reasons come from mails: neutral first, then painted.
   const row = (name: string, text: string, paint: (text: string) => string = (same) => same): string =>
@@ -16,8 +16,15 @@ export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, out
   const watch = (text: string): string => row('', `! ${text}`, yellow)
   return [
     bold('Summary'),
-    row('mails', `${mails}: ${handled.length} handled, ${failed.length} not`),
+    row(
+      'mails',
+      `${mails}: ${handled.length} handled, ${failed.length} not${waiting.length > 0 ? `, ${waiting.length} waiting` : ''}`,
+    ),
     ...failed.map(({ mail, reason }) => row('', `✗ ${mail}: ${oneLine(reason, 160)}`, red)),
+    ...waiting.flatMap(({ mail, session, reasons }) => [
+      row('', `? ${mail}: ${oneLine(reasons.join('; '), 160)}`, yellow),
+      row('', `${command} --approve ${session}`),
+    ]),
     row('replies', replies.length === 0 ? 'none' : `${replies.length} drafted`),
     ...replies
       .filter(({ elsewhere }) => elsewhere)

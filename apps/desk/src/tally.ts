@@ -19,10 +19,18 @@ export interface Paid {
   /** It went to an account that the agent named, not back the way it was paid. */
   readonly elsewhere: boolean
 }
+/** A mail whose run goes on once somebody has decided. */
+export interface Waiting {
+  readonly mail: string
+  readonly session: string
+  readonly reasons: readonly string[]
+}
 /** What a whole start of the desk did, counted from the events. */
 export interface Tally {
   readonly handled: readonly string[]
   readonly failed: readonly { readonly mail: string; readonly reason: string }[]
+  /** Suspended until somebody decides. */
+  readonly waiting: readonly Waiting[]
   readonly written: readonly Written[]
   readonly paid: readonly Paid[]
   /** Calls that a tool refused or failed at. */
@@ -47,10 +55,13 @@ const payOrder = z.object({ payTo: z.string().optional() })
 export function createTallier(): Tallier {
   const handled: string[] = []
   const failed: { mail: string; reason: string }[] = []
+  const waiting: Waiting[] = []
   const written: Written[] = []
   const paid: Paid[] = []
   const refused: { mail: string; tool: string; reason: string }[] = []
   let mail: Mail | undefined
+  let session = ''
+  let reasons: readonly string[] = []
   let inputs = new Map<string, Json>()
   let inputTokens = 0
   let outputTokens = 0
@@ -87,14 +98,17 @@ export function createTallier(): Tallier {
         settle(event.toolName, inputs.get(event.callId), event.output.type === 'json' ? event.output.value : undefined)
       if (event.type === 'tool.execute.error')
         refused.push({ mail: mail?.name ?? '', tool: event.toolName, reason: event.error.message })
+      if (event.type === 'agent.start' || event.type === 'agent.resumed') session = event.sessionId
+      if (event.type === 'agent.suspended') reasons = event.pending.approvals.map(({ reason }) => reason)
       if (event.type !== 'agent.end') return
       count(event.usage, event.cost)
       if (event.status === 'completed') handled.push(mail?.name ?? '')
+      else if (event.status === 'suspended') waiting.push({ mail: mail?.name ?? '', session, reasons })
       else failed.push({ mail: mail?.name ?? '', reason: event.error?.message ?? event.status })
     },
     fail: (name, reason) => failed.push({ mail: name, reason }),
     get tally() {
-      return { handled, failed, written, paid, refused, inputTokens, outputTokens, cost }
+      return { handled, failed, waiting, written, paid, refused, inputTokens, outputTokens, cost }
     },
   }
 }

@@ -4,6 +4,7 @@ import type { Desk } from './desk.ts'
 import { reasonOf } from './fault.ts'
 import type { Mail } from './mail.ts'
 import { type Customer, money, type Order, outcomes } from './order.ts'
+import { rules } from './rules.ts'
 import { oneLine } from './terminal.ts'
 
 type Ctx = ToolContext<Desk>
@@ -125,6 +126,12 @@ const refund = tool({
   description:
     'Pays money back for an order, once per order and mail, never more than was paid. It goes back the way it was paid unless payTo names another account.',
   effect: 'write',
+  // The books know the key of a refund: after a crash it may be asked for again.
+  idempotent: true,
+  needsApproval: ({ orderId, amount }) =>
+    amount > rules.refundLimit && {
+      reason: `${money(amount)} on order ${orderId} are more than ${money(rules.refundLimit)}`,
+    },
   // One at a time: two refunds of one step must not both see the same rest.
   executionMode: 'sequential',
   input: z.object({

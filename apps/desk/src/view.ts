@@ -131,7 +131,8 @@ export function createView(write: (text: string) => void, colours: Palette, widt
           return
         case 'agent.end': {
           const { inputTokens = 0, outputTokens = 0 } = event.usage
-          const ended = event.status === 'completed' ? green(event.status) : red(event.status)
+          const paint = event.status === 'completed' ? green : event.status === 'suspended' ? yellow : red
+          const ended = paint(event.status)
           const took = `${steps} ${steps === 1 ? 'step' : 'steps'}, ${count(inputTokens)} tokens in, ${count(outputTokens)} out, ${costOf(event.cost)}`
           line(`  ${ended} ${dim(`· ${took}`)}`)
           if (event.error) line(`  ${red(oneLine(`${event.error.message} ${event.error.hint ?? ''}`, width * 2))}`)

@@ -15,6 +15,8 @@ test('without arguments: the samples, the data beside the app, no model named', 
     data: join(app, '.data'),
     model: undefined,
     only: [],
+    session: undefined,
+    command: 'npm start --',
   })
 })
 
@@ -39,6 +41,8 @@ test('values come with a blank or an equals sign', () => {
     data: '/d',
     model: 'offline',
     only: ['a.eml', 'b.eml'],
+    session: undefined,
+    command: 'npm start -- --mail=/m --data=/d --model=offline',
   })
 })
 
@@ -52,11 +56,31 @@ test.each([
   [['--mail='], '--mail needs a value'],
   [['--mail', '--json'], '--mail needs a value'],
   [['--json=yes'], '--json takes no value'],
+  [['--resume'], '--resume needs a value'],
+  [['--approve=a', '--deny=a'], '--sessions, --resume, --approve and --deny are for one at a time'],
 ])('%j is refused', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message)
 })
 
 test('the help names every option', () => {
-  for (const name of ['--mail', '--only', '--data', '--fresh', '--model', '--json', '--help'])
+  for (const name of [
+    '--mail',
+    '--only',
+    '--data',
+    '--fresh',
+    '--model',
+    '--json',
+    '--help',
+    '--sessions',
+    '--resume',
+    '--approve',
+    '--deny',
+  ])
     expect(help).toContain(name)
+})
+
+test('a session is named with what is to become of it, and the desk says how it is started again', () => {
+  const { session, command } = parseOptions(['--approve', 'x', '--data', '/a b'])
+  expect(session).toEqual({ op: 'approve', id: 'x' })
+  expect(command).toBe("npm start -- --data='/a b'")
 })

@@ -113,7 +113,7 @@ test('escape sequences in mails, arguments, results, words and errors are shown,
         event({ type: 'tool.skipped', callId: 't', toolName: 't', reason: escape }),
       ],
       { ...mail, name: escape, subject: escape, fromName: escape },
-    ) + summaryOf(tallied(escape), palette(false), '/out')
+    ) + summaryOf(tallied(escape), palette(false), '/out', 'npm start --')
   // oxlint-disable-next-line no-control-regex
   expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
   expect(out).toContain('␛[2J')
@@ -156,7 +156,7 @@ function tallied(word: string): ReturnType<typeof createTallier>['tally'] {
 }
 
 test('the summary counts, adds up, and points at what went elsewhere', () => {
-  expect(summaryOf(tallied(''), palette(false), '/out')).toMatchInlineSnapshot(`
+  expect(summaryOf(tallied(''), palette(false), '/out', 'npm start --')).toMatchInlineSnapshot(`
     "Summary
       mails     3: 2 handled, 1 not
                 ✗ c.eml: broken
@@ -180,5 +180,5 @@ test('the cost is unpriced as soon as one run has no price', () => {
   const tallier = createTallier()
   for (const one of [end({ cost: 1 }), end()]) tallier.add(one)
   expect(tallier.tally.cost).toBeUndefined()
-  expect(summaryOf(tallier.tally, palette(false), '/out')).toMatch(/cost +unpriced/)
+  expect(summaryOf(tallier.tally, palette(false), '/out', 'npm start --')).toMatch(/cost +unpriced/)
 })

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { type Agent, type OnApproval, ProvostError, type Session, type SessionStore } from 'provost'
+
+import { mailOf } from './agent.ts'
+import type { Desk } from './desk.ts'
+import { DeskError } from './fault.ts'
+
+/** A session whose run has not come to its end: a colleague has to decide, or the desk was stopped, died or failed. */
+export interface OpenSession {
+  /** The name of its mail. */
+  readonly mail: string
+  readonly why: 'waiting' | 'stopped' | 'failed'
+  readonly session: Session<string, Desk>
+}
+
+/** Where sessions are, and what their runs work with. */
+export interface SessionDesk {
+  readonly agent: Agent<string, Desk>
+  readonly store: SessionStore
+  readonly desk: Desk
+  readonly onApproval: OnApproval | undefined
+}
+
+/** Milliseconds after which the session of a desk that died may be taken over. */
+export const leaseMs = 2_000
+
+/** The open sessions of a store, in the order of their ids: the oldest first. */
+export async function openSessions(at: SessionDesk): Promise<readonly OpenSession[]> {
+  const open: OpenSession[] = []
+  for await (const { id } of at.store.list()) {
+    const session = await look(at, id)
+    if (session) open.push(session)
+  }
+  return open
+}
+
+/**
+ * One open session, once nobody holds it: a desk that was killed does for some seconds.
+ *
+ * @param waiting is called if it has to be waited for.
+ * @throws DeskError of kind `usage` when there is none of that id, it is over, or another desk is at work on it.
+ */
+export async function openSession(at: SessionDesk, id: string, waiting: () => void): Promise<OpenSession> {
+  if (!(await look(at, id)))
+    throw new DeskError('usage', `No session ${JSON.stringify(id)} is open. --sessions lists those that are.`)
+  for (let ms = 0; ms <= leaseMs * 2; ms += 100) {
+    const lease = await at.store.lease(id, 'a look', 1_000)
+    if (lease !== 'busy') {
+      await at.store.release(id, lease.fence)
+      const session = await look(at, id)
+      if (session) return session
+      break
+    }
+    if (ms === 0) waiting()
+    await sleep(100)
+  }
+  throw new DeskError('usage', `Another desk is at work on session ${id}.`)
+}
+
+/** All that is known of a session is in its log. */
+async function look({ agent, desk, onApproval }: SessionDesk, id: string): Promise<OpenSession | undefined> {
+  const session = await agent.resumeSession(id, { context: desk, onApproval }).catch(unknown)
+  const task = session?.messages.find(({ role }) => role === 'user')
+  const mail = task && mailOf(task)
+  const why = session && whyOpen(session)
+  return session && mail !== undefined && why !== undefined ? { mail, why, session } : undefined
+}
+
+function unknown(error: unknown): undefined {
+  if (!(error instanceof ProvostError) || error.code !== 'unknown-session') throw error
+}
+
+function whyOpen({ status, pending, messages }: Session<string, Desk>): OpenSession['why'] | undefined {
+  if (status === 'failed') return 'failed'
+  if (status === 'suspended') return pending.approvals.length > 0 ? 'waiting' : 'stopped'
+  return messages.at(-1)?.role === 'aborted' ? 'stopped' : undefined
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { openDatabase } from '../src/database.ts'
+import { createOrders } from '../src/orders.ts'
+
+// Each start of the desk is a process of its own: nothing but the files in its folder is there for the next one.
+
+const main = join(import.meta.dirname, '../src/main.ts')
+const folder = (): string => mkdtempSync(join(tmpdir(), 'desk-sessions-'))
+const env = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1', NODE_COMPILE_CACHE: folder() }
+
+function launch(...args: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env })
+  child.stdout?.setEncoding('utf8')
+  child.stderr?.setEncoding('utf8')
+  return child
+}
+
+function finish(child: ChildProcess): Promise<{ readonly code: number | null; readonly out: string }> {
+  let out = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (out += text))
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out })))
+}
+
+const desk = (...args: readonly string[]) => finish(launch(...args))
+
+function refundsOn(data: string, orderId: number): readonly number[] {
+  const orders = createOrders(openDatabase(join(data, 'desk.sqlite')))
+  try {
+    return (orders.orderById(orderId)?.refunds ?? []).map(({ amount }) => amount)
+  } finally {
+    orders.close()
+  }
+}
+
+/** The id in the command that a desk tells whoever has to decide. */
+function idIn(out: string, option: string): string {
+  return new RegExp(`${option} ([0-9a-f-]{36})`).exec(out)?.[1] ?? 'none'
+}
+
+test('a refund over the limit is suspended without a terminal, and decided in later processes', async () => {
+  const data = folder()
+  const start = await desk('--data', data, '--only', '05-html-only.eml', '--only', '06-csv-attachment.eml')
+  expect(start.code).toBe(0)
+  expect(start.out).toContain(`sessions in ${join(data, 'sessions.sqlite')}`)
+  expect(start.out).toContain('? refund needs approval: 312.00 EUR on order 1050 are more than 250.00 EUR')
+  expect(start.out).toContain('2: 1 handled, 0 not, 1 waiting')
+  expect(refundsOn(data, 1050)).toEqual([])
+
+  const id = idIn(start.out, '--approve')
+  expect(start.out).toContain(`npm start -- --data=${data} --approve ${id}`)
+  const listed = await desk('--data', data, '--sessions')
+  expect(listed.out).toContain('waiting  06-csv-attachment.eml\n  ? 312.00 EUR on order 1050')
+  expect(idIn(listed.out, '--deny')).toBe(id)
+
+  const approved = await desk('--data', data, '--approve', id)
+  expect(approved.code).toBe(0)
+  expect(approved.out).toContain('✓ 312.00 EUR to')
+  // What was looked up before is known.
+  expect(approved.out).not.toContain('→ read_mail')
+  expect(refundsOn(data, 1050)).toEqual([312])
+  expect((await desk('--data', data, '--approve', id)).code).toBe(2)
+  expect((await desk('--data', data, '--sessions')).out).toContain('No session is open.')
+})
+
+test('a refund that is denied is not paid, and the mail is answered all the same', async () => {
+  const data = folder()
+  const start = await desk('--data', data, '--only', '06-csv-attachment.eml')
+  const denied = await desk('--data', data, '--deny', idIn(start.out, '--approve'))
+  expect(denied.out).toContain('refund: deny by the command line')
+  expect(denied.out).toContain('→ draft_reply')
+  expect(denied.out).toContain('✓ escalated')
+  expect(denied.out).toContain('1: 1 handled')
+  expect(refundsOn(data, 1050)).toEqual([])
+})
+
+test('a desk that is killed in a refund is gone on with by another: paid once, nothing repeated', async () => {
+  const data = folder()
+  const child = launch('--data', data, '--only', '10-two-orders.eml')
+  child.stdout?.on('data', (text: string) => text.includes('→ refund') && child.kill('SIGKILL'))
+  await finish(child)
+  const listed = await desk('--data', data, '--sessions')
+  expect(listed.out).toContain('stopped  10-two-orders.eml')
+  const resumed = await desk('--data', data, '--resume', idIn(listed.out, '--resume'))
+  expect(resumed.code).toBe(0)
+  expect(resumed.out).toContain('1: 1 handled')
+  expect(resumed.out).not.toContain('→ find_customer')
+  expect(refundsOn(data, 1054)).toEqual([54])
+})
