@@ -5,7 +5,7 @@ import { streamTextLoop, toolLoopAgent } from './loop/ai.ts'
 import type { Contender } from './loop/contender.ts'
 import { openaiAgents } from './loop/openai-agents.ts'
 import { pi } from './loop/pi.ts'
-import { provost } from './loop/provost.ts'
+import { provost, provostSqlite } from './loop/provost.ts'
 import { measureScaling } from './loop/scaling.ts'
 import type { Scaling } from './loop/scaling.ts'
 import { check } from './loop/script.ts'
@@ -17,7 +17,8 @@ const help = `Compares what the agent loop costs with that of its peers, in CPU 
 Usage: node --conditions=@provost/source bench/loop.ts [options]
 
 All contenders follow the same script: each step streams one chunk of text and calls one trivial tool, the last step
-only talks. A step is one request to the model. Models and tools cost next to nothing, so what is left is the loop.
+only talks. A step is one request to the model. Models and tools cost next to nothing, so what is left is the loop. Of
+Provost there are two rows: with the store in memory, and with one in a SQLite file, which flushes the start of each call.
 
 Options:
   --steps 10,1000   lengths of the compared runs (default 10,1000)
@@ -26,7 +27,7 @@ Options:
   --help            this text
 `
 
-const contenders: readonly Contender[] = [provost, toolLoopAgent, streamTextLoop, openaiAgents, pi]
+const contenders: readonly Contender[] = [provost, provostSqlite, toolLoopAgent, streamTextLoop, openaiAgents, pi]
 const baseline = toolLoopAgent.name
 /** Steps in one sample at least. */
 const sampleSteps = 200

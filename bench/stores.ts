@@ -5,6 +5,8 @@ import type { Entry } from 'provost'
 import { compare } from './measure.ts'
 import type { Plan, Subject, Summary } from './measure.ts'
 import { contenders } from './stores/contenders.ts'
+import { measureResumed } from './stores/resumed.ts'
+import type { Resumed } from './stores/resumed.ts'
 import type { Side } from './stores/side.ts'
 
 const help = `Compares what stores cost with writing and reading the same rows by hand, in the same run.
@@ -13,7 +15,7 @@ Usage: node --conditions=@provost/source bench/stores.ts [options]
 
 Appends: entries of about 1 KB to a new log, one at a time, each stored before the next. By hand: the same JSON as rows
 with a number and nothing else, with the same care for the disk. Resume: a long log of small entries is read from its
-beginning and parsed. PostgreSQL runs where it is installed, on a server of its own that forces nothing to the disk.
+beginning and parsed; with SQLite an agent goes on with a session as long, up to its answer. PostgreSQL runs where it is installed, on a server of its own that forces nothing to the disk.
 
 Options:
   --appends 5000    entries of one sample (default 5000; a tenth of them for postgres)
@@ -46,6 +48,8 @@ interface Report {
   readonly entries: number
   readonly runs: number
   readonly stores: Readonly<Record<string, Row>>
+  /** An agent that goes on with a long session. Where SQLite is among the stores. */
+  readonly resumed?: Resumed
   readonly versions: { readonly node: string }
 }
 
@@ -113,12 +117,14 @@ async function measure({ appends, entries, plan, only }: Options): Promise<Repor
     await opened.close()
     stores[name] = row(written, resumed, name, count)
   }
+  const resumed = only && !only.includes('sqlite') ? undefined : await measureResumed(entries, plan)
   return {
     bench: 'stores',
     unit: 'appends per second and ms of a resume, medians',
     entries,
     runs: plan.runs,
     stores,
+    ...(resumed && { resumed }),
     versions: { node: process.version },
   }
 }
@@ -150,7 +156,7 @@ function row(
 
 const columns = ['appends/s', 'by hand', 'ratio', 'CPU µs', 'by hand', 'resume ms', 'by hand', 'ratio']
 
-function table({ stores, entries }: Report): string {
+function table({ stores, entries, resumed }: Report): string {
   const cell = (text: string): string => text.padStart(11)
   const lines = [`resume of ${entries} entries`.padEnd(26) + columns.map(cell).join('')]
   for (const [name, found] of Object.entries(stores)) {
@@ -165,6 +171,14 @@ function table({ stores, entries }: Report): string {
       found.resumeRatio.toFixed(2),
     ]
     lines.push(`  ${name}`.padEnd(26) + cells.map(cell).join(''))
+  }
+  if (resumed) {
+    const { wallMs, cpuMs, lowestCpuMs, readCpuMs, reads } = resumed
+    lines.push(
+      '',
+      `an agent goes on with ${resumed.entries} entries in sqlite: ${wallMs.toFixed(0)} ms, of CPU ${cpuMs.toFixed(0)} ms ` +
+        `(lowest ${lowestCpuMs.toFixed(0)}; ${readCpuMs.toFixed(0)} for reading); reads of the log in ${reads > 1 ? `ten steps: ${reads}` : 'ten steps: one'}`,
+    )
   }
   return lines.join('\n')
 }

@@ -1,4 +1,9 @@
-import { createAgent, tool } from 'provost'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createAgent, sqliteStore, tool } from 'provost'
+import type { SessionStore } from 'provost'
 
 import { emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
@@ -6,7 +11,7 @@ import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } fr
 
 type Run = () => Promise<{ readonly tally: Tally; readonly result: unknown }>
 
-function prepare(steps: number): Run {
+function prepare(steps: number, store?: SessionStore): Run {
   let tally = emptyTally()
   const agent = createAgent({
     name: 'looker',
@@ -23,6 +28,7 @@ function prepare(steps: number): Run {
       }),
     ],
     maxSteps: steps,
+    ...(store && { store }),
   })
   return async () => {
     tally = emptyTally()
@@ -42,6 +48,29 @@ export const provost: Contender = {
   package: 'provost',
   prepare(steps) {
     const run = prepare(steps)
+    return async () => (await run()).tally
+  },
+}
+
+/** A file for the whole process, as a server has one: every run is a session in it. */
+let file: SessionStore | undefined
+function openFile(): SessionStore {
+  if (file) return file
+  const folder = mkdtempSync(join(tmpdir(), 'provost-bench-'))
+  const opened = (file = sqliteStore(join(folder, 'sessions.db')))
+  process.once('exit', () => {
+    void opened.close()
+    rmSync(folder, { recursive: true })
+  })
+  return opened
+}
+
+/** The same, with every step in a SQLite file before the next one begins. */
+export const provostSqlite: Contender = {
+  name: 'provost, sqlite',
+  package: 'provost',
+  prepare(steps) {
+    const run = prepare(steps, openFile())
     return async () => (await run()).tally
   },
 }

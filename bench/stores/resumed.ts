@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { scriptedModel } from '@provost/testing'
+import type { Agent, SessionStore } from 'provost'
+import { createAgent, memoryStore, sqliteStore, tool, z } from 'provost'
+
+import { compare } from '../measure.ts'
+import type { Plan, Subject } from '../measure.ts'
+
+/** What it takes an agent to go on with a long session: read its log, fold it, and ask the model with all of it. */
+export interface Resumed {
+  readonly entries: number
+  /** Milliseconds by the clock and of CPU, from the call to the answer. */
+  readonly wallMs: number
+  readonly cpuMs: number
+  readonly lowestCpuMs: number
+  /** Of the CPU time: the same rows read and parsed, and nothing else. */
+  readonly readCpuMs: number
+  /** How often the log was read from its beginning while the run took ten more steps. */
+  readonly reads: number
+}
+
+const sessionId = 'long'
+const extraSteps = 10
+
+function looker(store: SessionStore, steps: number): Agent {
+  let step = 0
+  const model = scriptedModel(
+    [
+      () =>
+        ++step < steps ? { text: 'Looking.', toolCalls: [{ name: 'look', input: { item: step } }] } : { text: 'Done.' },
+    ],
+    { after: 'repeat-last' },
+  )
+  const look = tool({
+    name: 'look',
+    effect: 'read',
+    input: z.object({ item: z.number() }),
+    execute: ({ item }) => ({ item, found: true }),
+  })
+  return createAgent({ name: 'looker', model, tools: [look], maxSteps: steps + 1, store })
+}
+
+/** A log as a run of that many steps leaves it, in a file. */
+async function fill(path: string, entries: number): Promise<number> {
+  const memory = memoryStore()
+  // A step with a call takes five.
+  await looker(memory, Math.ceil(entries / 5)).run('Look at all of them.', { sessionId })
+  const store = sqliteStore(path, { sync: 'never' })
+  const lease = await store.lease(sessionId, 'bench', 600_000)
+  if (lease === 'busy') throw new Error('the new file is in use')
+  let after = 0
+  let batch = []
+  for await (const entry of memory.read(sessionId)) {
+    batch.push(entry)
+    if (batch.length < 1_000) continue
+    after = (await store.append(sessionId, batch, { after, fence: lease.fence })).offset
+    batch = []
+  }
+  after = (await store.append(sessionId, batch, { after, fence: lease.fence })).offset
+  await store.release(sessionId, lease.fence)
+  await store.close()
+  return after
+}
+
+export async function measureResumed(entries: number, plan: Plan): Promise<Resumed> {
+  const folder = mkdtempSync(join(tmpdir(), 'provost-bench-'))
+  const path = join(folder, 'sessions.db')
+  const filled = await fill(path, entries)
+
+  const subjects: readonly Subject[] = [
+    {
+      name: 'agent',
+      repeat: 1,
+      prepare() {
+        const store = sqliteStore(path)
+        const agent = looker(store, 1)
+        return async () => {
+          const result = await agent.run('And now?', { sessionId })
+          if (result.status !== 'completed') throw new Error(`the run ${result.status}`)
+          await store.close()
+        }
+      },
+    },
+    {
+      name: 'read',
+      repeat: 1,
+      prepare() {
+        const store = sqliteStore(path)
+        return async () => {
+          let count = 0
+          for await (const { offset } of store.read(sessionId)) if (offset > 0) count++
+          if (count < filled) throw new Error(`the store gave ${count} of ${filled} entries`)
+          await store.close()
+        }
+      },
+    },
+  ]
+  const { agent, read } = await compare(subjects, plan)
+  if (!agent || !read) throw new Error('nothing was measured')
+
+  const store = sqliteStore(path)
+  let reads = 0
+  const counting: SessionStore = {
+    ...store,
+    read(log, after) {
+      reads++
+      return store.read(log, after)
+    },
+  }
+  await looker(counting, extraSteps).run('And ten more?', { sessionId })
+  await store.close()
+  rmSync(folder, { recursive: true })
+  return {
+    entries: filled,
+    wallMs: agent.wallMs,
+    cpuMs: agent.cpuMs,
+    lowestCpuMs: agent.lowest,
+    readCpuMs: read.cpuMs,
+    reads,
+  }
+}
