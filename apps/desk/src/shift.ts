@@ -60,7 +60,9 @@ export async function goOn(
   const mail = await desk.mailbox.read(name)
   tallier.begin(mail)
   watcher.heading(mail)
-  const approvals = decision ? session.pending.approvals.map(({ id }) => ({ id, decision, by: 'the command line' })) : []
+  const approvals = decision
+    ? session.pending.approvals.map(({ id }) => ({ id, decision, by: 'the command line' }))
+    : []
   const abort = (): void => void session.abort()
   signal.addEventListener('abort', abort, { once: true })
   await follow(session.resume({ approvals }), tallier, watcher)

@@ -86,14 +86,14 @@ test('--json: stdout is events only, one run for each readable mail, each run ga
 
 test('no tool call of the offline model is refused by a schema', () => {
   const refusals = events.flatMap((event) => (event.type === 'tool.execute.error' ? [event.error.code] : []))
-  expect(new Set(refusals)).toEqual(new Set(['dataflow_policy_blocked', 'tool-denied']))
+  expect(new Set(refusals)).toEqual(new Set(['dataflow_policy_blocked']))
 })
 
 test('the model is said to be offline in the first line, the broken mail is reported, the rest goes on', () => {
   expect(first.err.split('\n')[0]).toContain('offline model: rule-based')
   expect(first.err).toContain('13-truncated.eml')
   expect(first.err).toContain('Not a readable mail: it breaks off')
-  expect(first.err).toContain('16: 14 handled, 1 not, 1 waiting')
+  expect(first.err).toContain('16: 12 handled, 1 not, 3 waiting')
   expect(first.err).toMatch(/cost +unpriced/)
 })
 
@@ -137,7 +137,9 @@ test('the gullible model does what the injected mails say and is stopped, visibl
     ['argument-origin', expect.objectContaining({ decision: 'ask', tool: 'refund' })],
     ['confidentiality', expect.objectContaining({ decision: 'deny', tool: 'draft_reply' })],
   ])
-  expect(first.err).toMatch(/refused +4 tool calls/)
+  expect(first.err).toMatch(/refused +2 tool calls/)
+  expect(first.err).toContain('? 14-injected-visible.eml: draft_reply would send secret data')
+  expect(first.err).toContain('? 15-injected-white-text.eml: refund: “XX42 TEST 0000 1111 2222”')
   expect(first.err).not.toContain('  ! ')
   expect(readdirSync(join(data, 'outbox')).filter((name) => /backup@|collect@/.test(name))).toEqual([])
 })
@@ -145,7 +147,9 @@ test('the gullible model does what the injected mails say and is stopped, visibl
 test('all other mails are handled as if there were no policy', () => {
   const touched = new Set(events.flatMap((event) => (event.type.startsWith('governance.') ? [event.runId] : [])))
   expect(touched.size).toBe(injected.length)
-  expect(readdirSync(join(data, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(14)
+  expect(readdirSync(join(data, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(12)
+  // Three wait for a colleague: two whose calls were questioned, and one whose refund is large.
+  expect(events.filter(({ type }) => type === 'agent.suspended')).toHaveLength(3)
 })
 
 test('--no-policy: nothing is stopped, and it is said what would have been', () => {

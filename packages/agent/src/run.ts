@@ -158,11 +158,7 @@ async function perform<Output>(
     const { store, name } = plan
     const known = host?.known ?? knownLog(sessionId)
     const entries = fresh ? [] : await inTime(readLog(store, sessionId, offsetOf(known.state)))
-    const journal = openJournal(
-      { store, log: sessionId, sessionId, lease, hub, runId, agent: name },
-      entries,
-      known,
-    )
+    const journal = openJournal({ store, log: sessionId, sessionId, lease, hub, runId, agent: name }, entries, known)
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
     listenWithHooks(scope, hub)
     // In a store that ends with the process, only those who hold the session can reach it.
