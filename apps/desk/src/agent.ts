@@ -3,8 +3,10 @@ import { type Agent, createAgent, type Message, type ModelSpec, type SessionStor
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
 import { rules } from './rules.ts'
-import { leaseMs } from './sessions.ts'
 import { deskTools } from './tools.ts'
+
+/** Milliseconds after which the session of a desk that died may be taken over. */
+export const leaseMs = 2_000
 
 const instructions = `You run the support desk of Tallow Lane Supply, a shop for household goods. You get one mail to handle at a time.
 

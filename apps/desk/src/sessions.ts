@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { type Agent, type OnApproval, ProvostError, type Session, type SessionStore } from 'provost'
 
-import { mailOf } from './agent.ts'
+import { leaseMs, mailOf } from './agent.ts'
 import type { Desk } from './desk.ts'
 import { DeskError } from './fault.ts'
 
@@ -21,9 +21,6 @@ export interface SessionDesk {
   readonly desk: Desk
   readonly onApproval: OnApproval | undefined
 }
-
-/** Milliseconds after which the session of a desk that died may be taken over. */
-export const leaseMs = 2_000
 
 /** The open sessions of a store, in the order of their ids: the oldest first. */
 export async function openSessions(at: SessionDesk): Promise<readonly OpenSession[]> {

@@ -142,12 +142,12 @@ function expectOnce({ ran, asked, uncertain }: Deeds, { settled, started, answer
   expect(uncertain).toEqual(started.filter((callId) => !settled.includes(callId)))
 }
 
-function report(kind: string, tried: readonly Tried[], of: number): void {
+function report(kind: string, tried: readonly Tried[], all: number): void {
   const counts = Object.entries(Object.groupBy(tried, ({ died }) => died)).map(([name, of]) => `${of?.length} ${name}`)
   const how = `up to ${pointsInAProcess} in a process`
   const asked = tried.filter(({ uncertain }) => uncertain > 0).length
   process.stdout.write(
-    `crash matrix on ${kind}: tried ${tried.length} of ${of} points (${how}): ${counts.join(', ')}; at ${asked} of them somebody had to look\n`,
+    `crash matrix on ${kind}: tried ${tried.length} of ${all} points (${how}): ${counts.join(', ')}; at ${asked} of them somebody had to look\n`,
   )
 }
 

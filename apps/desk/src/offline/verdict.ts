@@ -1,4 +1,4 @@
-import { money, remainingOf } from '../order.ts'
+import { remainingOf } from '../order.ts'
 import { rules } from '../rules.ts'
 import { byCustomer, byOrder, type Facts, type KnownMail, type KnownOrder } from './facts.ts'
 import { itemsMeant, type Reading, type Wish } from './reading.ts'
