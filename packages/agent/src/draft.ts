@@ -1,9 +1,10 @@
-import type { CallOutcome, ErrorInfo, Json, Message, NewEntry, ToolOutput, ToolResult } from '@provost/core'
+import type { CallOutcome, EntryOf, ErrorInfo, Json, Message, NewEntry, ToolOutput, ToolResult } from '@provost/core'
 import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Place } from './entry.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
+import { clock } from './fold.ts'
 import type { CallState, LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { FinalFailure, ModelAnswered, Verdict } from './loop.ts'
@@ -237,9 +238,18 @@ export function startedEntry(state: LogState, call: CallState, fence: number): N
   })
 }
 
-/** Parks a call until its result comes from elsewhere. */
-export function remoteWait(state: LogState, call: CallState): NewEntry {
-  return callWait(state, call, 'remote')
+/**
+ * Parks a call until its result comes from elsewhere.
+ *
+ * @param withinMs after that its result is not taken any more.
+ */
+export function remoteWait(state: LogState, call: CallState, withinMs: number = Number.POSITIVE_INFINITY): NewEntry {
+  return callWait(
+    state,
+    call,
+    'remote',
+    withinMs === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + withinMs },
+  )
 }
 
 /** Parks a call whose process died in it. */
@@ -247,9 +257,19 @@ export function uncertainWait(state: LogState, call: CallState): NewEntry {
   return callWait(state, call, 'uncertain')
 }
 
-function callWait(state: LogState, call: CallState, kind: 'remote' | 'uncertain'): NewEntry {
+function callWait(
+  state: LogState,
+  call: CallState,
+  kind: 'remote' | 'uncertain',
+  more: { readonly deadline?: number } = {},
+): NewEntry {
   const token = `${call.part.callId}/${kind}/${call.starts}`
-  return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId })
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId, ...more })
+}
+
+/** That nobody answered in time: the call of the wait ends with a timeout. */
+export function expiredEntry(state: LogState, { token }: EntryOf<'wait'>): NewEntry {
+  return newEntry(placeOf(state), `${token}/resolved`, { type: 'resolved', token, value: null, by: clock })
 }
 
 /** That something from the inbox was taken: it does not enter again. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-import type { Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
+import type { ErrorInfo, Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
 import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome } from '@provost/tools'
@@ -88,13 +88,24 @@ function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: To
 
 async function deliveredOutcome(scope: RunScope, call: CallState, delivered: Delivered): Promise<ToolOutcome> {
   const tool = scope.plan.tools.get(call.part.toolName)
-  if (tool && !delivered.failed) return resultOf(tool, delivered.output, call.args)
+  if (tool && delivered.fate === 'done') return resultOf(tool, delivered.output, call.args)
+  if (delivered.fate === 'expired') return expiredOutcome(call)
   return {
     outcome: 'error',
     output: { type: 'error-text', value: 'It is not known whether this call took effect; it was given up.' },
     label: trustedLabel,
     durationMs: 0,
   }
+}
+
+function expiredOutcome({ part }: CallState): ToolOutcome {
+  const error: ErrorInfo = {
+    code: 'tool-timeout',
+    message: `Nobody gave a result for ${part.toolName} in time, and it is not waited for any more.`,
+    hint: 'It may still take effect elsewhere: check before you repeat it.',
+  }
+  const output = { type: 'error-text', value: `${error.message}\n${error.hint}` } as const
+  return { outcome: 'timeout', output, label: trustedLabel, error, durationMs: 0 }
 }
 
 async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {

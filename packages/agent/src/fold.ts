@@ -291,9 +291,9 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
     const value = isRecord(entry.value) ? entry.value : {}
     const { decision, output = null } = value
     if (decision === 'retry') call.stage = 'ready'
-    else deliver(call, { output: toJson(output), failed: decision !== 'done', via: 'human' })
+    else deliver(call, { output: toJson(output), fate: decision === 'done' ? 'done' : 'given-up', via: 'human' })
   } else {
-    deliver(call, { output: entry.value, failed: false, via: 'remote' })
+    deliver(call, { output: entry.value, fate: entry.by === clock ? 'expired' : 'done', via: 'remote' })
   }
 }
 
@@ -301,6 +301,9 @@ function settleWait(state: LogState, token: string, wait: EntryOf<'wait'> | unde
   state.resolved.add(token)
   if (wait?.callId !== undefined) state.resolved.add(waitKey(wait.kind, wait.callId))
 }
+
+/** Who resolves a wait that nobody answered in time. Nobody else may call himself so. */
+export const clock = 'deadline'
 
 /** How a wait about a call is found once it is over. */
 export function waitKey(kind: EntryOf<'wait'>['kind'], callId: string): string {

@@ -23,7 +23,7 @@ import { holdLease } from './lease.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
-import { createMailbox } from './mailbox.ts'
+import { createMailbox, wake } from './mailbox.ts'
 import { endPayload } from './projection.ts'
 import { driveRun } from './run-driver.ts'
 import { brokenResult, runResult } from './run-result.ts'
@@ -104,7 +104,7 @@ export function startRun<Output>(
     followUp: (input) => void mailbox.followUps.push({ input }),
     async resolve(decisions) {
       mailbox.decisions.push(decisions)
-      mailbox.notify?.()
+      wake(mailbox)
     },
     abort(options) {
       control.abort(options)

@@ -34,7 +34,8 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
       if (!runs) entries.push(uncertainWait(state, call))
     } else if (call.stage === 'delivered') execute.push(call)
     if (!runs) continue
-    if (plan.info(call.part.toolName).remote) entries.push(remoteWait(state, call))
+    const { remote } = plan.info(call.part.toolName)
+    if (remote) entries.push(remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
     else execute.push(call)
   }
   for (const call of firstWave(plan, execute)) {

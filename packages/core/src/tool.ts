@@ -82,6 +82,7 @@ export interface ToolExample<In = unknown> {
 export interface ToolDefinition {
   readonly input: AnySchema
   readonly output?: StandardSchemaV1
+  /** Of a call here; of a remote tool, how long its result is waited for: `Infinity` for as long as it takes. */
   readonly timeoutMs: number
   readonly executionMode: 'parallel' | 'sequential'
   readonly trustedFields: readonly JsonPointer[]
@@ -101,6 +102,11 @@ export interface ToolDefinition {
   execute?(input: unknown, ctx: ToolContext): unknown
   needsApproval?(input: unknown, ctx: HookContext, callId: string): MaybePromise<boolean | Ask>
   returns?(output: unknown, input: unknown): LabelInit
+  /**
+   * Asked after a crash about a call that had started: what it came to, or undefined for one that took no effect, which
+   * then runs again. Where it throws, nobody knows.
+   */
+  lookup?(idempotencyKey: string, input: unknown): MaybePromise<{ readonly output: unknown } | undefined>
   /** Makes ready what had to be waited for; called before the tool is first offered, and again after a failure. */
   prepare?(): MaybePromise<void>
 }

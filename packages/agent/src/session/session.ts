@@ -107,7 +107,8 @@ export interface Session<Output = string, App = unknown> {
   /**
    * Answers approvals, remote calls and uncertain calls. A suspended run goes on with any one of them, here or wherever
    * it lives; resolves when the decisions are safe, not when that run has ended.
-   * @throws ProvostError `unknown-wait`; `already-decided` where somebody else was first (the others are delivered).
+   * @throws ProvostError `unknown-wait`; `already-decided` where somebody else was first, `wait-expired` where the time
+   * was over (the others are delivered).
    */
   resolve(decisions: Decisions): Promise<void>
   /**
