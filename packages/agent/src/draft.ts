@@ -190,6 +190,28 @@ function settled(place: Place, callId: string, outcome: CallOutcome, output: Too
   })
 }
 
+/** What a lookup said of a call that a process died in: it took no effect, and may run. */
+export function notDoneEntry(state: LogState, call: CallState): NewEntry {
+  return lookedUp(state, call, 'proceed')
+}
+
+/** What a lookup said of a call that a process died in: it is done. */
+export function foundEntry(state: LogState, call: CallState): NewEntry {
+  return lookedUp(state, call, 'result')
+}
+
+function lookedUp(state: LogState, call: CallState, outcome: 'proceed' | 'result'): NewEntry {
+  const { callId } = call.part
+  return newEntry(placeOf(state), `${callId}/decided/${call.decisions + 1}`, {
+    type: 'call',
+    op: 'decided',
+    callId,
+    outcome,
+    by: 'lookup',
+    args: call.args,
+  })
+}
+
 /** A call that will not run, with the reason for the model. */
 export function unstartedEntry(
   state: LogState,

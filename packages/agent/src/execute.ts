@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto'
-
 import type { ErrorInfo, Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
 import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
@@ -8,6 +6,7 @@ import type { ToolOutcome } from '@provost/tools'
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
 import { knowing } from './hook-context.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { CallState, Delivered } from './log-state.ts'
 import { around, heedAbort, report, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -70,7 +69,8 @@ async function executeCall(scope: RunScope, call: CallState): Promise<void> {
   if (hooked.end) throw hooked.end
 }
 
-function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
+/** The result that an outcome comes to. */
+export function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
   const { outcome, output, label, value, fields, details } = made
   return {
     callId: call.part.callId,
@@ -132,7 +132,7 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       callId,
       // Most tools never ask for it.
       get idempotencyKey() {
-        return hash('sha256', `${scope.id}\n${callId}`)
+        return idempotencyKeyOf(scope.id, callId)
       },
       input: call.args,
       value: value.value,

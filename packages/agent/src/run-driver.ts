@@ -24,6 +24,7 @@ import { enterMessages, messagesOf } from './input.ts'
 import { judgeCalls } from './judge.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
+import { lookUpCalls } from './look-up.ts'
 import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
 import { answerAsk, drive, loopOf } from './loop.ts'
 import type { Mailbox, Sent } from './mailbox.ts'
@@ -210,6 +211,7 @@ async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resum
   scope.claim = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
   await prepareSystem(scope, placeOf(state))
+  await lookUpCalls(scope)
 }
 
 /** Whether anything was said to a run: a hook may have stopped its input at the door. */

@@ -44,7 +44,8 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
   return { entries, execute }
 }
 
-function mayRepeat(tool: ToolInfo): boolean {
+/** Whether a call that may have taken effect runs again unasked. */
+export function mayRepeat(tool: ToolInfo): boolean {
   return tool.idempotent || tool.composite || tool.effect === 'none' || tool.effect === 'read'
 }
 
