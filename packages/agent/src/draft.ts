@@ -1,4 +1,14 @@
-import type { CallOutcome, EntryOf, ErrorInfo, Json, Message, NewEntry, ToolOutput, ToolResult } from '@provost/core'
+import type {
+  CallOutcome,
+  EntryOf,
+  ErrorInfo,
+  Json,
+  Message,
+  NewEntry,
+  ToolOutput,
+  ToolQuestion,
+  ToolResult,
+} from '@provost/core'
 import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -289,9 +299,28 @@ function callWait(
   return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId, ...more })
 }
 
+/** A question of a running tool. The call stays where it is. */
+export function inputWait(
+  state: LogState,
+  call: CallState,
+  { message, schema }: ToolQuestion,
+  key: string,
+  deadline: number,
+): NewEntry {
+  const { callId } = call.part
+  const token = `${callId}/input/${key}`
+  const more = { reason: message, deadline, ...(schema && { schema }) }
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind: 'input', callId, ...more })
+}
+
+/** The answer to a question, or that there is none. */
+export function resolvedEntry(state: LogState, token: string, value: Json, by: string): NewEntry {
+  return newEntry(placeOf(state), `${token}/resolved`, { type: 'resolved', token, value, by })
+}
+
 /** That nobody answered in time: the call of the wait ends with a timeout. */
 export function expiredEntry(state: LogState, { token }: EntryOf<'wait'>): NewEntry {
-  return newEntry(placeOf(state), `${token}/resolved`, { type: 'resolved', token, value: null, by: clock })
+  return resolvedEntry(state, token, null, clock)
 }
 
 /** That something from the inbox was taken: it does not enter again. */

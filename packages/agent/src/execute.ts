@@ -3,6 +3,7 @@ import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome } from '@provost/tools'
 
+import { ask, canBeAsked } from './ask.ts'
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
 import { knowing } from './hook-context.ts'
@@ -148,6 +149,7 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       get messages() {
         return historyBefore(scope.state.view)
       },
+      ...(canBeAsked(scope) && { ask: (question, at) => ask(scope, call, question, at) }),
       progress: (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step),
       partial: (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step),
     })

@@ -81,7 +81,7 @@ export function startRun<Output>(
   const mailbox = host?.mailbox ?? createMailbox()
   const control = createAbortControl(mailbox)
   const unlink = linkSignal(given.signal, control)
-  const result = perform(plan, start, given, runId, hub, mailbox, control, host)
+  const result = perform(plan, start, given, runId, hub, mailbox, control, host, watched)
     .then((settled) => {
       host?.settle(settled)
       return settled
@@ -137,6 +137,7 @@ async function perform<Output>(
   mailbox: Mailbox,
   control: AbortControl,
   host: RunHost<Output> | undefined,
+  watched: boolean,
 ): Promise<RunResult<Output>> {
   const sessionId = 'resume' in start ? start.resume.cursor.sessionId : (given.sessionId ?? uuidv7())
   const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
@@ -164,6 +165,7 @@ async function perform<Output>(
       known,
     )
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
+    scope.watched = watched
     listenWithHooks(scope, hub)
     // In a store that ends with the process, only those who hold the session can reach it.
     if (host || !store.ephemeral) {

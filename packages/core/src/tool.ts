@@ -69,6 +69,21 @@ export interface ToolContext<App = unknown> extends SessionAccess {
   readonly messages: readonly Message[]
   /** Reports progress to listeners; it never reaches the model. */
   progress(data: unknown): void
+  /**
+   * Puts a question to a human, and waits while the call stays open: the time of the call goes on. It stands in
+   * `session.pending.inputs` and comes as `input.requested`; a process that dies takes it along.
+   *
+   * @returns the answer, as it was given: it has not been checked against the schema. By custom, null declines.
+   * @throws ProvostError `nobody-to-ask`; `input-expired` shortly before the call is given up
+   */
+  ask(question: ToolQuestion): Promise<Json>
+}
+
+/** What a running tool wants to know of a human. */
+export interface ToolQuestion {
+  readonly message: string
+  /** Of the answer. */
+  readonly schema?: JsonSchema
 }
 
 /** A worked example of a call, shown to the model. */

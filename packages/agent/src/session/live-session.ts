@@ -71,6 +71,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     sessionId: id,
     ...(principal && { principal }),
     ...(options.onApproval && { onApproval: options.onApproval }),
+    ...(options.onInput && { onInput: options.onInput }),
     ...('context' in options && { context: options.context }),
   }
   const cursor = inboxCursor()
@@ -374,7 +375,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       // The log is what is copied: what was edited has to be in it.
       if (!underway && edits.entries.length > 0) await write(() => [])
       const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })
-      const { principal: _, onApproval: __, ...rest } = options
+      const { principal: _, onApproval: __, onInput: ___, ...rest } = options
       const branch = await reopenSession(plan, store, sessionId)
       return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
     },

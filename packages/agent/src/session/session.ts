@@ -8,6 +8,7 @@ import type {
   Message,
   MessageInit,
   OnApproval,
+  OnInput,
   PendingWork,
   Principal,
   RunResult,
@@ -30,6 +31,8 @@ export interface SessionOptions {
   readonly principal?: Principal | undefined
   /** Asked for each approval while a run is alive; without an answer the run is suspended. */
   readonly onApproval?: OnApproval | undefined
+  /** Asked for each question of a running tool, such as one of an MCP server; others may answer it too. */
+  readonly onInput?: OnInput | undefined
 }
 
 /** A listener for each type of event. */
