@@ -136,14 +136,14 @@ export function createProjection(sessionId: string, state: LogState): Projection
 
   function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
     waits.set(entry.token, entry)
-    const { approvals, remoteCalls, uncertain, inputs } = pendingOn(state, [entry])
+    const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
     const { token } = entry
     for (const approval of approvals) emit('tool.approval.requested', { ...approval, token })
     for (const call of remoteCalls) {
       const { expiresAt: deadline } = call
       emit('tool.remote.requested', { ...call, token, ...(deadline !== undefined && { deadline }) })
     }
-    for (const input of inputs) emit('input.requested', { ...input, token })
+    for (const question of questions) emit('input.requested', { ...question, token })
     for (const { callId, toolName, input } of uncertain) {
       inFlight.delete(callId)
       emit('tool.uncertain', { callId, toolName, input })

@@ -16,4 +16,6 @@ describe.each<[string, (name: string) => SessionStore]>([
   ['memory', () => memoryStore()],
   ['JSON lines', (name) => jsonlStore(join(folder, `${name}-${++opened}`))],
   ['SQLite', (name) => sqliteStore(join(folder, `${name}-${++opened}.db`), { pollMs: 2 })],
-])('a session in %s bears', (_, open) => bearsTheWorst(open))
+])('a session in %s bears', (_, open) => {
+  bearsTheWorst(open)
+})

@@ -20,7 +20,9 @@ describe.skipIf(findPostgres() === undefined)('a session in PostgreSQL (needs th
   })
   afterAll(() => server.stop())
 
-  describe('bears', () => bearsTheWorst((name) => open(`${name} ${++schemas}`)))
+  describe('bears', () => {
+    bearsTheWorst((name) => open(`${name} ${++schemas}`))
+  })
 
   test('that runs in one process hears what another says, decides and delivers; others get nothing of it', async () => {
     const [near, far] = [open('two'), open('two')]
