@@ -156,6 +156,24 @@ describe('a session that waits', () => {
     expect(done).toEqual([])
   })
 
+  test('in several processes goes on in one of them', async () => {
+    const { ephemeral: _, ...store } = memoryStore()
+    const open = () => world([{ text: 'Without it.' }], { tools: [quick], store }).agent
+    const first = world([{ toolCalls: [{ name: 'courier' }] }], { tools: [quick], store })
+    const session = await first.agent.createSession({ id: 's' })
+    session.send('go')
+    await session.waitForIdle()
+    await session.close()
+    const ended = Promise.withResolvers<void>()
+    const others = await Promise.all([1, 2, 3].map(() => open().resumeSession('s')))
+    for (const other of others) other.on('agent.end', ({ status }) => status === 'completed' && ended.resolve())
+    await ended.promise
+    await Promise.all(others.map((other) => other.waitForIdle()))
+    const ends = (await readLog(store, 's')).filter((entry) => entry.type === 'run' && entry.op === 'ended')
+    expect(ends).toHaveLength(1)
+    await Promise.all(others.map((other) => other.close()))
+  })
+
   test('does not go on once it is closed', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [quick], store })
