@@ -10,6 +10,7 @@ import type {
   ModelSettings,
   ModelSpec,
   OnApproval,
+  OnInput,
   Principal,
   Runtime,
   SessionStore,
@@ -91,6 +92,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Asked for each approval while the run is alive; without an answer the run is suspended. */
   readonly onApproval?: OnApproval | undefined
+  /** Asked for each question of a running tool, such as one of an MCP server; others may answer it too. */
+  readonly onInput?: OnInput | undefined
   /** Instead of the agent's. */
   readonly model?: ModelSpec | undefined
   /** Over the agent's. */

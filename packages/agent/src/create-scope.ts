@@ -39,6 +39,8 @@ export function createScope(
     pendingPolicy: () => control.options.onPendingApprovals ?? 'deny',
     step: journal.state.run?.id === id ? journal.state.run.step : 0,
     attempt: 1,
+    watched: false,
+    questions: 0,
     generated: 0,
     trigger: 'step',
     claim: undefined,

@@ -1,9 +1,20 @@
-import type { CallOutcome, ErrorInfo, Json, Message, NewEntry, ToolOutput, ToolResult } from '@provost/core'
+import type {
+  CallOutcome,
+  EntryOf,
+  ErrorInfo,
+  Json,
+  Message,
+  NewEntry,
+  ToolOutput,
+  ToolQuestion,
+  ToolResult,
+} from '@provost/core'
 import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Place } from './entry.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
+import { clock } from './fold.ts'
 import type { CallState, LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { FinalFailure, ModelAnswered, Verdict } from './loop.ts'
@@ -189,6 +200,28 @@ function settled(place: Place, callId: string, outcome: CallOutcome, output: Too
   })
 }
 
+/** What a lookup said of a call that a process died in: it took no effect, and may run. */
+export function notDoneEntry(state: LogState, call: CallState): NewEntry {
+  return lookedUp(state, call, 'proceed')
+}
+
+/** What a lookup said of a call that a process died in: it is done. */
+export function foundEntry(state: LogState, call: CallState): NewEntry {
+  return lookedUp(state, call, 'result')
+}
+
+function lookedUp(state: LogState, call: CallState, outcome: 'proceed' | 'result'): NewEntry {
+  const { callId } = call.part
+  return newEntry(placeOf(state), `${callId}/decided/${call.decisions + 1}`, {
+    type: 'call',
+    op: 'decided',
+    callId,
+    outcome,
+    by: 'lookup',
+    args: call.args,
+  })
+}
+
 /** A call that will not run, with the reason for the model. */
 export function unstartedEntry(
   state: LogState,
@@ -237,9 +270,18 @@ export function startedEntry(state: LogState, call: CallState, fence: number): N
   })
 }
 
-/** Parks a call until its result comes from elsewhere. */
-export function remoteWait(state: LogState, call: CallState): NewEntry {
-  return callWait(state, call, 'remote')
+/**
+ * Parks a call until its result comes from elsewhere.
+ *
+ * @param withinMs after that its result is not taken any more.
+ */
+export function remoteWait(state: LogState, call: CallState, withinMs: number = Number.POSITIVE_INFINITY): NewEntry {
+  return callWait(
+    state,
+    call,
+    'remote',
+    withinMs === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + withinMs },
+  )
 }
 
 /** Parks a call whose process died in it. */
@@ -247,9 +289,38 @@ export function uncertainWait(state: LogState, call: CallState): NewEntry {
   return callWait(state, call, 'uncertain')
 }
 
-function callWait(state: LogState, call: CallState, kind: 'remote' | 'uncertain'): NewEntry {
+function callWait(
+  state: LogState,
+  call: CallState,
+  kind: 'remote' | 'uncertain',
+  more: { readonly deadline?: number } = {},
+): NewEntry {
   const token = `${call.part.callId}/${kind}/${call.starts}`
-  return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId })
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId, ...more })
+}
+
+/** A question of a running tool. The call stays where it is. */
+export function inputWait(
+  state: LogState,
+  call: CallState,
+  { message, schema }: ToolQuestion,
+  key: string,
+  deadline: number,
+): NewEntry {
+  const { callId } = call.part
+  const token = `${callId}/input/${key}`
+  const more = { reason: message, deadline, ...(schema && { schema }) }
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind: 'input', callId, ...more })
+}
+
+/** The answer to a question, or that there is none. */
+export function resolvedEntry(state: LogState, token: string, value: Json, by: string): NewEntry {
+  return newEntry(placeOf(state), `${token}/resolved`, { type: 'resolved', token, value, by })
+}
+
+/** That nobody answered in time: the call of the wait ends with a timeout. */
+export function expiredEntry(state: LogState, { token }: EntryOf<'wait'>): NewEntry {
+  return resolvedEntry(state, token, null, clock)
 }
 
 /** That something from the inbox was taken: it does not enter again. */

@@ -1,13 +1,13 @@
-import { hash } from 'node:crypto'
-
-import type { Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
+import type { ErrorInfo, Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
 import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome } from '@provost/tools'
 
+import { ask, canBeAsked } from './ask.ts'
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
 import { knowing } from './hook-context.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { CallState, Delivered } from './log-state.ts'
 import { around, heedAbort, report, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -75,7 +75,8 @@ async function executeCall(scope: RunScope, call: CallState): Promise<void> {
   if (hooked.end) throw hooked.end
 }
 
-function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
+/** The result that an outcome comes to. */
+export function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
   const { outcome, output, label, value, fields, details } = made
   return {
     callId: call.part.callId,
@@ -93,13 +94,24 @@ function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: To
 
 async function deliveredOutcome(scope: RunScope, call: CallState, delivered: Delivered): Promise<ToolOutcome> {
   const tool = scope.plan.tools.get(call.part.toolName)
-  if (tool && !delivered.failed) return resultOf(tool, delivered.output, call.args)
+  if (tool && delivered.fate === 'done') return resultOf(tool, delivered.output, call.args)
+  if (delivered.fate === 'expired') return expiredOutcome(call)
   return {
     outcome: 'error',
     output: { type: 'error-text', value: 'It is not known whether this call took effect; it was given up.' },
     label: trustedLabel,
     durationMs: 0,
   }
+}
+
+function expiredOutcome({ part }: CallState): ToolOutcome {
+  const error: ErrorInfo = {
+    code: 'tool-timeout',
+    message: `Nobody gave a result for ${part.toolName} in time, and it is not waited for any more.`,
+    hint: 'It may still take effect elsewhere: check before you repeat it.',
+  }
+  const output = { type: 'error-text', value: `${error.message}\n${error.hint}` } as const
+  return { outcome: 'timeout', output, label: trustedLabel, error, durationMs: 0 }
 }
 
 async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
@@ -126,7 +138,7 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       callId,
       // Most tools never ask for it.
       get idempotencyKey() {
-        return hash('sha256', `${scope.id}\n${callId}`)
+        return idempotencyKeyOf(scope.id, callId)
       },
       input: call.args,
       value: value.value,
@@ -142,6 +154,7 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       get messages() {
         return historyBefore(scope.state.view)
       },
+      ...(canBeAsked(scope) && { ask: (question, at) => ask(scope, call, question, at) }),
       progress: (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step),
       partial: (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step),
     })

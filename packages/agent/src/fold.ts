@@ -43,8 +43,8 @@ export function applyEntry(state: LogState, entry: Entry): void {
       if (run) applyCall(state, run, entry)
       break
     case 'wait':
+      if (run) applyWait(state, run, entry)
       state.waits.set(entry.token, entry)
-      if (run) applyWait(run, entry)
       break
     case 'resolved':
       applyResolved(state, entry)
@@ -210,12 +210,14 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
       call.stage = entry.outcome === 'proceed' ? 'ready' : entry.outcome === 'ask' ? 'waiting' : 'answered'
       break
     case 'started':
+      closeQuestions(state, entry.callId)
       call.stage = 'started'
       call.starts++
       call.startedAt = entry.at
       break
     case 'settled':
       if (call.stage === 'settled') break
+      closeQuestions(state, entry.callId)
       call.stage = 'settled'
       call.outcome = entry.outcome
       call.result = resultPart(call.part, entry)
@@ -264,7 +266,10 @@ function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
   return message
 }
 
-function applyWait(run: RunFold, entry: EntryOf<'wait'>): void {
+function applyWait(state: LogState, run: RunFold, entry: EntryOf<'wait'>): void {
+  // A tool that asks goes on running.
+  if (entry.kind === 'input') return
+  if (entry.callId !== undefined) closeQuestions(state, entry.callId)
   const call = entry.callId === undefined ? undefined : run.calls.get(entry.callId)
   if (call && call.stage !== 'settled') call.stage = 'waiting'
 }
@@ -282,7 +287,7 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
     return
   }
   const call = wait.callId === undefined ? undefined : run.calls.get(wait.callId)
-  if (!call || call.stage === 'settled') return
+  if (!call || call.stage === 'settled' || wait.kind === 'input') return
   if (wait.kind === 'approval') {
     call.approval = readVerdict(entry)
     keepApproval(state, run, call, wait, call.approval)
@@ -291,9 +296,18 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
     const value = isRecord(entry.value) ? entry.value : {}
     const { decision, output = null } = value
     if (decision === 'retry') call.stage = 'ready'
-    else deliver(call, { output: toJson(output), failed: decision !== 'done', via: 'human' })
+    else deliver(call, { output: toJson(output), fate: decision === 'done' ? 'done' : 'given-up', via: 'human' })
   } else {
-    deliver(call, { output: entry.value, failed: false, via: 'remote' })
+    deliver(call, { output: entry.value, fate: entry.by === clock ? 'expired' : 'done', via: 'remote' })
+  }
+}
+
+/** Nobody waits for an answer whose call has ended, or has died with its process. */
+function closeQuestions(state: LogState, callId: string): void {
+  for (const [token, wait] of state.waits) {
+    if (wait.kind !== 'input' || wait.callId !== callId) continue
+    state.waits.delete(token)
+    settleWait(state, token, wait)
   }
 }
 
@@ -301,6 +315,9 @@ function settleWait(state: LogState, token: string, wait: EntryOf<'wait'> | unde
   state.resolved.add(token)
   if (wait?.callId !== undefined) state.resolved.add(waitKey(wait.kind, wait.callId))
 }
+
+/** Who resolves a wait that nobody answered in time. Nobody else may call himself so. */
+export const clock = 'deadline'
 
 /** How a wait about a call is found once it is over. */
 export function waitKey(kind: EntryOf<'wait'>['kind'], callId: string): string {

@@ -4,6 +4,7 @@ import { isRecord } from '@provost/core'
 import type { AbortOptions } from './agent-options.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
+import { wake } from './mailbox.ts'
 
 /** How far the inbox of a session was read. Whoever keeps it reads each delivery once. */
 export interface InboxCursor {
@@ -99,7 +100,7 @@ function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: 
   } else if (token.startsWith(abortToken)) {
     if (isRecord(value) && value['runId'] === runId) abort(token, abortOptions(value['options']))
   } else mailbox.deliveries.set(token, delivery)
-  mailbox.notify?.()
+  wake(mailbox)
 }
 
 /** What is in the list is looked at where it enters. */

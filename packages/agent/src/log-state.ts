@@ -33,10 +33,11 @@ export type CallStage =
   | 'delivered'
   | 'settled'
 
-/** A value from outside for a parked call, or the word that it failed. */
+/** A value from outside for a parked call, or the word that none will come. */
 export interface Delivered {
   readonly output: Json
-  readonly failed: boolean
+  /** `given-up`: nobody knows whether the call took effect. `expired`: nobody answered in time. */
+  readonly fate: 'done' | 'given-up' | 'expired'
   readonly via: 'remote' | 'human'
 }
 

@@ -20,12 +20,17 @@ export interface Mailbox {
   readonly deliveries: Map<string, Delivery>
   /** Decisions on their way to the inbox: a run does not pause before they are there. None of them rejects. */
   readonly arriving: Set<Promise<void>>
-  /** Wakes a run that waits for a human, to look here again. */
-  notify: (() => void) | undefined
+  /** Whoever waits for a human is called to look here again. */
+  readonly watchers: Set<() => void>
   /** The run ends after the present step. */
   draining: boolean
   /** Resolves when the run is to end: no human is waited for any more. */
   readonly drained: PromiseWithResolvers<void>
+}
+
+/** Something came. */
+export function wake({ watchers }: Mailbox): void {
+  for (const look of watchers) look()
 }
 
 /**
@@ -40,7 +45,7 @@ export function createMailbox(left?: Mailbox): Mailbox {
     decisions: left?.decisions.splice(0) ?? [],
     deliveries: left?.deliveries ?? new Map(),
     arriving: new Set(),
-    notify: undefined,
+    watchers: new Set(),
     draining: false,
     drained: Promise.withResolvers(),
   }

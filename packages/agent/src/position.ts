@@ -1,4 +1,11 @@
-import type { EntryOf, PendingApproval, PendingRemoteCall, PendingUncertain, PendingWork } from '@provost/core'
+import type {
+  EntryOf,
+  PendingApproval,
+  PendingInput,
+  PendingRemoteCall,
+  PendingUncertain,
+  PendingWork,
+} from '@provost/core'
 import { noPendingWork } from '@provost/core'
 
 import type { CallState, LogState, RunFold } from './log-state.ts'
@@ -44,6 +51,7 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
   const approvals: PendingApproval[] = []
   const remoteCalls: PendingRemoteCall[] = []
   const uncertain: PendingUncertain[] = []
+  const inputs: PendingInput[] = []
   for (const wait of waits) {
     const call = wait.callId === undefined ? undefined : run.calls.get(wait.callId)
     const shared = {
@@ -63,6 +71,10 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
       })
     } else if (wait.kind === 'remote') remoteCalls.push(shared)
     else if (wait.kind === 'uncertain') uncertain.push({ ...shared, startedAt: call?.startedAt ?? wait.at })
+    else if (wait.kind === 'input') {
+      const { input: _, ...about } = shared
+      inputs.push({ ...about, message: wait.reason ?? '', ...(wait.schema && { schema: wait.schema }) })
+    }
   }
-  return { approvals, remoteCalls, uncertain, inputs: [] }
+  return { approvals, remoteCalls, uncertain, inputs }
 }

@@ -1,7 +1,7 @@
 import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, ToolOutput } from '@provost/core'
 import { assertNever, textOf } from '@provost/core'
 
-import { isSilent, readVerdict } from './fold.ts'
+import { clock, isSilent, readVerdict } from './fold.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { pendingOn, pendingWork } from './position.ts'
 import { usageReport, totalCost } from './usage-report.ts'
@@ -136,10 +136,14 @@ export function createProjection(sessionId: string, state: LogState): Projection
 
   function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
     waits.set(entry.token, entry)
-    const { approvals, remoteCalls, uncertain } = pendingOn(state, [entry])
+    const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
     const { token } = entry
     for (const approval of approvals) emit('tool.approval.requested', { ...approval, token })
-    for (const call of remoteCalls) emit('tool.remote.requested', { ...call, token })
+    for (const call of remoteCalls) {
+      const { expiresAt: deadline } = call
+      emit('tool.remote.requested', { ...call, token, ...(deadline !== undefined && { deadline }) })
+    }
+    for (const question of questions) emit('input.requested', { ...question, token })
     for (const { callId, toolName, input } of uncertain) {
       inFlight.delete(callId)
       emit('tool.uncertain', { callId, toolName, input })
@@ -154,7 +158,7 @@ export function createProjection(sessionId: string, state: LogState): Projection
     const toolName = names.get(callId) ?? ''
     if (wait.kind === 'approval') {
       const { decision, reason, by = '' } = readVerdict(entry)
-      const said = by === 'deadline' ? 'expired' : decision
+      const said = by === clock && decision !== 'approve' ? 'expired' : decision
       emit('tool.approval.resolved', {
         id: entry.token,
         token: entry.token,
@@ -172,6 +176,8 @@ export function createProjection(sessionId: string, state: LogState): Projection
       }
     } else if (wait.kind === 'remote') {
       emit('tool.remote.resolved', { id: entry.token, token: entry.token, callId, toolName, by: entry.by })
+    } else if (wait.kind === 'input') {
+      emit('input.resolved', { id: entry.token, token: entry.token, callId, toolName, by: entry.by })
     }
   }
 

@@ -12,7 +12,7 @@ import type {
 import { isRecord, ProvostError, toJson } from '@provost/core'
 
 import { newEntry, placeOf } from './entry.ts'
-import { readVerdict, waitKey } from './fold.ts'
+import { clock, readVerdict, waitKey } from './fold.ts'
 import type { LogState } from './log-state.ts'
 
 /** Entries that resolve waits; `denied` when a human refused the model's answer, which ends the run. */
@@ -51,7 +51,7 @@ export function resolvedEntries(state: LogState, decisions: Decisions): Resoluti
     }
   }
   for (const { callId, output, by = 'remote' } of decisions.toolResults ?? []) {
-    resolve(ofCall(callId, 'remote'), toJson(output), by)
+    resolve(ofCall(callId, 'remote'), toJson(output), by === clock ? 'remote' : by)
   }
   for (const { callId, decision, output, by = 'caller' } of decisions.uncertain ?? []) {
     const value = { decision, ...(output !== undefined && { output: toJson(output) }) }
@@ -111,9 +111,10 @@ export function deliveredDecisions(state: LogState, deliveries: Map<string, Deli
   const toolResults: RemoteResult[] = []
   const uncertain: UncertainDecision[] = []
   const inputs: { id: string; value: Json }[] = []
-  for (const { token, kind, callId = token } of state.waits.values()) {
+  for (const { token, kind, callId = token, deadline = Number.POSITIVE_INFINITY } of state.waits.values()) {
     const delivery = deliveries.get(token)
-    if (!delivery) continue
+    // What came too late stays: whoever expires the wait says so.
+    if (!delivery || delivery.at > deadline) continue
     deliveries.delete(token)
     const { value, by } = delivery
     if (kind === 'approval') approvals.push(readVerdict({ token, value, by }))

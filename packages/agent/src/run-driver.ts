@@ -1,9 +1,10 @@
-import { setImmediate as breath, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as breath } from 'node:timers/promises'
 
 import type {
   ApprovalDecision,
   Decisions,
   Entry,
+  EntryOf,
   Input,
   MaybePromise,
   NewEntry,
@@ -13,7 +14,8 @@ import type {
 } from '@provost/core'
 import { isPromise, positionId, ProvostError, textOf } from '@provost/core'
 
-import { resumedEntry, takenEntry } from './draft.ts'
+import { expiredWaits, nextDeadline, timerMs } from './deadline.ts'
+import { expiredEntry, resumedEntry, takenEntry } from './draft.ts'
 import { endRun } from './end-run.ts'
 import { newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -22,9 +24,10 @@ import { enterMessages, messagesOf } from './input.ts'
 import { judgeCalls } from './judge.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
+import { lookUpCalls } from './look-up.ts'
 import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
 import { answerAsk, drive, loopOf } from './loop.ts'
-import type { Sent } from './mailbox.ts'
+import type { Mailbox, Sent } from './mailbox.ts'
 import { messageOf } from './message-init.ts'
 import { askModel } from './model-step.ts'
 import { next } from './position.ts'
@@ -35,6 +38,7 @@ import type { RunScope } from './run-scope.ts'
 import { checkAgent, checkSignature } from './run-state.ts'
 import type { RunStart } from './run.ts'
 import { sentBy } from './sent-by.ts'
+import { waitExpired } from './session/session-error.ts'
 
 /**
  * Drives a run in this process until it ends or is suspended.
@@ -207,6 +211,7 @@ async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resum
   scope.claim = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
   await prepareSystem(scope, placeOf(state))
+  await lookUpCalls(scope)
 }
 
 /** Whether anything was said to a run: a hook may have stopped its input at the door. */
@@ -296,16 +301,18 @@ async function entering(scope: RunScope, all: readonly Sent[], via: 'steer' | 'q
   return entries
 }
 
-/** Somebody's word on what the run waits for: the clock's first, then early ones, then whoever can be asked in process. */
+/** Somebody's word on what the run waits for: what came in time, then the clock's, then whoever can be asked in process. */
 async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[]): Promise<Decisions | 'suspend'> {
-  const { mailbox, given } = scope
-  const expired = approvals.filter(isOver)
-  if (expired.length > 0) return { approvals: expired.map(overdue) }
-  // Before it pauses, a run looks for what came a moment ago.
-  if (scope.inbox && !hasDue(scope)) {
+  const { mailbox, given, state } = scope
+  // Before it pauses, a run looks for what came a moment ago; before it gives somebody up, for what came in time.
+  if (scope.inbox && (!hasDue(scope) || expiredWaits(state).length > 0)) {
     await Promise.all(mailbox.arriving)
     await scope.inbox.sync()
   }
+  const delivered = deliveredDecisions(state, mailbox.deliveries)
+  if (delivered) return delivered
+  const over = expiredWaits(state)
+  if (over.length > 0) return giveUp(scope, over)
   const due = takeDue(scope)
   if (due) return due
   if (scope.signal.aborted || mailbox.draining) {
@@ -313,19 +320,45 @@ async function decisionsOn(scope: RunScope, approvals: readonly PendingApproval[
     throw new RunEnding('aborted')
   }
   const decided: ApprovalDecision[] = []
+  let again = false
   if (given.onApproval) {
     for (const approval of approvals) {
       const decision = await askInProcess(scope, approval)
+      if (decision === 'look-again') {
+        again = true
+        break
+      }
       if (decision) decided.push(decision)
-      else if (hasDue(scope)) break
     }
   }
   if (decided.length > 0) return { approvals: decided }
+  if (again) return {}
   const meanwhile = takeDue(scope)
   if (meanwhile) return meanwhile
   const ending = mailbox.draining || scope.signal.aborted
   if (ending && scope.pendingPolicy() !== 'hold') throw new RunEnding('aborted')
   return 'suspend'
+}
+
+/** Nobody answered in time: calls that wait for a human are denied, those that wait for a result end with a timeout. */
+async function giveUp(scope: RunScope, over: readonly EntryOf<'wait'>[]): Promise<Decisions> {
+  const { state, journal, mailbox } = scope
+  for (const wait of over) {
+    if (!answered(mailbox, wait)) continue
+    mailbox.deliveries.delete(wait.token)
+    report(scope, waitExpired([wait.token]), { kind: 'listener', name: 'inbox' })
+  }
+  const unanswered = over.filter(({ kind }) => kind !== 'approval')
+  if (unanswered.length > 0) await journal.append(unanswered.map((wait) => expiredEntry(state, wait)))
+  return { approvals: over.filter(({ kind }) => kind === 'approval').map(({ token }) => overdue(token)) }
+}
+
+function answered({ deliveries, decisions }: Mailbox, { token, callId }: EntryOf<'wait'>): boolean {
+  if (deliveries.has(token)) return true
+  return decisions.some(
+    ({ approvals, toolResults }) =>
+      approvals?.some(({ id }) => id === token) || toolResults?.some((result) => result.callId === callId),
+  )
 }
 
 /** Whether somebody has decided on what is waited for. */
@@ -351,19 +384,22 @@ function isOver({ expiresAt = Number.POSITIVE_INFINITY }: PendingApproval): bool
   return expiresAt <= Date.now()
 }
 
-function overdue({ id }: PendingApproval): ApprovalDecision {
+function overdue(id: string): ApprovalDecision {
   return { id, decision: 'deny', by: 'deadline', reason: 'Nobody decided in time.' }
 }
 
-async function askInProcess(scope: RunScope, approval: PendingApproval): Promise<ApprovalDecision | undefined> {
+async function askInProcess(
+  scope: RunScope,
+  approval: PendingApproval,
+): Promise<ApprovalDecision | 'look-again' | undefined> {
   const { asked } = scope
   const { id } = approval
   try {
     const answer = asked.get(id) ?? scope.given.onApproval?.(approval)
     if (isPromise(answer)) asked.set(id, answer)
-    const said = await inTime(scope, answer, approval)
-    if (isOver(approval)) return overdue(approval)
-    if (said === 'elsewhere') return undefined
+    const said = isPromise(answer) ? await inTime(scope, answer) : answer
+    if (isOver(approval)) return overdue(id)
+    if (said === 'look-again') return said
     asked.delete(id)
     if (said === undefined) return undefined
     return { by: 'onApproval', ...(typeof said === 'string' ? { decision: said } : said), id }
@@ -374,33 +410,31 @@ async function askInProcess(scope: RunScope, approval: PendingApproval): Promise
   }
 }
 
-const longestTimerMs = 2 ** 31 - 1
-
 /**
- * The answer; or the word of the deadline, or none because the run is to end or somebody else has decided something,
- * where that comes first.
+ * The answer; or none because the run is to end; or the word to look again, where somebody else has decided something or
+ * the time of something is over before.
  */
-async function inTime<T>(
-  scope: RunScope,
-  answer: MaybePromise<T>,
-  approval: PendingApproval,
-): Promise<T | ApprovalDecision | 'elsewhere' | undefined> {
-  const { signal, mailbox } = scope
-  if (!isPromise(answer)) return answer
-  const { expiresAt = Number.POSITIVE_INFINITY } = approval
-  const answered = new AbortController()
-  const ms = Math.min(expiresAt - Date.now(), longestTimerMs)
-  const stop = AbortSignal.any([answered.signal, signal])
-  const clock = Number.isFinite(expiresAt) ? [sleep(ms, overdue(approval), { signal: stop })] : []
-  const elsewhere = Promise.withResolvers<'elsewhere'>()
-  mailbox.notify = () => {
-    if (hasDue(scope)) elsewhere.resolve('elsewhere')
+async function inTime<T>(scope: RunScope, answer: PromiseLike<T>): Promise<T | 'look-again' | undefined> {
+  const { signal, mailbox, state } = scope
+  const elsewhere = Promise.withResolvers<'look-again'>()
+  const ended = Promise.withResolvers<undefined>()
+  const look = (): void => {
+    if (hasDue(scope)) elsewhere.resolve('look-again')
   }
-  mailbox.notify()
+  const end = (): void => ended.resolve(undefined)
+  const deadline = nextDeadline(state)
+  const timer = Number.isFinite(deadline)
+    ? setTimeout(() => elsewhere.resolve('look-again'), timerMs(deadline))
+    : undefined
+  mailbox.watchers.add(look)
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  look()
   try {
-    return await Promise.race([elsewhere.promise, answer, mailbox.drained.promise.then(() => undefined), ...clock])
+    return await Promise.race([elsewhere.promise, answer, mailbox.drained.promise.then(() => undefined), ended.promise])
   } finally {
-    mailbox.notify = undefined
-    answered.abort()
+    mailbox.watchers.delete(look)
+    signal.removeEventListener('abort', end)
+    clearTimeout(timer)
   }
 }

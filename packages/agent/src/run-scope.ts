@@ -53,6 +53,10 @@ export interface RunScope {
   /** The step under way, and its attempt. */
   step: number
   attempt: number
+  /** Somebody holds the stream of the run. */
+  watched: boolean
+  /** Counts the questions of tools. */
+  questions: number
   /** Counts the model calls that hooks made. */
   generated: number
   trigger: ViewTrigger

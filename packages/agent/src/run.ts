@@ -23,7 +23,7 @@ import { holdLease } from './lease.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
-import { createMailbox } from './mailbox.ts'
+import { createMailbox, wake } from './mailbox.ts'
 import { endPayload } from './projection.ts'
 import { driveRun } from './run-driver.ts'
 import { brokenResult, runResult } from './run-result.ts'
@@ -81,7 +81,7 @@ export function startRun<Output>(
   const mailbox = host?.mailbox ?? createMailbox()
   const control = createAbortControl(mailbox)
   const unlink = linkSignal(given.signal, control)
-  const result = perform(plan, start, given, runId, hub, mailbox, control, host)
+  const result = perform(plan, start, given, runId, hub, mailbox, control, host, watched)
     .then((settled) => {
       host?.settle(settled)
       return settled
@@ -104,7 +104,7 @@ export function startRun<Output>(
     followUp: (input) => void mailbox.followUps.push({ input }),
     async resolve(decisions) {
       mailbox.decisions.push(decisions)
-      mailbox.notify?.()
+      wake(mailbox)
     },
     abort(options) {
       control.abort(options)
@@ -137,6 +137,7 @@ async function perform<Output>(
   mailbox: Mailbox,
   control: AbortControl,
   host: RunHost<Output> | undefined,
+  watched: boolean,
 ): Promise<RunResult<Output>> {
   const sessionId = 'resume' in start ? start.resume.cursor.sessionId : (given.sessionId ?? uuidv7())
   const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
@@ -160,6 +161,7 @@ async function perform<Output>(
     const entries = fresh ? [] : await inTime(readLog(store, sessionId, offsetOf(known.state)))
     const journal = openJournal({ store, log: sessionId, sessionId, lease, hub, runId, agent: name }, entries, known)
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
+    scope.watched = watched
     listenWithHooks(scope, hub)
     // In a store that ends with the process, only those who hold the session can reach it.
     if (host || !store.ephemeral) {

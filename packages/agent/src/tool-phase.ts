@@ -34,7 +34,8 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
       if (!runs) entries.push(uncertainWait(state, call))
     } else if (call.stage === 'delivered') execute.push(call)
     if (!runs) continue
-    if (plan.info(call.part.toolName).remote) entries.push(remoteWait(state, call))
+    const { remote } = plan.info(call.part.toolName)
+    if (remote) entries.push(remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
     else execute.push(call)
   }
   for (const call of firstWave(plan, execute)) {
@@ -43,7 +44,8 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
   return { entries, execute }
 }
 
-function mayRepeat(tool: ToolInfo): boolean {
+/** Whether a call that may have taken effect runs again unasked. */
+export function mayRepeat(tool: ToolInfo): boolean {
   return tool.idempotent || tool.composite || tool.effect === 'none' || tool.effect === 'read'
 }
 

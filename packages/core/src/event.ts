@@ -89,7 +89,8 @@ export interface EventPayloads {
       by: string
       reason?: string
     }
-  'tool.remote.requested': OfWait & PendingRemoteCall
+  /** `deadline` is `expiresAt`. */
+  'tool.remote.requested': OfWait & PendingRemoteCall & { deadline?: Timestamp }
   'tool.remote.resolved': OfWait & OfCall & { by: string }
   'input.requested': OfWait & PendingInput
   'input.resolved': OfWait & OfCall & { by: string }

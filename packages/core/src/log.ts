@@ -4,6 +4,7 @@ import type { Json, JsonPointer, Timestamp } from './json.ts'
 import type { Label } from './label.ts'
 import type { Message, MessageInit, ToolOutput } from './message.ts'
 import type { Principal, RunStatus } from './run.ts'
+import type { JsonSchema } from './schema.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
 
 interface EntryBase {
@@ -109,6 +110,8 @@ export type EntryBody =
       deadline?: Timestamp
       evidence?: Json
       sticky?: 'session'
+      /** Of the answer to a question. */
+      schema?: JsonSchema
     }
   | { type: 'resolved'; token: string; value: Json; by: string }
   | { type: 'child'; op: 'spawned'; callId: string; log: string; agent: string; grant?: Grant; label: Label }

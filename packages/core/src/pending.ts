@@ -24,6 +24,7 @@ export interface PendingUncertain extends Pending {
   readonly input: Json
   readonly startedAt: Timestamp
 }
+/** A question of a tool that is running, or was when its process died. */
 export interface PendingInput extends Pending {
   readonly message: string
   readonly schema?: JsonSchema
@@ -82,3 +83,5 @@ export interface Decisions {
 export type OnApproval = (
   approval: PendingApproval,
 ) => MaybePromise<ApprovalVerdict | Omit<ApprovalDecision, 'id'> | undefined>
+/** Asked in process for each question of a running tool; `undefined` leaves it to others. */
+export type OnInput = (input: PendingInput) => unknown

@@ -69,6 +69,21 @@ export interface ToolContext<App = unknown> extends SessionAccess {
   readonly messages: readonly Message[]
   /** Reports progress to listeners; it never reaches the model. */
   progress(data: unknown): void
+  /**
+   * Puts a question to a human, and waits while the call stays open: the time of the call goes on. It stands in
+   * `session.pending.inputs` and comes as `input.requested`; a process that dies takes it along.
+   *
+   * @returns the answer, as it was given: it has not been checked against the schema. By custom, null declines.
+   * @throws ProvostError `nobody-to-ask`; `input-expired` shortly before the call is given up
+   */
+  ask(question: ToolQuestion): Promise<Json>
+}
+
+/** What a running tool wants to know of a human. */
+export interface ToolQuestion {
+  readonly message: string
+  /** Of the answer. */
+  readonly schema?: JsonSchema
 }
 
 /** A worked example of a call, shown to the model. */
@@ -82,6 +97,7 @@ export interface ToolExample<In = unknown> {
 export interface ToolDefinition {
   readonly input: AnySchema
   readonly output?: StandardSchemaV1
+  /** Of a call here; of a remote tool, how long its result is waited for: `Infinity` for as long as it takes. */
   readonly timeoutMs: number
   readonly executionMode: 'parallel' | 'sequential'
   readonly trustedFields: readonly JsonPointer[]
@@ -101,6 +117,11 @@ export interface ToolDefinition {
   execute?(input: unknown, ctx: ToolContext): unknown
   needsApproval?(input: unknown, ctx: HookContext, callId: string): MaybePromise<boolean | Ask>
   returns?(output: unknown, input: unknown): LabelInit
+  /**
+   * Asked after a crash about a call that had started: what it came to, or undefined for one that took no effect, which
+   * then runs again. Where it throws, nobody knows.
+   */
+  lookup?(idempotencyKey: string, input: unknown): MaybePromise<{ readonly output: unknown } | undefined>
   /** Makes ready what had to be waited for; called before the tool is first offered, and again after a failure. */
   prepare?(): MaybePromise<void>
 }

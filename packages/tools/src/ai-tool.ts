@@ -20,7 +20,7 @@ import type { AiSchema } from './ai-schema.ts'
 import { invalidTool, makeTool } from './make-tool.ts'
 import { fixLabel } from './result-label.ts'
 import { rich } from './rich.ts'
-import { cachingOf, defaultTimeoutMs, rolesOf } from './tool.ts'
+import { cachingOf, rolesOf, timeoutOf } from './tool.ts'
 
 /** A tool of the AI SDK, as `tool()`, `dynamicTool()` and the provider packages make them. */
 export type AiTool = ToolSet[string]
@@ -119,8 +119,8 @@ function definitionOf(
   executed: boolean,
   schemas: Schemas,
 ): ToolDefinition {
-  const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', effect = 'egress', returns } = more
   const { execute, needsApproval } = tool
+  const { timeoutMs = timeoutOf(execute ?? executed), executionMode = 'parallel', effect = 'egress', returns } = more
   const cache = cachingOf(name, more.cache, effect, execute === undefined)
   const listener = listenerOf(tool)
   const definition: ToolDefinition = {

@@ -1,5 +1,15 @@
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
-import type { ErrorInfo, Json, MaybePromise, Message, Runtime, SessionAccess, Tool, ToolContext } from '@provost/core'
+import type {
+  ErrorInfo,
+  Json,
+  MaybePromise,
+  Message,
+  Runtime,
+  SessionAccess,
+  Tool,
+  ToolContext,
+  ToolQuestion,
+} from '@provost/core'
 
 import { createCallSignal } from './call-signal.ts'
 import type { CallSignal } from './call-signal.ts'
@@ -27,6 +37,8 @@ export interface ToolRun {
   readonly context: unknown
   /** What the model had been told when it wrote the call. */
   readonly messages: readonly Message[]
+  /** Puts a question to a human: until `deadline` (epoch milliseconds), or as long as the call lasts. Absent: there is none. */
+  ask?(question: ToolQuestion, until: { readonly deadline: number; readonly signal: AbortSignal }): Promise<Json>
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
 }
@@ -100,6 +112,7 @@ function contextOf(call: Call): ToolContext {
     get messages() {
       return run.messages
     },
+    ask: (question) => put(call, question),
     progress(data) {
       if (!call.over) run.progress(jsonOf(call.tool, data))
     },
@@ -117,6 +130,19 @@ function tooMuch({ name }: Tool): ProvostError {
       hint: 'Ask it for less.',
     },
   )
+}
+
+const longestEndMs = 5_000
+
+/** A question ends before its call does: the tool is to have time to say what came of it. */
+async function put({ tool, run, started, signal, over }: Call, question: ToolQuestion): Promise<Json> {
+  if (!run.ask || over)
+    throw new ProvostError('nobody-to-ask', `Nobody can answer what ${tool.name} asks.`, {
+      hint: 'Give the run `onInput`, read its stream, or run it in a session.',
+    })
+  const { timeoutMs } = tool['~tool']
+  const left = timeoutMs - Math.min(longestEndMs, timeoutMs / 10) - (performance.now() - started)
+  return run.ask(question, { deadline: Date.now() + left, signal: signal.get() })
 }
 
 /** Hands on what is yielded and gives what it comes to. */

@@ -84,10 +84,25 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
   readonly args?: { readonly [K in Pointed<WrittenFor<S>>]?: ArgRole }
   /** Whether a human has to agree first. */
   readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<Asking>) => MaybePromise<boolean | Ask>)
-  /** Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. */
+  /**
+   * Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. For a remote tool: how
+   * long its result is waited for, by the clock on the wall, processes or not. Default: for as long as it takes.
+   */
   readonly timeoutMs?: number
   /** Running it again with the same `ctx.idempotencyKey` changes nothing. Default false. */
   readonly idempotent?: boolean
+  /**
+   * Asked instead of a human when a process died in a call and the tool is not safe to repeat. Gives what the call came
+   * to; undefined where it took no effect, and it then runs again with the same key. Where it throws, or says nothing
+   * within `timeoutMs`, the call is uncertain.
+   *
+   * @example
+   * lookup: async (key) => { const paid = await bank.find(key); return paid && { output: paid.receipt } }
+   */
+  readonly lookup?: (
+    idempotencyKey: string,
+    input: ParsedBy<S>,
+  ) => MaybePromise<{ readonly output: NoInfer<ResultOf<R, O>> } | undefined>
   /** About how many tokens of a result the model gets. Default 16,384. */
   readonly maxResultTokens?: number
   /**

@@ -73,12 +73,14 @@ export function tool<
 function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking>(
   options: ToolOptions<S, R, App, O, Asking>,
 ): ToolDefinition {
-  const { name, input, output, execute, returns, needsApproval, preferredModel } = options
-  const { timeoutMs = defaultTimeoutMs, executionMode = 'parallel', examples = [], effect = 'write' } = options
+  const { name, input, output, execute, returns, needsApproval, preferredModel, lookup } = options
+  const { timeoutMs = timeoutOf(execute), executionMode = 'parallel', examples = [], effect = 'write' } = options
   const cache = cachingOf(name, options.cache, effect, execute === undefined)
   const trustedFields = (options.trustedFields ?? []).map((field) => pointerIn(name, field))
-  if (!(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
+  if (options.timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
     throw invalidTool(name, `timeoutMs is ${timeoutMs}`, `Give milliseconds from 1 to ${longestTimeoutMs}.`)
+  if (lookup && !execute)
+    throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
   const definition: ToolDefinition = Object.freeze({
     input,
     ...(output && { output }),
@@ -89,11 +91,17 @@ function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, A
     ...(preferredModel && { preferredModel }),
     ...(cache && { cache }),
     ...(execute && { execute }),
+    ...(lookup && { lookup }),
     ...(needsApproval && { needsApproval: needsApproval === true ? () => true : needsApproval }),
     ...(returns && { returns: typeof returns === 'function' ? returns : () => returns }),
   })
   if (returns && typeof returns !== 'function') fixLabel(definition, returns)
   return definition
+}
+
+/** A process that hangs is given up; whoever answers from far away may take days. */
+export function timeoutOf(execute: unknown): number {
+  return execute ? defaultTimeoutMs : Number.POSITIVE_INFINITY
 }
 
 /**

@@ -5,6 +5,7 @@ import { forkSession } from '@provost/sessions'
 import type { SendMode } from '../agent-options.ts'
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
+import { expiredWaits, nextDeadline, timerMs } from '../deadline.ts'
 import { hookTable } from '../hook-table.ts'
 import { abortToken, inboxCursor, sendToken } from '../inbox.ts'
 import { messagesOf } from '../input.ts'
@@ -30,6 +31,7 @@ import {
   sessionOpen,
   unknownMode,
   unknownRun,
+  waitExpired,
 } from './session-error.ts'
 import { staleEdits, writeBetweenRuns } from './session-log.ts'
 import { keepRunner } from './session-runner.ts'
@@ -52,6 +54,9 @@ interface Underway<Output> {
   readonly quiet: boolean
 }
 
+/** Milliseconds until one who found the session busy looks again. */
+const busyMs = 1000
+
 /** A session over its log. Everything that outlives this object is in the log or in the store's inbox. */
 export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Opened): Session<Output, App> {
   const { options, track } = setup
@@ -66,6 +71,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     sessionId: id,
     ...(principal && { principal }),
     ...(options.onApproval && { onApproval: options.onApproval }),
+    ...(options.onInput && { onInput: options.onInput }),
     ...('context' in options && { context: options.context }),
   }
   const cursor = inboxCursor()
@@ -79,6 +85,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   let last: RunResult<Output> | undefined
   let lost: unknown
   let closing: Promise<void> | undefined
+  let alarm: NodeJS.Timeout | undefined
 
   function alive(): void {
     if (closing) throw sessionClosed(id)
@@ -101,6 +108,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     watched: boolean,
     { sent, quiet = false }: Partial<Omit<Underway<Output>, 'handle'>> = {},
   ): RunHandle<Output> {
+    clearTimeout(alarm)
     mailbox = createMailbox(mailbox)
     const host: RunHost<Output> = { known, cursor, mailbox, edits: edits.entries, ready: () => writing, settle }
     const handle = startRun<Output>(plan, begin, { ...base, ...given, sessionId: id }, watched, host)
@@ -114,6 +122,9 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     const { sent, quiet = false } = underway ?? {}
     underway = undefined
     const code = result.status === 'failed' ? result.error.code : undefined
+    if (code === undefined) wakeInTime()
+    // Whoever has it sees to it; should they die, their lease runs out.
+    else if (code === 'session-busy') wakeInTime(busyMs)
     if (code === 'session-busy' && sent) return handOver(sent)
     if (code === 'session-busy' && quiet) return
     // Whoever took it says what came of it.
@@ -123,6 +134,26 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     if (result.status !== 'suspended') mailbox.decisions.length = 0
     if (result.status === 'completed') goOn()
     else if (result.status === 'suspended' && somethingDue()) goOnWithRun()
+  }
+
+  /** A run that waits here goes on by itself when the time of something is over. The process is not kept for it. */
+  function wakeInTime(afterMs = 0): void {
+    clearTimeout(alarm)
+    const first = openRun()?.status === 'suspended' ? nextDeadline(state) : Number.POSITIVE_INFINITY
+    if (closing || underway || !Number.isFinite(first)) return
+    const deadline = Math.max(first, Date.now() + afterMs)
+    alarm = setTimeout(() => {
+      goOnInTime().catch((thrown: unknown) => (lost = thrown))
+    }, timerMs(deadline))
+    alarm.unref()
+  }
+
+  async function goOnInTime(): Promise<void> {
+    await refresh()
+    if (closing || underway) return
+    // Somebody else may have gone on with it, and it may wait again.
+    if (openRun()?.status === 'suspended' && expiredWaits(state).length > 0) goOnWithRun()
+    else wakeInTime()
   }
 
   function goOn(): void {
@@ -299,16 +330,21 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       const { due = {}, early } = underway ? dueDecisions(state, decisions) : { due: decisions }
       // The run that is alive may get to ask for them.
       if (early && underway) await underway.handle.resolve(early)
-      const work = decide(resolvedEntries(state, due).entries)
+      const entries = resolvedEntries(state, due).entries
+      const over = new Set(expiredWaits(state).map(({ token }) => token))
+      const inTime = entries.filter((entry) => entry.type === 'resolved' && !over.has(entry.token))
+      const work = decide(inTime)
       const arriving = work.then(
         () => {},
         () => {},
       )
       mailbox.arriving.add(arriving)
       void arriving.then(() => mailbox.arriving.delete(arriving))
-      const late = countOf(due) - (await work)
+      const tooLate = entries.length - inTime.length
+      const late = countOf(due) - tooLate - (await work)
       // Where somebody else has the run, it is delivered to them.
       if (!underway && openRun()) resumeHere({})
+      if (tooLate > 0) throw waitExpired(entries.flatMap((one) => (inTime.includes(one) ? [] : [tokenOf(one)])))
       if (late > 0) throw alreadyDecided(late)
     },
 
@@ -339,7 +375,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       // The log is what is copied: what was edited has to be in it.
       if (!underway && edits.entries.length > 0) await write(() => [])
       const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })
-      const { principal: _, onApproval: __, ...rest } = options
+      const { principal: _, onApproval: __, onInput: ___, ...rest } = options
       const branch = await reopenSession(plan, store, sessionId)
       return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
     },
@@ -364,6 +400,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     },
 
     close() {
+      clearTimeout(alarm)
       closing ??= (async () => {
         await idle()
         await runStopHooks({
@@ -378,9 +415,14 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return closing
     },
   }
+  wakeInTime()
   Object.freeze(session)
   keepRunner(session, { plan: setup.plan, start: startHere })
   return session
+}
+
+function tokenOf(entry: NewEntry): string {
+  return entry.type === 'resolved' ? entry.token : entry.id
 }
 
 function countOf({ approvals, toolResults, uncertain, inputs }: Decisions): number {

@@ -45,3 +45,10 @@ export function alreadyDecided(count: number): ProvostError {
     },
   )
 }
+
+/** The clock was faster. */
+export function waitExpired(tokens: readonly string[]): ProvostError {
+  return new ProvostError('wait-expired', `Too late: nobody waits any more for an answer to ${tokens.join(', ')}.`, {
+    hint: 'The run goes on without it. What was done meanwhile has to be told to it in words.',
+  })
+}

@@ -8,6 +8,7 @@ import type {
   Message,
   MessageInit,
   OnApproval,
+  OnInput,
   PendingWork,
   Principal,
   RunResult,
@@ -30,6 +31,8 @@ export interface SessionOptions {
   readonly principal?: Principal | undefined
   /** Asked for each approval while a run is alive; without an answer the run is suspended. */
   readonly onApproval?: OnApproval | undefined
+  /** Asked for each question of a running tool, such as one of an MCP server; others may answer it too. */
+  readonly onInput?: OnInput | undefined
 }
 
 /** A listener for each type of event. */
@@ -107,7 +110,8 @@ export interface Session<Output = string, App = unknown> {
   /**
    * Answers approvals, remote calls and uncertain calls. A suspended run goes on with any one of them, here or wherever
    * it lives; resolves when the decisions are safe, not when that run has ended.
-   * @throws ProvostError `unknown-wait`; `already-decided` where somebody else was first (the others are delivered).
+   * @throws ProvostError `unknown-wait`; `already-decided` where somebody else was first, `wait-expired` where the time
+   * was over (the others are delivered).
    */
   resolve(decisions: Decisions): Promise<void>
   /**

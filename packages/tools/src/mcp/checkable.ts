@@ -43,8 +43,8 @@ const numbers = [
   'maxProperties',
 ]
 
-/** Never stricter than the original: what is left out, such as a reference, allows everything. */
-function checkable(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** What can be checked of a server's schema. Never stricter than the original: what is left out, such as a reference, allows everything. */
+export function checkable(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   const copy = (key: string, fits: (value: unknown) => boolean): void => {
     if (fits(schema[key])) kept[key] = schema[key]

@@ -5,6 +5,8 @@ import { ProvostError } from '@provost/core'
 import { mcpFetch } from './http.ts'
 import type { McpOptions } from './options.ts'
 import type { McpMessage } from './protocol.ts'
+import { createQuestions } from './questions.ts'
+import type { AskHuman } from './questions.ts'
 import { serverText } from './server-text.ts'
 import { stdioTransport } from './stdio.ts'
 import type { StdioTransport } from './stdio.ts'
@@ -15,7 +17,8 @@ export interface Connection {
   /** Whether the server said since the last `list` that its tools may have changed. */
   readonly stale: boolean
   list(signal: AbortSignal): Promise<Definitions>
-  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<Called>
+  /** @param ask gets what the server wants to know meanwhile. */
+  call(tool: string, input: Record<string, unknown>, signal: AbortSignal, ask?: AskHuman): Promise<Called>
   read(uri: string, signal: AbortSignal): Promise<ReadResource>
   close(): Promise<void>
 }
@@ -39,7 +42,7 @@ const unsupportedVersion = -32_022
 
 /** The settings of a connection, defaults filled in. */
 export type ConnectionOptions = Pick<McpOptions, 'name' | 'transport'> &
-  Required<Pick<McpOptions, 'connectTimeoutMs' | 'maxMessageBytes'>>
+  Required<Pick<McpOptions, 'connectTimeoutMs' | 'maxMessageBytes' | 'elicitation'>>
 
 /**
  * Starts or reaches a server and greets it.
@@ -62,12 +65,12 @@ function isUnsupportedVersion(cause: unknown): boolean {
 }
 
 async function greet(
-  { name, transport, connectTimeoutMs, maxMessageBytes }: ConnectionOptions,
+  { name, transport, connectTimeoutMs, maxMessageBytes, elicitation }: ConnectionOptions,
   signal: AbortSignal,
   discover: boolean,
 ): Promise<Connection> {
   let stale = false
-  let refusals = 0
+  const questions = createQuestions(name)
   let closed = false
   const listener = { onListChanged: () => void (stale = true) }
   const stdio =
@@ -75,11 +78,7 @@ async function greet(
       ? stdioTransport(transport, maxMessageBytes, (message): McpMessage => validateJSONRPCMessage(message), listener)
       : undefined
 
-  const asked = (before: number): { hint?: string } =>
-    refusals > before
-      ? { hint: 'While it ran, the server asked the user for input, which is refused: give all it needs in the call.' }
-      : {}
-  const fault = (what: string, error: unknown, refusalsBefore = refusals): ProvostError => {
+  const fault = (what: string, error: unknown, hint?: string): ProvostError => {
     if (error instanceof ProvostError && error.code !== 'mcp-closed') return error
     const ending = stdio?.ending()
     if (closed || ending !== undefined)
@@ -95,7 +94,7 @@ async function greet(
         cause: error,
       })
     return new ProvostError('mcp-error', `${what}: ${said}${/[.!?]$/.test(said) ? '' : '.'}`, {
-      ...asked(refusalsBefore),
+      hint,
       cause: error,
     })
   }
@@ -106,6 +105,7 @@ async function greet(
       transport: stdio ?? httpTransport(transport, mcpFetch(maxMessageBytes, listener)),
       clientName: 'provost',
       protocolVersionDiscovery: discover,
+      ...(elicitation === 'ask' && { capabilities: { elicitation: {} } }),
       initializationOptions: { signal },
       // What matters of it fails the request it belongs to. The rest is a protocol that has more than we ask for.
       onUncaughtError: () => undefined,
@@ -120,10 +120,7 @@ async function greet(
       })
     throw fault(`Connecting to ${name} failed`, error)
   }
-  client.onElicitationRequest(ElicitationRequestSchema, () => {
-    refusals++
-    throw new ProvostError('mcp-elicitation-refused', 'This client does not put questions of servers to its user.')
-  })
+  client.onElicitationRequest(ElicitationRequestSchema, ({ params }) => questions.answer(params))
 
   return {
     ...(client.instructions && { instructions: serverText(client.instructions, maxInstructionsLength) }),
@@ -154,15 +151,15 @@ async function greet(
         seen.add(cursor)
       }
     },
-    async call(tool, input, within) {
-      const before = refusals
-      try {
-        const result = await client.callTool({ name: tool, arguments: input, options: { signal: within } })
-        return { result, ...asked(before) }
-      } catch (error) {
-        throw fault(`${tool} failed`, error, before)
-      }
-    },
+    call: (tool, input, within, ask) =>
+      questions.during(elicitation === 'ask' ? ask : undefined, async (call) => {
+        try {
+          const result = await client.callTool({ name: tool, arguments: input, options: { signal: within } })
+          return { result, ...(call.hint !== undefined && { hint: call.hint }) }
+        } catch (error) {
+          throw fault(`${tool} failed`, error, call.hint)
+        }
+      }),
     async read(uri, within) {
       try {
         return await client.readResource({ uri, options: { signal: within } })

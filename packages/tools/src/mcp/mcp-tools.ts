@@ -24,8 +24,8 @@ const maxTitleLength = 200
  *
  * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`; what a model or a human is shown of a
  * definition is bounded and without invisible characters; names become such as models can call. A definition counts as
- * it was when the connection was made: the server can change it only by making its tool unusable. Questions of the
- * server to the user are refused.
+ * it was when the connection was made: the server can change it only by making its tool unusable. A question of the
+ * server to the user says who asks, and whatever else is in it is the server's word.
  *
  * @throws ProvostError `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
  * connection; `mcp-definition-changed`, `mcp-invalid-definition` when tools are refused and there is no `onRefused`. By
@@ -40,11 +40,12 @@ const maxTitleLength = 200
  */
 export async function mcpTools(options: McpOptions): Promise<McpTools> {
   const { name, timeoutMs = defaultTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options
+  const { elicitation = 'ask' } = options
   const deadline = AbortSignal.timeout(connectTimeoutMs)
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes
   // With the first connection, not with the package: the protocol is a library of its own.
   const { connect } = await import('./connection.ts')
-  const connection = await connect({ ...options, connectTimeoutMs, maxMessageBytes }, deadline)
+  const connection = await connect({ ...options, elicitation, connectTimeoutMs, maxMessageBytes }, deadline)
   try {
     const judged = judgeDefinitions(await connection.list(deadline), options.accept)
     const watch = createWatch(name, connection, judged.accepted, connectTimeoutMs)
@@ -123,9 +124,9 @@ function makeTool(
     description: serverText(description, maxDescriptionLength),
     input: serverChecked(serverSchema(inputSchema)),
     ...(outputSchema && { output: serverChecked(serverSchema(outputSchema)) }),
-    execute: async (input: unknown, { signal }) => {
+    execute: async (input: unknown, { signal, ask }) => {
       await watch.check(definition.name, fingerprint)
-      const called = await connection.call(definition.name, isRecord(input) ? input : {}, signal)
+      const called = await connection.call(definition.name, isRecord(input) ? input : {}, signal, ask)
       return resultValue(name, called, outputSchema !== undefined)
     },
   })

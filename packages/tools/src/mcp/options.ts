@@ -67,6 +67,12 @@ export interface McpOptions {
   readonly timeoutMs?: number
   /** Milliseconds that starting, greeting and listing may take together. Default 30,000. */
   readonly connectTimeoutMs?: number
+  /**
+   * What becomes of questions of the server to the user, while a call of its tools runs. With `ask` they are put to those
+   * whom the run can reach: `onInput`, its stream, its session. Who answers sees the name of the server, and what is said
+   * goes to it. `refuse` does not even tell the server that it may ask. Default `ask`.
+   */
+  readonly elicitation?: 'ask' | 'refuse'
   /** How long one message of the server may be, in bytes. Default 16 MB. */
   readonly maxMessageBytes?: number
   /**

@@ -35,8 +35,13 @@ async function call(name: string, input: Record<string, unknown>): Promise<objec
       return text(`said ${String(input['message'])}`)
     case 'ask': {
       const schema = { ...object, properties: { key: { type: 'string' } } }
-      const { error } = await request('elicitation/create', { message: 'Your API key?', requestedSchema: schema })
-      return { ...text(`no key: ${error?.message}`), isError: true }
+      const { result, error } = await request('elicitation/create', {
+        message: 'Your API key?',
+        requestedSchema: schema,
+      })
+      if (error) return { ...text(`no key: ${error.message}`), isError: true }
+      const accepted = JSON.stringify(result).includes('"accept"')
+      return { ...text(`got ${JSON.stringify(result)}`), ...(!accepted && { isError: true }) }
     }
     case 'audio':
       return {

@@ -1,0 +1,109 @@
+import type { Decisions, Json, PendingInput, ToolQuestion } from '@provost/core'
+import { isPromise, ProvostError, toJson } from '@provost/core'
+
+import { timerMs } from './deadline.ts'
+import { inputWait, resolvedEntry } from './draft.ts'
+import { clock } from './fold.ts'
+import type { CallState } from './log-state.ts'
+import type { Mailbox } from './mailbox.ts'
+import { pendingOn } from './position.ts'
+import { report } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+
+/** How long a question of a running tool stands. */
+export interface Standing {
+  /** Epoch milliseconds. */
+  readonly deadline: number
+  /** Aborted when the call has ended. */
+  readonly signal: AbortSignal
+}
+
+/** Whether anybody could ever answer what a tool of this run asks. */
+export function canBeAsked({ given, inbox, watched }: RunScope): boolean {
+  return given.onInput !== undefined || inbox !== undefined || watched
+}
+
+/**
+ * Puts a question of a running tool to whoever the run can reach: `onInput`, those who hold its stream or its session,
+ * and the session's inbox. The first answer counts. The question is a wait in the log, and ends with the call.
+ *
+ * @throws ProvostError `input-expired`, and the reason of the signal.
+ */
+export async function ask(scope: RunScope, call: CallState, question: ToolQuestion, at: Standing): Promise<Json> {
+  const { journal, state, mailbox } = scope
+  const wait = inputWait(state, call, question, `${call.starts}.${++scope.questions}`, at.deadline)
+  await journal.append([wait])
+  const { id: token } = wait
+  const stored = state.waits.get(token)
+  const answer = Promise.withResolvers<Answer>()
+  const look = (): void => {
+    const found = takeAnswer(mailbox, token)
+    if (found) answer.resolve(found)
+  }
+  const timer = setTimeout(() => answer.resolve({ by: clock }), timerMs(at.deadline))
+  const end = (): void => answer.resolve({ by: 'abort' })
+  mailbox.watchers.add(look)
+  at.signal.addEventListener('abort', end, { once: true })
+  if (at.signal.aborted) end()
+  look()
+  for (const pending of pendingOn(state, stored ? [stored] : []).inputs) askInProcess(scope, pending, answer.resolve)
+  try {
+    const { value, by } = await answer.promise
+    // One that was aborted may have nobody left to write it: its end closes the question as well.
+    const written = journal.append([resolvedEntry(state, token, value ?? null, by)])
+    if (by === 'abort') {
+      written.catch(() => {})
+      throw at.signal.reason
+    }
+    await written
+    if (by === clock) throw expired(question)
+    return value ?? null
+  } finally {
+    clearTimeout(timer)
+    mailbox.watchers.delete(look)
+    at.signal.removeEventListener('abort', end)
+  }
+}
+
+interface Answer {
+  readonly value?: Json
+  readonly by: string
+}
+
+function askInProcess(scope: RunScope, pending: PendingInput, found: (answer: Answer) => void): void {
+  const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'listener', name: 'onInput' })
+  const take = (value: unknown): void => {
+    // Left to others.
+    if (value !== undefined) found({ value: toJson(value), by: 'onInput' })
+  }
+  try {
+    const said = scope.given.onInput?.(pending)
+    if (isPromise(said)) said.then(take).then(undefined, failed)
+    else take(said)
+  } catch (thrown) {
+    failed(thrown)
+  }
+}
+
+/** The answer to one question, taken out of the mailbox. */
+function takeAnswer({ deliveries, decisions }: Mailbox, token: string): Answer | undefined {
+  const delivery = deliveries.get(token)
+  if (delivery) {
+    deliveries.delete(token)
+    return { value: delivery.value, by: delivery.by === clock ? 'inbox' : delivery.by }
+  }
+  for (const [index, given] of decisions.entries()) {
+    const found = given.inputs?.find(({ id }) => id === token)
+    if (!found) continue
+    const left: Decisions = { ...given, inputs: (given.inputs ?? []).filter((one) => one !== found) }
+    decisions.splice(index, 1, left)
+    return { value: toJson(found.value), by: 'caller' }
+  }
+  return undefined
+}
+
+function expired({ message }: ToolQuestion): ProvostError {
+  return new ProvostError('input-expired', `Nobody answered in time: ${message.slice(0, 500)}`, {
+    hint: 'Go on without the answer, or ask the user in your own words.',
+  })
+}

@@ -1,0 +1,77 @@
+import type { NewEntry, Tool } from '@provost/core'
+import { ProvostError } from '@provost/core'
+import { parseInput, resultOf } from '@provost/tools'
+
+import { timerMs } from './deadline.ts'
+import { foundEntry, notDoneEntry, settledEntry } from './draft.ts'
+import { resultFrom, throughResultHooks } from './execute.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
+import type { CallState } from './log-state.ts'
+import { callsAt } from './position.ts'
+import type { RunScope } from './run-scope.ts'
+import { heedAbort, report, RunEnding } from './run-scope.ts'
+import { mayRepeat } from './tool-phase.ts'
+
+/**
+ * Asks the tools of calls that a process died in what came of them, where they can tell. Calls that took no effect run
+ * again; those that nobody knows of stay as they are, and the loop makes them uncertain.
+ */
+export async function lookUpCalls(scope: RunScope): Promise<void> {
+  const { state, plan, journal } = scope
+  const started = state.run ? callsAt(state.run, 'started') : []
+  const asked = started.flatMap((call) => {
+    const tool = plan.tools.get(call.part.toolName)
+    return tool?.['~tool'].lookup && !mayRepeat(tool) ? [{ call, tool }] : []
+  })
+  const answers = await Promise.all(asked.map(({ call, tool }) => entriesFor(scope, call, tool)))
+  heedAbort(scope)
+  for (const { entries, end } of answers) {
+    if (entries.length > 0) await journal.append(entries)
+    if (end) throw end
+  }
+}
+
+interface LookedUp {
+  readonly entries: readonly NewEntry[]
+  readonly end?: RunEnding | undefined
+}
+
+async function entriesFor(scope: RunScope, call: CallState, tool: Tool): Promise<LookedUp> {
+  const { state } = scope
+  try {
+    const found = await lookUp(scope, call, tool)
+    if (!found) return { entries: [notDoneEntry(state, call)] }
+    const outcome = await resultOf(tool, found.output, call.args)
+    const { result, end } = await throughResultHooks(scope, resultFrom(scope, call, outcome, 'executed'))
+    const error = result.output === outcome.output ? outcome.error : undefined
+    return { entries: [foundEntry(state, call), settledEntry(state, call, result, { error })], end }
+  } catch (thrown) {
+    if (!scope.signal.aborted) report(scope, thrown, { kind: 'tool', name: tool.name })
+    return { entries: [] }
+  }
+}
+
+async function lookUp(scope: RunScope, call: CallState, tool: Tool): Promise<{ readonly output: unknown } | undefined> {
+  const { timeoutMs, lookup } = tool['~tool']
+  const parsed = await parseInput(tool, call.args)
+  if (!parsed.ok) throw new ProvostError(parsed.error.code, parsed.error.message)
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => {
+      late.reject(
+        new ProvostError('tool-timeout', `The lookup of ${tool.name} said nothing within ${timeoutMs} ms.`, {
+          hint: 'Say what came of the call with `uncertain`.',
+        }),
+      )
+    },
+    timerMs(Date.now() + timeoutMs),
+  )
+  const aborted = (): void => late.reject(new RunEnding('aborted'))
+  scope.signal.addEventListener('abort', aborted, { once: true })
+  try {
+    return await Promise.race([late.promise, lookup?.(idempotencyKeyOf(scope.id, call.part.callId), parsed.value)])
+  } finally {
+    clearTimeout(timer)
+    scope.signal.removeEventListener('abort', aborted)
+  }
+}

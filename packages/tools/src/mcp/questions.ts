@@ -1,0 +1,122 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import type { Json, JsonSchema, ToolQuestion } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
+
+import { sayIssues } from '../issues.ts'
+import { jsonCheckOf } from '../json-schema.ts'
+import { checkable } from './checkable.ts'
+import { serverSchema, serverText } from './server-text.ts'
+
+/** Puts a question to a human. */
+export type AskHuman = (question: ToolQuestion) => Promise<Json>
+
+/** What a server gets for a question. */
+export type Elicited =
+  | { action: 'accept'; content: Record<string, unknown> }
+  | { action: 'decline' }
+  | { action: 'cancel' }
+
+/** The questions of a server, and the calls they belong to. */
+export interface Questions {
+  /** Runs a call whose questions go to `ask`. */
+  during<T>(ask: AskHuman | undefined, work: (call: AskingCall) => Promise<T>): Promise<T>
+  /** @throws ProvostError `mcp-elicitation-refused` */
+  answer(params: { readonly message: string; readonly requestedSchema?: unknown }): Promise<Elicited>
+}
+
+/** A call under way. */
+export interface AskingCall {
+  /** What became of a question that got no answer, for the model. */
+  readonly hint: string | undefined
+}
+
+interface Open {
+  readonly ask: AskHuman | undefined
+  hint: string | undefined
+}
+
+const maxMessageLength = 2_000
+const maxSchemaLength = 20_000
+const maxTries = 3
+
+/** @param server as the human knows it. */
+export function createQuestions(server: string): Questions {
+  const open = new Set<Open>()
+  const current = new AsyncLocalStorage<Open>()
+
+  /** The call that a question belongs to: where the transport does not tell, it has to be the only one. */
+  function asking(): Open | undefined {
+    const here = current.getStore()
+    if (here && open.has(here)) return here
+    const [first, ...others] = open
+    return others.length === 0 ? first : undefined
+  }
+
+  function unanswered(call: Open | undefined, why: string): void {
+    for (const one of call ? [call] : open) one.hint = `While it ran, the server asked the user for input, ${why}`
+  }
+
+  return {
+    async during(ask, work) {
+      const call: Open = { ask, hint: undefined }
+      open.add(call)
+      try {
+        return await current.run(call, () => work(call))
+      } finally {
+        open.delete(call)
+      }
+    },
+    async answer(params) {
+      const call = asking()
+      if (!call && open.size > 1) {
+        // Calls of different people may share a connection: nobody is to get the question of another.
+        unanswered(undefined, 'and did not say in which of several calls: call its tools one at a time.')
+        return { action: 'cancel' }
+      }
+      const schema = formOf(params)
+      const elicited = call?.ask && schema && (await elicit(server, params.message, schema, call.ask))
+      if (!elicited) {
+        unanswered(call, 'which is refused: give all it needs in the call.')
+        throw new ProvostError('mcp-elicitation-refused', 'This client does not put questions of servers to its user.')
+      }
+      if (elicited.action === 'cancel') unanswered(call, 'and nobody answered in time: go on without it.')
+      if (elicited.action === 'decline') unanswered(call, 'who would not give it: respect that.')
+      return elicited
+    },
+  }
+}
+
+/** Only forms are known; a question with a page to visit, or one that is too long to show, is refused. */
+function formOf(params: { readonly requestedSchema?: unknown }): JsonSchema | undefined {
+  const { requestedSchema, mode = 'form' }: Record<string, unknown> = { ...params }
+  if (mode !== 'form' || !isRecord(requestedSchema)) return undefined
+  return JSON.stringify(requestedSchema).length > maxSchemaLength ? undefined : serverSchema(requestedSchema)
+}
+
+/** @returns undefined where there is nobody. */
+async function elicit(
+  server: string,
+  message: string,
+  schema: JsonSchema,
+  ask: AskHuman,
+): Promise<Elicited | undefined> {
+  const check = jsonCheckOf(checkable({ ...schema }))
+  const said = `The MCP server ${server} asks: ${serverText(message, maxMessageLength)}`
+  let complaint = ''
+  for (let tries = 0; tries < maxTries; tries++) {
+    let value: Json
+    try {
+      value = await ask({ message: complaint + said, schema })
+    } catch (thrown) {
+      if (thrown instanceof ProvostError && thrown.code === 'nobody-to-ask') return undefined
+      return { action: 'cancel' }
+    }
+    if (value === null) return { action: 'decline' }
+    const parsed = check(value)
+    if (parsed.ok && isRecord(value)) return { action: 'accept', content: { ...value } }
+    const why = parsed.ok ? 'it has to be an object' : sayIssues(parsed.issues)
+    complaint = `The last answer does not fit: ${why}. `
+  }
+  return { action: 'cancel' }
+}
