@@ -37,7 +37,8 @@ export interface ReplayOptions {
 /**
  * Drives the agent's loop through a recorded session: what models answered, hooks and humans decided and tools gave
  * comes from the log. No model, tool or hook is called; an orchestrator is. Where the log ends, or a run was ended from
- * outside, there is nothing to compare any more. What stands before the mark of a fork is taken as it is.
+ * outside, there is nothing to compare any more. What stands before the mark of a fork is taken as it is. Questions that
+ * tools asked (`ctx.ask`) and remote calls that expired are not followed yet: they are reported as differences.
  *
  * @param entries of one log, from its first on.
  * @returns the first difference; undefined where the loop still comes to the same log.
