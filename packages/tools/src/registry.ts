@@ -64,6 +64,7 @@ export function buildRegistry(offers: readonly ToolOffer[], strategy: ToolCollis
   const byWireName = new Map<string, string>()
   const wireNames = new Map<string, string>()
   const collisions: ToolCollision[] = []
+  const given = new Set<string>()
 
   function add(tool: Tool, source: ToolSource): void {
     const wireName = wireToolName(tool.name)
@@ -83,12 +84,14 @@ export function buildRegistry(offers: readonly ToolOffer[], strategy: ToolCollis
       }
       if (byName.get(taken)?.['~tool'] === tool['~tool']) continue
       const takenBy = sources.get(taken) ?? source
-      const same = source.kind === takenBy.kind && source.name === takenBy.name
+      // What stands there under a name it was given here is no namesake of its set's other tools.
+      const same = source.kind === takenBy.kind && source.name === takenBy.name && !given.has(taken)
       if (strategy === 'error' || (strategy === 'auto-prefix' && (same || source.kind === 'agent')))
         throw duplicate(tool.name, source, takenBy)
       let name: string | undefined
       if (strategy === 'auto-prefix') {
         name = freeName(tool.name, source, wireNames)
+        given.add(name)
         add(withInfo(tool, { name }), source)
       }
       collisions.push(Object.freeze({ wanted: tool.name, source, takenBy, name }))
