@@ -16,7 +16,7 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Watch
   const { t, channel } = database
   /** What was last seen of a session, by the key that notifications carry. */
   const watched = new Map<string, { readonly sessionId: string; mark: string | undefined }>()
-  let listening: Promise<Client | undefined> | undefined
+  let listening: Promise<Client> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
   let looking = false
 
@@ -29,20 +29,32 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Watch
     select k.key, l.no, l.tail, i.last from unnest($1::text[]) as k (key)
     left join ${t('logs')} as l on l.key = k.key left join ${t('inboxes')} as i on i.session = k.key`
 
-  async function listen(): Promise<Client | undefined> {
+  /** The connection that listens, made where there is none. */
+  function listen(): Promise<Client> {
+    const connecting = connect(() => {
+      // What replaced it in the meantime stays.
+      if (listening === connecting) listening = undefined
+    })
+    return connecting
+  }
+
+  async function connect(lost: () => void): Promise<Client> {
     const client = await database.client()
-    const lost = (): void => {
-      listening = undefined
-    }
     client.on('error', lost)
     client.on('end', lost)
     client.on('notification', ({ payload = '' }) => {
       const known = watched.get(payload)
       if (known) watchers.wake(known.sessionId)
     })
-    await client.connect()
-    await client.query(`listen "${channel.replaceAll('"', '""')}"`)
-    return client
+    try {
+      await client.connect()
+      await client.query(`listen "${channel.replaceAll('"', '""')}"`)
+      return client
+    } catch (error) {
+      lost()
+      await client.end().catch(() => {})
+      throw error
+    }
   }
 
   /** What fails here is tried again at the next turn. */
@@ -51,9 +63,7 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Watch
     looking = true
     try {
       listening ??= listen()
-      await listening.catch(() => {
-        listening = undefined
-      })
+      await listening.catch(() => {})
       const rows = await database.query('provost-look', lookSql, [[...watched.keys()], Math.max(watchedMs, pollMs * 4)])
       for (const [key, ...seen] of rows) {
         const known = watched.get(String(key))
@@ -73,8 +83,10 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Watch
   }
 
   async function hangUp(): Promise<void> {
-    const client = await listening?.catch(() => undefined)
+    // Forgotten at once: whoever watches from now on gets another, and nobody forgets that one instead.
+    const ended = listening
     listening = undefined
+    const client = await ended?.catch(() => undefined)
     await client?.end().catch(() => {})
   }
 

@@ -2,7 +2,7 @@ import { postgresStore } from '@provost/sessions'
 import { findPostgres, startPostgres, storeConformance } from '@provost/testing'
 import type { PostgresServer } from '@provost/testing'
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
 import { open } from './fixture/postgres-place.ts'
 
@@ -76,6 +76,23 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await over
     await store.close()
     await other.close()
+  })
+
+  test('a store that is closed has no connection left, however quickly watchers came and went', async () => {
+    const store = postgresStore(`${server.url}&application_name=quick`, { schema: 'quick' })
+    await store.putBlob(new Uint8Array())
+    for (let turn = 0; turn < 10; turn++) {
+      const abort = new AbortController()
+      for await (const _ of store.watch('s', abort.signal)) abort.abort()
+    }
+    await store.close()
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await vi.waitFor(async () => {
+      const open = `select query from pg_stat_activity where application_name = 'quick'`
+      expect((await client.query(open)).rows).toEqual([])
+    }, 5_000)
+    await client.end()
   })
 
   test.each(suite.checks)('$name', async ({ run }) => {
