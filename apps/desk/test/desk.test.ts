@@ -20,7 +20,11 @@ interface Finished {
 }
 const main = join(import.meta.dirname, '../src/main.ts')
 /** The compile cache halves the time each of the many starts takes. */
-const env = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1', NODE_COMPILE_CACHE: folder() }
+const env = {
+  PATH: process.env['PATH'],
+  OLLAMA_HOST: 'http://127.0.0.1:1',
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+}
 
 function folder(): string {
   return mkdtempSync(join(tmpdir(), 'desk-'))

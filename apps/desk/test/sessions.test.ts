@@ -12,7 +12,11 @@ import { createOrders } from '../src/orders.ts'
 
 const main = join(import.meta.dirname, '../src/main.ts')
 const folder = (): string => mkdtempSync(join(tmpdir(), 'desk-sessions-'))
-const env = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1', NODE_COMPILE_CACHE: folder() }
+const env = {
+  PATH: process.env['PATH'],
+  OLLAMA_HOST: 'http://127.0.0.1:1',
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+}
 
 function launch(...args: readonly string[]): ChildProcess {
   const child = spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env })

@@ -30,7 +30,7 @@ function start(site: Site, task: 'die' | 'stop' | 'hold' | 'resume', sessions: r
   const started = spawn(
     process.execPath,
     ['--conditions=@provost/source', child, JSON.stringify(site), task, ...sessions],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(site.folder, 'cache') } },
+    { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   const ended = once(started, 'close').then(([, signal]: (string | null)[]) => signal)
   const lines: ChildLine[] = []
