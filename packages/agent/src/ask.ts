@@ -65,12 +65,14 @@ export async function ask(scope: RunScope, call: CallState, question: ToolQuesti
   }
 }
 
-interface Answer {
+/** What somebody said, and who. */
+export interface Answer {
   readonly value?: Json
   readonly by: string
 }
 
-function askInProcess(scope: RunScope, pending: PendingInput, found: (answer: Answer) => void): void {
+/** Asks `onInput`, if there is one. */
+export function askInProcess(scope: RunScope, pending: PendingInput, found: (answer: Answer) => void): void {
   const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'listener', name: 'onInput' })
   const take = (value: unknown): void => {
     // Left to others.

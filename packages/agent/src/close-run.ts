@@ -63,7 +63,10 @@ const abortedWhilePending = {
 function openCallEntries(state: LogState): readonly NewEntry[] {
   if (!state.run) return []
   const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
-  const open = callsAt(state.run, 'planned', 'ready', 'answered', 'started', 'waiting', 'delivered')
+  const stages = ['planned', 'ready', 'answered', 'started', 'parked', 'woken', 'waiting', 'delivered'] as const
+  // What a composite has called ends before it.
+  const inside = [...state.run.bridged.values()].filter(({ stage }) => stage !== 'settled').toReversed()
+  const open = [...inside, ...callsAt(state.run, ...stages)]
   return open.map((call) => {
     const kind = waits.get(call.part.callId)
     return kind === 'approval'

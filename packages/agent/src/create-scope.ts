@@ -1,9 +1,12 @@
+import { createSlots } from '@provost/tools'
+
 import type { AbortControl } from './abort-control.ts'
 import { graceOf } from './abort-control.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
 import { hookContexts } from './hook-context.ts'
 import type { Journal } from './journal.ts'
+import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -32,6 +35,8 @@ export function createScope(
     offered: undefined,
     promoted: undefined,
     parsed: new Map(),
+    live: createLiveCalls(),
+    slots: createSlots(plan.maxParallelTools),
     instructions: plan.instructions ?? '',
     get graceMs() {
       return graceOf(control)

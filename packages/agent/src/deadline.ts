@@ -19,8 +19,8 @@ export function nextDeadline(state: LogState): number {
   return first
 }
 
-function deadlineOf({ kind, deadline = Number.POSITIVE_INFINITY }: EntryOf<'wait'>): number {
-  return kind === 'input' ? Number.POSITIVE_INFINITY : deadline
+function deadlineOf({ kind, parks, deadline = Number.POSITIVE_INFINITY }: EntryOf<'wait'>): number {
+  return kind === 'input' && !parks ? Number.POSITIVE_INFINITY : deadline
 }
 
 /** Milliseconds to set a timer for that is to go off behind a deadline, or before it where it is too far away. */

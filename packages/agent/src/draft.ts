@@ -8,6 +8,7 @@ import type {
   ToolOutput,
   ToolQuestion,
   ToolResult,
+  WaitAbout,
 } from '@provost/core'
 import { fillLabel, positionId, toJson, trustedLabel } from '@provost/core'
 
@@ -19,6 +20,7 @@ import type { CallState, LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { FinalFailure, ModelAnswered, Verdict } from './loop.ts'
 import { answerJson } from './output.ts'
+import { saidBy } from './said-by.ts'
 
 /** A settled call beyond what hooks see of it. */
 export interface Settling {
@@ -244,6 +246,8 @@ export function unstartedEntry(
 /** The result of a call. */
 export function settledEntry(state: LogState, call: CallState, result: ToolResult, more: Settling = {}): NewEntry {
   const { error, durationMs = 0 } = more
+  // The model gets the output alone; a composite gets the value too.
+  const told = call.parentCallId === undefined || result.value === saidBy(result.output)
   return newEntry(placeOf(state), `${call.part.callId}/settled`, {
     type: 'call',
     op: 'settled',
@@ -251,6 +255,7 @@ export function settledEntry(state: LogState, call: CallState, result: ToolResul
     outcome: result.outcome,
     via: result.via,
     output: result.output,
+    ...(!told && result.value !== undefined && { value: result.value }),
     label: result.label,
     ...(result.fields && { fields: result.fields }),
     ...(result.details !== undefined && { details: result.details }),
@@ -311,6 +316,53 @@ export function inputWait(
   const token = `${callId}/input/${key}`
   const more = { reason: message, deadline, ...(schema && { schema }) }
   return newEntry(placeOf(state), token, { type: 'wait', token, kind: 'input', callId, ...more })
+}
+
+/** A call that a composite makes. */
+export function plannedEntry(
+  state: LogState,
+  parent: CallState,
+  callId: string,
+  key: string,
+  toolName: string,
+  args: Json,
+): NewEntry {
+  const parentCallId = parent.part.callId
+  return newEntry(placeOf(state), `${callId}/planned`, {
+    type: 'call',
+    op: 'planned',
+    callId,
+    parentCallId,
+    key,
+    toolName,
+    args,
+  })
+}
+
+/** All that a composite has under way waits for somebody outside. It may come to that more than once. */
+export function parkedEntry(state: LogState, call: CallState): NewEntry {
+  const { callId } = call.part
+  return newEntry(placeOf(state), `${callId}/parked/${offsetOf(state)}`, { type: 'call', op: 'parked', callId })
+}
+
+/** A composite waits for an answer from outside. */
+export function parkingWait(state: LogState, call: CallState, token: string, about: WaitAbout): NewEntry {
+  const { message = '', schema, withinMs = Number.POSITIVE_INFINITY } = about
+  return newEntry(placeOf(state), token, {
+    type: 'wait',
+    token,
+    kind: 'input',
+    callId: call.part.callId,
+    parks: true,
+    reason: message,
+    ...(schema && { schema }),
+    ...(Number.isFinite(withinMs) && { deadline: Date.now() + withinMs }),
+  })
+}
+
+/** What a composite has to know again after a crash. */
+export function memoEntry(state: LogState, call: CallState, key: string, value: Json): NewEntry {
+  return newEntry(placeOf(state), `${key}/memo`, { type: 'memo', key, value, callId: call.part.callId })
 }
 
 /** The answer to a question, or that there is none. */

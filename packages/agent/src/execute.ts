@@ -4,12 +4,17 @@ import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome } from '@provost/tools'
 
 import { ask, canBeAsked } from './ask.ts'
+import { bridgeOf } from './bridge-fold.ts'
+import { resultFrom, throughResultHooks } from './call-result.ts'
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
-import { knowing } from './hook-context.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
+import { leftOver } from './left-over.ts'
+import { createLiveCall } from './live-call.ts'
+import type { LiveCall } from './live-call.ts'
+import { heedDecisions, lookAgain, settleDown } from './live-calls.ts'
 import type { CallState, Delivered } from './log-state.ts'
-import { around, heedAbort, report, RunEnding, stopped } from './run-scope.ts'
+import { around, heedAbort, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { sentBy } from './sent-by.ts'
 import { executionMode } from './tool-phase.ts'
@@ -24,24 +29,80 @@ export async function executeCalls(scope: RunScope, asked: readonly ToolCall[]):
   const calls = asked.flatMap((call) => state.run?.calls.get(call.callId) ?? [])
   // What has begun, here or with those who delivered its result, is not skipped any more.
   const skips = ({ stage }: CallState): boolean => stage === 'ready' && (signal.aborted || mailbox.steers.length > 0)
+  const isComposite = (call: CallState): boolean =>
+    plan.info(call.part.toolName).composite && call.stage !== 'delivered'
+  const composed = scope.live.calls.size > 0 || calls.some(isComposite)
   const [only] = calls
-  if (only && calls.length === 1 && !skips(only)) await executeCall(scope, only)
+  if (only && calls.length === 1 && !composed && !skips(only)) await executeCall(scope, only)
   else {
     const left: CallState[] = []
-    await runBatch(calls, {
-      maxParallel: plan.maxParallelTools,
-      mode: (call) => executionMode(plan, call),
-      async run(call) {
-        if (skips(call)) return void left.push(call)
-        await executeCall(scope, call)
-        if (given.getSteering) mailbox.steers.push(...sentBy(await given.getSteering(), 'getSteering'))
-      },
-    })
+    const batch = (): Promise<void> =>
+      runBatch(calls, {
+        maxParallel: scope.slots,
+        mode: (call) => executionMode(plan, call),
+        async run(call, leave) {
+          if (skips(call)) return void left.push(call)
+          await (isComposite(call) ? enterCall(scope, call, leave).rest() : executeCall(scope, call))
+          if (given.getSteering) mailbox.steers.push(...sentBy(await given.getSteering(), 'getSteering'))
+        },
+      })
+    await (composed ? withComposites(scope, batch) : batch())
     await scope.journal.append(left.map((call) => leftBehind(scope, call)))
   }
   heedAbort(scope)
-  // All are settled: there is nothing left for the loop to write.
+  // All are settled or parked: there is nothing left for the loop to write.
   return []
+}
+
+/** Runs a batch in which composites go on, those that were parked before as well, until each has ended or is parked. */
+async function withComposites(scope: RunScope, batch: () => Promise<void>): Promise<void> {
+  scope.live.begin()
+  lookAgain(scope)
+  const heeded = heedDecisions(scope)
+  try {
+    await batch()
+    await settleDown(scope)
+  } finally {
+    scope.live.end()
+    await heeded()
+  }
+}
+
+/** Enters a composite call of the model, or finds it where it was parked in this process. */
+function enterCall(scope: RunScope, call: CallState, freeSlot: () => void): LiveCall {
+  const { calls } = scope.live
+  const { callId } = call.part
+  const known = calls.get(callId)
+  if (known) {
+    freeSlot()
+    return known
+  }
+  const live = enter(scope, call, scope.signal, () => {}, freeSlot)
+  calls.set(callId, live)
+  live.ended.then(
+    () => live.left || calls.delete(callId),
+    () => {},
+  )
+  return live
+}
+
+function enter(
+  scope: RunScope,
+  call: CallState,
+  signal: AbortSignal,
+  turned: (parked: boolean) => void,
+  freeSlot: () => void = () => {},
+): LiveCall {
+  const live = createLiveCall(scope, call, signal, {
+    freeSlot,
+    turned,
+    // Where the loop is elsewhere, it is for the loop to say what becomes of a call that waits.
+    staysParked: () => !scope.live.isOpen || scope.pendingPolicy() === 'hold',
+    execute: (inner, under) => executeCall(scope, inner, under),
+    enter: (inner, under, parked) => enter(scope, inner, under, parked),
+  })
+  live.ended = executeCall(scope, call, live.signal, live)
+  return live
 }
 
 function leftBehind(scope: RunScope, call: CallState): NewEntry {
@@ -50,7 +111,12 @@ function leftBehind(scope: RunScope, call: CallState): NewEntry {
     : unstartedEntry(scope.state, call, 'skipped', 'Skipped: the user said something new first.')
 }
 
-async function executeCall(scope: RunScope, call: CallState): Promise<void> {
+async function executeCall(
+  scope: RunScope,
+  call: CallState,
+  signal: AbortSignal = scope.signal,
+  live?: LiveCall,
+): Promise<void> {
   const { journal, state } = scope
   if (call.stage === 'ready') await journal.append([startedEntry(state, call, journal.fence)])
   const { delivered } = call
@@ -59,7 +125,13 @@ async function executeCall(scope: RunScope, call: CallState): Promise<void> {
     const confirmed = journal.confirm()
     if (confirmed) await confirmed
   }
-  const outcome = await (delivered ? deliveredOutcome(scope, call, delivered) : perform(scope, call))
+  const made = await (delivered ? deliveredOutcome(scope, call, delivered) : perform(scope, call, signal, live))
+  if (live) {
+    await live.close()
+    if (live.left) return
+    if (live.fault) throw live.fault.error
+  }
+  const outcome = live ? labelled(made, bridgeOf(call).label) : made
   const first = resultFrom(scope, call, outcome, delivered?.via ?? 'executed')
   const hooked =
     scope.plan.hooks['tool.result'].length > 0
@@ -71,25 +143,8 @@ async function executeCall(scope: RunScope, call: CallState): Promise<void> {
     // The error says what the output says: where a hook has changed or withheld that, it is gone too.
     ...(result.outcome === outcome.outcome && result.output === outcome.output && { error: outcome.error }),
   }
-  await journal.append([settledEntry(state, call, result, settling)])
+  await journal.append([...(live ? leftOver(state, call) : []), settledEntry(state, call, result, settling)])
   if (hooked.end) throw hooked.end
-}
-
-/** The result that an outcome comes to. */
-export function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
-  const { outcome, output, label, value, fields, details } = made
-  return {
-    callId: call.part.callId,
-    tool: scope.plan.info(call.part.toolName),
-    input: call.args,
-    outcome,
-    via,
-    output,
-    label,
-    ...(value !== undefined && { value }),
-    ...(fields && { fields }),
-    ...(details !== undefined && { details }),
-  }
 }
 
 async function deliveredOutcome(scope: RunScope, call: CallState, delivered: Delivered): Promise<ToolOutcome> {
@@ -114,7 +169,12 @@ function expiredOutcome({ part }: CallState): ToolOutcome {
   return { outcome: 'timeout', output, label: trustedLabel, error, durationMs: 0 }
 }
 
-async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
+async function perform(
+  scope: RunScope,
+  call: CallState,
+  signal: AbortSignal,
+  live: LiveCall | undefined,
+): Promise<ToolOutcome> {
   const { plan, given, journal, step } = scope
   const { callId, toolName } = call.part
   const tool = plan.tools.get(toolName)
@@ -142,7 +202,8 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       },
       input: call.args,
       value: value.value,
-      signal: scope.signal,
+      signal,
+      ...(live && { bridge: live.bridge }),
       get graceMs() {
         return scope.graceMs
       },
@@ -158,7 +219,8 @@ async function perform(scope: RunScope, call: CallState): Promise<ToolOutcome> {
       progress: (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step),
       partial: (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step),
     })
-  const op = { kind: 'tool', id: callId, parent: `${scope.id}/${step}`, callId, toolName, effect: tool.effect } as const
+  const parent = call.parentCallId ?? `${scope.id}/${step}`
+  const op = { kind: 'tool', id: callId, parent, callId, toolName, effect: tool.effect } as const
   return around(scope, op, run)
 }
 
@@ -168,43 +230,21 @@ function historyBefore(view: readonly Message[]): readonly Message[] {
   return answer < 0 ? [...view] : view.slice(0, answer)
 }
 
-/** Every result passes the `tool.result` hooks. One that throws withholds it: the model is told that it may not see it. */
-export async function throughResultHooks(
-  scope: RunScope,
-  first: ToolResult,
-): Promise<{ readonly result: ToolResult; readonly end: RunEnding | undefined }> {
-  let result = first
-  for (const { extension, hook } of scope.plan.hooks['tool.result']) {
-    try {
-      const given = hook(result, knowing(scope, extension, labelOfAll(result)))
-      const answer = isPromise(given) ? await given : given
-      if (!answer) continue
-      if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
-      result = { ...answer, callId: first.callId, label: fillLabel(answer.label, result.label) }
-    } catch (thrown) {
-      report(scope, thrown, { kind: 'hook', name: extension.name })
-      result = withheld(result, 'The result was withheld: it could not be checked.')
-    }
-  }
-  return { result, end: undefined }
-}
-
-/** The strictest of what a result says of itself. */
-function labelOfAll({ label, fields, output }: ToolResult): Label {
-  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
-  return inner.length > 0 ? joinLabels(label, ...inner) : label
-}
-
-function withheld(result: ToolResult, reason: string): ToolResult {
-  const { callId, tool, input, via } = result
+/** What a composite gives has been made from what it was answered. */
+function labelled(outcome: ToolOutcome, answered: Label): ToolOutcome {
+  const { fields, output } = outcome
+  const all = (label: Label): Label => joinLabels(label, answered)
   return {
-    callId,
-    tool,
-    input,
-    via,
-    outcome: 'error',
-    output: { type: 'error-text', value: reason },
-    label: trustedLabel,
+    ...outcome,
+    label: all(outcome.label),
+    ...(fields && { fields: Object.fromEntries(Object.entries(fields).map(([at, label]) => [at, all(label)])) }),
+    ...(output.type === 'content' && {
+      output: {
+        ...output,
+        value: output.value.map((part) =>
+          part.label ? { ...part, label: all(fillLabel(part.label, outcome.label)) } : part,
+        ),
+      },
+    }),
   }
 }

@@ -12,7 +12,8 @@ import {
   untrustedLabel,
 } from '@provost/core'
 
-import { emptyLog } from './log-state.ts'
+import { applyAnswer as answerBridge, labelOfSettled, planBridged, wake } from './bridge-fold.ts'
+import { callOf, emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
 import { keepApproval } from './standing-approval.ts'
 import { addAttempt } from './usage-report.ts'
@@ -54,6 +55,7 @@ export function applyEntry(state: LogState, entry: Entry): void {
       break
     case 'memo':
       state.memos.set(entry.key, entry.value)
+      if (run && entry.callId !== undefined) answerBridge(run, entry.callId, entry.key)
       break
     case 'tail':
       if (run && entry.with) run.tail.push(...entry.with)
@@ -85,6 +87,7 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
         attempts: 0,
         calls: new Map(),
         openCalls: 0,
+        bridged: new Map(),
         repairs: 0,
         tail: [],
         firstMessage: state.messages.length,
@@ -168,6 +171,7 @@ function say(state: LogState, message: Message): void {
 
 function openCalls(run: RunFold, message: Message): void {
   run.calls.clear()
+  run.bridged.clear()
   const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)
   for (const part of message.content) {
     if (part.type !== 'tool-call' || part.providerExecuted) continue
@@ -195,11 +199,10 @@ function applyAttempt(run: RunFold, entry: EntryOf<'attempt'>): void {
 }
 
 function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 'call' }>): void {
-  const call = run.calls.get(entry.callId)
+  if (entry.op === 'planned') return planBridged(run, entry)
+  const call = callOf(run, entry.callId)
   if (!call) return
   switch (entry.op) {
-    case 'planned':
-      break
     case 'decided':
       call.args = entry.args
       if (entry.argsHash !== undefined) call.argsHash = entry.argsHash
@@ -210,16 +213,24 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
       call.stage = entry.outcome === 'proceed' ? 'ready' : entry.outcome === 'ask' ? 'waiting' : 'answered'
       break
     case 'started':
-      closeQuestions(state, entry.callId)
+      closeWaits(state, entry.callId, ({ kind, parks }) => kind === 'input' && !parks)
       call.stage = 'started'
       call.starts++
       call.startedAt = entry.at
       break
+    case 'parked':
+      if (call.stage === 'started' || call.stage === 'woken') call.stage = 'parked'
+      break
     case 'settled':
       if (call.stage === 'settled') break
-      closeQuestions(state, entry.callId)
+      closeWaits(state, entry.callId, ({ kind }) => kind === 'input' || call.parentCallId !== undefined)
       call.stage = 'settled'
       call.outcome = entry.outcome
+      if (call.parentCallId !== undefined) {
+        call.settled = entry
+        answerBridge(run, call.parentCallId, entry.callId, labelOfSettled(entry))
+        break
+      }
       call.result = resultPart(call.part, entry)
       if (--run.openCalls === 0) state.completed = completeStep(state, run, entry)
       break
@@ -262,6 +273,7 @@ function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
   })
   say(state, message)
   run.calls.clear()
+  run.bridged.clear()
   run.used = used
   return message
 }
@@ -269,8 +281,9 @@ function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
 function applyWait(state: LogState, run: RunFold, entry: EntryOf<'wait'>): void {
   // A tool that asks goes on running.
   if (entry.kind === 'input') return
-  if (entry.callId !== undefined) closeQuestions(state, entry.callId)
-  const call = entry.callId === undefined ? undefined : run.calls.get(entry.callId)
+  if (entry.callId === undefined) return
+  closeWaits(state, entry.callId, ({ kind, parks }) => kind === 'input' && !parks)
+  const call = callOf(run, entry.callId)
   if (call && call.stage !== 'settled') call.stage = 'waiting'
 }
 
@@ -286,8 +299,16 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
     if (readVerdict(entry).decision === 'approve') applyAnswer(state, run, message)
     return
   }
-  const call = wait.callId === undefined ? undefined : run.calls.get(wait.callId)
-  if (!call || call.stage === 'settled' || wait.kind === 'input') return
+  const call = wait.callId === undefined ? undefined : callOf(run, wait.callId)
+  if (!call || call.stage === 'settled') return
+  if (wait.kind === 'input') {
+    if (!wait.parks) return
+    const given = entry.by === clock ? undefined : entry.value
+    answerBridge(run, call.part.callId, entry.token, untrustedLabel(call.part.toolName), { given })
+    wake(run, call)
+    return
+  }
+  wake(run, call)
   if (wait.kind === 'approval') {
     call.approval = readVerdict(entry)
     keepApproval(state, run, call, wait, call.approval)
@@ -303,9 +324,9 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
 }
 
 /** Nobody waits for an answer whose call has ended, or has died with its process. */
-function closeQuestions(state: LogState, callId: string): void {
+function closeWaits(state: LogState, callId: string, closes: (wait: EntryOf<'wait'>) => boolean): void {
   for (const [token, wait] of state.waits) {
-    if (wait.kind !== 'input' || wait.callId !== callId) continue
+    if (wait.callId !== callId || !closes(wait)) continue
     state.waits.delete(token)
     settleWait(state, token, wait)
   }

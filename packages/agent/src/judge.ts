@@ -14,10 +14,11 @@ import { deepFreeze, fillLabel, isPromise, ProvostError, toJson, trustedLabel } 
 import { parseInput, resultOf } from '@provost/tools'
 import type { ParsedInput } from '@provost/tools'
 
+import { throughResultHooks } from './call-result.ts'
 import { hashJson } from './entry.ts'
-import { throughResultHooks } from './execute.ts'
 import { withApproval } from './hook-context.ts'
 import type { CallState } from './log-state.ts'
+import { callOf } from './log-state.ts'
 import type { Verdict } from './loop.ts'
 import { heedAbort, report } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -35,13 +36,16 @@ export async function judgeCalls(scope: RunScope, calls: readonly ToolCall[]): P
   return verdicts
 }
 
-function judge(scope: RunScope, call: ToolCall): MaybePromise<Verdict> {
+/** What becomes of a call, before it runs. */
+export function judge(scope: RunScope, call: ToolCall): MaybePromise<Verdict> {
   const tool = scope.plan.tools.get(call.tool.name)
   if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(scope, call.tool.name)), by: 'registry' }
-  if (tool.deferred && scope.promoted && !scope.promoted.has(tool.name)) {
+  // What a step offers is the model's catalogue; a composite knows what it calls.
+  const listed = call.parentCallId === undefined
+  if (listed && tool.deferred && scope.promoted && !scope.promoted.has(tool.name)) {
     return { ...failed(call, 'tool-deferred', notLoaded(scope, tool.name)), by: 'registry' }
   }
-  if (scope.offered && !tool.deferred && !scope.offered.has(tool.name)) {
+  if (listed && scope.offered && !tool.deferred && !scope.offered.has(tool.name)) {
     return { ...failed(call, 'unknown-tool', `The tool ${tool.name} is not offered in this step.`), by: 'registry' }
   }
   const parsed = parseInput(tool, call.input)
@@ -56,7 +60,7 @@ const mostProposals = 8
 /** Hooks and humans are asked only about calls that can run. */
 function judgeParsed(scope: RunScope, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Verdict> {
   if (!parsed.ok) return { ...failed(call, parsed.error.code, said(parsed.error)), by: 'schema' }
-  const state = scope.state.run?.calls.get(call.callId)
+  const state = scope.state.run && callOf(scope.state.run, call.callId)
   if (scope.plan.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
     return judgeByHooks(scope, call, tool, state)
   }

@@ -27,6 +27,10 @@ export type CallStage =
   /** Was denied, or a hook gave its result: settles without running. */
   | 'answered'
   | 'started'
+  /** A composite of which all waits for somebody outside. */
+  | 'parked'
+  /** A composite that was parked, and something it waits for has come. */
+  | 'woken'
   /** Parked on a human, a remote party or a decision about an uncertain outcome. */
   | 'waiting'
   /** A result came from outside and is not settled yet. */
@@ -63,6 +67,24 @@ export interface CallState {
   delivered?: Delivered
   result?: ToolResultPart
   outcome?: CallOutcome
+  /** Of a call that a composite makes. */
+  readonly parentCallId?: string
+  /** How a call that a composite made has ended. */
+  settled?: EntryOf<'call', 'settled'>
+  /** What a composite has been answered. */
+  bridge?: BridgeFold
+}
+
+/** What a composite call has been answered, in the order of the log. */
+export interface BridgeFold {
+  /** Call ids, memo keys and tokens. */
+  readonly answers: string[]
+  /** Where each stands in the answers. */
+  readonly orders: Map<string, number>
+  /** Answers to waits by their tokens; undefined where nobody answered in time. */
+  readonly given: Map<string, Json | undefined>
+  /** The join of all that was answered. */
+  label: Label
 }
 
 /** A run as its log tells it. */
@@ -79,6 +101,8 @@ export interface RunFold {
   /** The present step's calls, in the order the model wrote them. */
   readonly calls: Map<string, CallState>
   openCalls: number
+  /** The calls that composites of the present step have made, by id, however deep. */
+  readonly bridged: Map<string, CallState>
   /** Tools of the calls whose results the next answer reads; undefined once it is there. */
   used?: readonly string[]
   /** The last answer, while nothing follows it: the run ends here unless something is queued. */
@@ -151,4 +175,19 @@ export function emptyLog(): LogState {
 /** The offset of the last entry. */
 export function offsetOf(state: LogState): number {
   return state.entries.at(-1)?.offset ?? 0
+}
+
+/** A call of the present step, the model's or a composite's. */
+export function callOf({ calls, bridged }: RunFold, callId: string): CallState | undefined {
+  return calls.get(callId) ?? bridged.get(callId)
+}
+
+/** The call of the model that a composite's call is part of; itself, if it is one. */
+export function outermost(run: RunFold, call: CallState): CallState {
+  let at = call
+  for (;;) {
+    const parent = at.parentCallId === undefined ? undefined : callOf(run, at.parentCallId)
+    if (!parent) return at
+    at = parent
+  }
 }

@@ -2,9 +2,9 @@ import type { NewEntry, Tool } from '@provost/core'
 import { ProvostError } from '@provost/core'
 import { parseInput, resultOf } from '@provost/tools'
 
+import { resultFrom, throughResultHooks } from './call-result.ts'
 import { timerMs } from './deadline.ts'
 import { foundEntry, notDoneEntry, settledEntry } from './draft.ts'
-import { resultFrom, throughResultHooks } from './execute.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { CallState } from './log-state.ts'
 import { callsAt } from './position.ts'
@@ -29,6 +29,20 @@ export async function lookUpCalls(scope: RunScope): Promise<void> {
     if (entries.length > 0) await journal.append(entries)
     if (end) throw end
   }
+}
+
+/**
+ * The same for one call of a composite.
+ *
+ * @returns whether that settled the question: if not, the call is uncertain.
+ */
+export async function lookUpCall(scope: RunScope, call: CallState): Promise<boolean> {
+  const tool = scope.plan.tools.get(call.part.toolName)
+  if (!tool?.['~tool'].lookup) return false
+  const { entries, end } = await entriesFor(scope, call, tool)
+  await scope.journal.append(entries)
+  if (end) throw end
+  return entries.length > 0
 }
 
 interface LookedUp {

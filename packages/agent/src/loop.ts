@@ -279,7 +279,7 @@ function settleEntries(
 ): NewEntry[] {
   const entries: NewEntry[] = []
   for (const call of calls) {
-    if (call.stage === 'settled' || call.stage === 'waiting') continue
+    if (call.stage === 'settled' || call.stage === 'waiting' || call.stage === 'parked') continue
     const result = results.find((one) => one.callId === call.part.callId)
     if (call.stage === 'ready') entries.push(startedEntry(state, call, 0))
     entries.push(settledEntry(state, call, result ?? noResult(plan, call)))

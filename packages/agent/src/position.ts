@@ -9,6 +9,7 @@ import type {
 import { noPendingWork } from '@provost/core'
 
 import type { CallState, LogState, RunFold } from './log-state.ts'
+import { callOf } from './log-state.ts'
 
 /** What a run does next. */
 export type Position = 'context' | 'model' | 'tools' | 'wait' | 'end'
@@ -29,7 +30,8 @@ export function next(state: LogState): Position {
 }
 
 function callsMove(run: RunFold): boolean {
-  for (const { stage } of run.calls.values()) if (stage !== 'settled' && stage !== 'waiting') return true
+  for (const { stage } of run.calls.values())
+    if (stage !== 'settled' && stage !== 'waiting' && stage !== 'parked') return true
   return false
 }
 
@@ -53,7 +55,7 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
   const uncertain: PendingUncertain[] = []
   const inputs: PendingInput[] = []
   for (const wait of waits) {
-    const call = wait.callId === undefined ? undefined : run.calls.get(wait.callId)
+    const call = wait.callId === undefined ? undefined : callOf(run, wait.callId)
     const shared = {
       id: wait.token,
       callId: wait.callId ?? wait.token,

@@ -3,6 +3,7 @@ import { assertNever, textOf } from '@provost/core'
 
 import { clock, isSilent, readVerdict } from './fold.ts'
 import type { LogState, RunFold } from './log-state.ts'
+import { callOf } from './log-state.ts'
 import { pendingOn, pendingWork } from './position.ts'
 import { usageReport, totalCost } from './usage-report.ts'
 
@@ -113,24 +114,36 @@ export function createProjection(sessionId: string, state: LogState): Projection
 
   function projectCall(emit: EmitDurable, entry: Extract<Entry, { type: 'call' }>): void {
     const { callId } = entry
+    if (entry.op === 'planned') names.set(callId, entry.toolName)
     const toolName = names.get(callId) ?? ''
+    const call = state.run && callOf(state.run, callId)
+    const parentCallId = call?.parentCallId
     if (entry.op === 'started') {
-      inFlight.set(callId, undefined)
-      const call = state.run?.calls.get(callId)
-      emit('tool.execute.start', { callId, toolName, input: call?.args ?? null })
+      if (parentCallId === undefined) inFlight.set(callId, undefined)
+      const by = parentCallId === undefined ? {} : { parentCallId }
+      emit('tool.execute.start', { callId, toolName, input: call?.args ?? null, ...by })
     } else if (entry.op === 'settled') {
+      if (parentCallId !== undefined) return settledEvent(emit, entry, toolName)
       if (inFlight.has(callId)) inFlight.set(callId, entry)
       else settledEvent(emit, entry, toolName)
-      // Tools end in the order they started in, so that the lifecycle reads the same each time.
-      for (const [id, settled] of inFlight) {
-        if (!settled) break
-        inFlight.delete(id)
-        settledEvent(emit, settled, names.get(id) ?? '')
-      }
+      endInOrder(emit)
       if (state.completed) {
         message(emit, state.completed)
         endStep(emit, state.run)
       }
+    } else if (entry.op === 'parked') {
+      // Nobody else's end waits for whoever waits for somebody outside.
+      inFlight.delete(callId)
+      endInOrder(emit)
+    }
+  }
+
+  /** Tools end in the order they started in, so that the lifecycle reads the same each time. */
+  function endInOrder(emit: EmitDurable): void {
+    for (const [id, settled] of inFlight) {
+      if (!settled) break
+      inFlight.delete(id)
+      settledEvent(emit, settled, names.get(id) ?? '')
     }
   }
 

@@ -10,6 +10,7 @@ import type {
   ViewTrigger,
 } from '@provost/core'
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
+import type { Slots } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
@@ -17,6 +18,7 @@ import type { Reaction } from './event-hub.ts'
 import type { Hooked } from './hook-table.ts'
 import type { Inbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
+import type { LiveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { RunPrompt } from './run-prompt.ts'
@@ -46,6 +48,10 @@ export interface RunScope {
   promoted: ReadonlySet<string> | undefined
   /** Inputs that were parsed when they were judged, by call id. */
   readonly parsed: Map<string, unknown>
+  /** Composite calls that this process has entered. */
+  readonly live: LiveCalls
+  /** Room for calls, the model's and those of composites. */
+  readonly slots: Slots
   /** Milliseconds that tools have to stop by themselves after an abort. */
   readonly graceMs: number
   /** What becomes of calls that wait for a human when the run is aborted. */

@@ -20,6 +20,7 @@ import type { KnownLog } from './known-log.ts'
 import { knownLog, readLog } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
+import { leaveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -181,6 +182,7 @@ async function perform<Output>(
     if (scope) await within(close(scope, thrown))
   } finally {
     unfollow?.()
+    if (scope) leaveCalls(scope)
     if (lease) await within(lease.release())
     // One that comes too late is of no use to this run, and not to be kept from others.
     else leasing?.then((late) => late?.release()).catch(() => {})

@@ -5,5 +5,7 @@ import type { CallState } from './log-state.ts'
 
 /** A call as hooks and drivers see it. */
 export function toolCall(plan: AgentPlan, call: CallState): ToolCall {
-  return { callId: call.part.callId, tool: plan.info(call.part.toolName), input: call.args, label: call.label }
+  const { part, args, label, parentCallId } = call
+  const shared = { callId: part.callId, tool: plan.info(part.toolName), input: args, label }
+  return parentCallId === undefined ? shared : { ...shared, parentCallId }
 }

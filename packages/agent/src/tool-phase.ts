@@ -32,14 +32,14 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
       // Before anything was executed here, this means that a process died in it.
       runs = mayRepeat(plan.info(call.part.toolName))
       if (!runs) entries.push(uncertainWait(state, call))
-    } else if (call.stage === 'delivered') execute.push(call)
+    } else if (call.stage === 'delivered' || call.stage === 'woken') execute.push(call)
     if (!runs) continue
     const { remote } = plan.info(call.part.toolName)
     if (remote) entries.push(remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs))
     else execute.push(call)
   }
   for (const call of firstWave(plan, execute)) {
-    if (call.stage !== 'delivered') entries.push(startedEntry(state, call, fence))
+    if (call.stage !== 'delivered' && call.stage !== 'woken') entries.push(startedEntry(state, call, fence))
   }
   return { entries, execute }
 }

@@ -119,6 +119,16 @@ export function violations(events: readonly AgentEvent[], runId: string): readon
   const started: string[] = []
   const ended: string[] = []
   const settled = new Set<string>()
+  /** The composites that calls were made by. */
+  const makers = new Map<string, string>()
+  const park = (callId: string): void => {
+    for (let at: string | undefined = callId; at !== undefined; at = makers.get(at)) parked.add(at)
+  }
+  /** With the composites around it: one that asks before it starts is known by its id alone. */
+  const parkAll = (callId: string): void => {
+    park(callId)
+    for (const made of started) if (callId.startsWith(`${made}/`)) park(made)
+  }
   let turn: Message[] | undefined
   let turns = 0
   let step: number | undefined
@@ -212,12 +222,18 @@ export function violations(events: readonly AgentEvent[], runId: string): readon
       case 'tool.approval.requested':
       case 'tool.remote.requested':
       case 'tool.uncertain':
-        parked.add(event.callId)
+      case 'input.requested':
+        parkAll(event.callId)
+        break
+      case 'agent.suspended':
+        // What was asked by a process that is gone still waits.
+        for (const { callId } of Object.values(event.pending).flat()) parkAll(callId)
         break
       case 'tool.execute.start':
         if (settled.has(event.callId)) complain(`${event.callId} is settled`)
         if (started.includes(event.callId)) complain(`${event.callId} runs already`)
         started.push(event.callId)
+        if (event.parentCallId !== undefined) makers.set(event.callId, event.parentCallId)
         break
       case 'tool.execute.progress':
       case 'tool.execute.partial':
@@ -249,7 +265,7 @@ export function violations(events: readonly AgentEvent[], runId: string): readon
     if (!settled.has(callId) && !parked.has(callId)) found.push(`call ${callId} never ends`)
   }
   // Whoever waited for somebody starts when the answer comes; the others keep the order of the calls.
-  const inOrder = started.filter((callId) => !parked.has(callId) && !resumed)
+  const inOrder = started.filter((callId) => !parked.has(callId) && !makers.has(callId) && !resumed)
   expectOrder('starts', inOrder, found)
   expectOrder(
     'ends',

@@ -74,7 +74,8 @@ export type EntryBody =
       /** `generated`: asked for by a hook, no part of the conversation. */
       purpose?: 'generated'
     }
-  | { type: 'call'; op: 'planned'; callId: string; toolName: string; args: Json }
+  /** A call that a composite makes; those of a model stand in its message. */
+  | { type: 'call'; op: 'planned'; callId: string; parentCallId: string; key: string; toolName: string; args: Json }
   | {
       type: 'call'
       op: 'decided'
@@ -88,6 +89,8 @@ export type EntryBody =
       reason?: string
     }
   | { type: 'call'; op: 'started'; callId: string; argsHash?: string; fence: number }
+  /** All that a composite has under way waits for somebody outside. */
+  | { type: 'call'; op: 'parked'; callId: string }
   | {
       type: 'call'
       op: 'settled'
@@ -95,6 +98,8 @@ export type EntryBody =
       outcome: CallOutcome
       via: ResultSource
       output: ToolOutput
+      /** What the composite that made the call gets, where `output` does not tell. */
+      value?: Json
       label: Label
       fields?: Readonly<Record<JsonPointer, Label>>
       details?: Json
@@ -110,6 +115,8 @@ export type EntryBody =
       deadline?: Timestamp
       evidence?: Json
       sticky?: 'session'
+      /** A composite waits for it: it outlives the process. */
+      parks?: true
       /** Of the answer to a question. */
       schema?: JsonSchema
     }
@@ -120,7 +127,14 @@ export type EntryBody =
   | { type: 'view'; from: string; to: string; with: readonly Message[]; reason: 'compaction' | 'edit' | 'reset' }
   /** What stood behind the history in a request: its hash and label; `with` only where it must outlive a crash. */
   | { type: 'tail'; hash: string; label: Label; with?: readonly MessageInit[] }
-  | { type: 'memo'; key: string; argsHash?: string; value: Json }
+  | {
+      type: 'memo'
+      key: string
+      argsHash?: string
+      value: Json
+      /** The composite that made it. */
+      callId?: string
+    }
   | { type: 'ext'; name: string; key: string; data: Json }
   | ({ type: 'audit'; decision: 'flagged' | 'blocked' | 'declassified'; by: string } & GovernanceRow)
 

@@ -79,6 +79,55 @@ export interface ToolContext<App = unknown> extends SessionAccess {
   ask(question: ToolQuestion): Promise<Json>
 }
 
+/**
+ * What a composite acts through. Each act has a key that is unique in its call: after a crash the composite is entered
+ * again from its start, and keys that were answered are answered from the log, in the order of then. So the same keys
+ * must come with the same arguments, and nothing may happen outside.
+ */
+export interface CompositeOps {
+  /**
+   * Calls a tool of the agent, through the hooks, approvals and labels that a call of the model goes through. It resolves
+   * with whatever comes of the call: look at `outcome`. Name the tool, or give it.
+   *
+   * @param options.key unique in this call.
+   * @throws ProvostError `replay-diverged` where the key was used with another tool or other input.
+   *
+   * @example
+   * const found = await ctx.call('look_up', { id }, { key: 'find' })
+   */
+  call<In, Out, App>(tool: Tool<In, Out, App>, input: In, options: { readonly key: string }): Promise<ToolResult<Out>>
+  call(name: string, input: unknown, options: { readonly key: string }): Promise<ToolResult>
+  /**
+   * Waits until somebody outside answers, for days if need be: the run suspends meanwhile. The wait stands in
+   * `pending.inputs` and is answered there by its id, which is `CALLID/wait/TOKEN`.
+   *
+   * @param token unique in this call.
+   * @returns the answer as it was given; nobody has checked it.
+   * @throws ProvostError `wait-expired` where nobody answered in time.
+   */
+  wait(token: string, about?: WaitAbout): Promise<Json>
+  /** Runs `fn` once for each key; after a crash the logged value comes back. */
+  memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
+  /**
+   * Says that the composite is at work until `work` settles, though all that it has called waits: for work in another
+   * thread, whose next call has still to come.
+   */
+  busy<T>(work: PromiseLike<T>): Promise<T>
+}
+
+/** What a composite waits for. */
+export interface WaitAbout {
+  /** For whoever answers. */
+  readonly message?: string
+  /** Of the answer. */
+  readonly schema?: JsonSchema
+  /** Milliseconds by the clock on the wall. Default: for as long as it takes. */
+  readonly withinMs?: number
+}
+
+/** What `execute` of a composite gets besides its input. */
+export interface CompositeContext<App = unknown> extends ToolContext<App>, CompositeOps {}
+
 /** What a running tool wants to know of a human. */
 export interface ToolQuestion {
   readonly message: string
@@ -164,12 +213,15 @@ export interface ToolCall<In = Json> {
   readonly input: In
   /** The label of the words it was written in. */
   readonly label: Label
+  /** The composite call that makes this one. */
   readonly parentCallId?: string
 }
 
 /** A result as hooks see it. */
 export interface ToolResult<Out = Json> {
   readonly callId: string
+  /** The composite call that made this one: the result goes to it, and not to the model. */
+  readonly parentCallId?: string
   readonly tool: ToolInfo
   readonly input: Json
   readonly outcome: CallOutcome

@@ -421,9 +421,12 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
       type: constant('call' as const),
       op: constant('planned' as const),
       callId: id,
+      parentCallId: id,
+      key: word,
       toolName: word,
       args: json,
     }),
+    record({ type: constant('call' as const), op: constant('parked' as const), callId: id }),
     both(
       record({
         type: constant('call' as const),

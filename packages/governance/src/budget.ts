@@ -69,6 +69,8 @@ function spend(spent: Spent, entry: Entry): Spent {
       return { ...spent, calls, callsBefore: spent.toolCalls }
     }
     case 'call':
+      // What composites call counts as well, in the order of their calls.
+      if (entry.op === 'planned') return { ...spent, calls: [...spent.calls, entry.callId] }
       return entry.op === 'decided' && entry.outcome === 'proceed'
         ? { ...spent, toolCalls: spent.toolCalls + 1 }
         : spent

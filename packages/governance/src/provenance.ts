@@ -101,7 +101,8 @@ function read(state: Provenance, entry: Entry): void {
       for (const message of entry.with) readMessage(state, message, 'view')
       break
     case 'call':
-      if (entry.op === 'decided') {
+      if (entry.op === 'planned') state.calls.set(entry.callId, { toolName: entry.toolName, input: entry.args })
+      else if (entry.op === 'decided') {
         const call = state.calls.get(entry.callId)
         if (call) call.input = entry.args
       } else if (entry.op === 'settled') readResult(state, entry)

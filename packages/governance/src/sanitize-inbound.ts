@@ -93,7 +93,8 @@ async function sanitize(result: ToolResult, policy: InboundPolicy, ctx: HookCont
     })
   }
   if (policy === 'flag') return undefined
-  const wrap = policy === 'wrap' || policy === 'strip+wrap'
+  // Marks are for the model; a composite works with the value.
+  const wrap = (policy === 'wrap' || policy === 'strip+wrap') && result.parentCallId === undefined
   const mark = wrap ? await ctx.memo('mark', () => ctx.uuid()) : ''
   return { ...result, output: wrap ? wrapped(output, mark) : output, ...(value !== undefined && { value }) }
 }

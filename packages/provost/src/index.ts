@@ -106,6 +106,8 @@ export type {
 export type {
   AnySchema,
   ArgRole,
+  CompositeContext,
+  CompositeOps,
   ContextOf,
   Effect,
   ExecResult,
@@ -120,10 +122,11 @@ export type {
   StandardSchemaV1,
   Tool,
   ToolContext,
-  ToolQuestion,
   ToolExample,
   ToolInfo,
+  ToolQuestion,
   Truncation,
+  WaitAbout,
   WrittenFor,
 } from '@provost/core'
 

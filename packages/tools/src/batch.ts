@@ -1,9 +1,15 @@
+import { isPromise } from '@provost/core'
+
+import { createSlots } from './slots.ts'
+import type { Slots } from './slots.ts'
+
 /** How a batch of calls is run. */
 export interface BatchOptions<C> {
-  /** Calls under way at the same time; at least 1. */
-  readonly maxParallel: number
+  /** Calls under way at the same time; at least 1. Or the slots that they share with others. */
+  readonly maxParallel: number | Slots
   mode(call: C): 'parallel' | 'sequential'
-  run(call: C): Promise<void>
+  /** `leave` gives the slot of the call back before it ends. */
+  run(call: C, leave: () => void): Promise<void>
 }
 
 /**
@@ -16,27 +22,23 @@ export interface BatchOptions<C> {
  * await runBatch(calls, { maxParallel: 8, mode: (call) => call.mode, run: (call) => execute(call) })
  */
 export async function runBatch<C>(calls: readonly C[], options: BatchOptions<C>): Promise<void> {
-  const most = Math.max(1, options.maxParallel)
-  const underWay = new Set<Promise<void>>()
+  const { maxParallel } = options
+  const slots = typeof maxParallel === 'number' ? createSlots(maxParallel) : maxParallel
+  const underWay: Promise<void>[] = []
   let failure: { readonly error: unknown } | undefined
-  const start = (call: C): void => {
-    const one: Promise<void> = options.run(call).then(
-      () => void underWay.delete(one),
-      (error: unknown) => {
-        underWay.delete(one)
-        failure ??= { error }
-      },
-    )
-    underWay.add(one)
-  }
-
   for (const call of calls) {
-    const alone = options.mode(call) === 'sequential'
-    if (alone) await Promise.all(underWay)
-    else while (underWay.size >= most) await Promise.race(underWay)
-    if (failure) break
-    start(call)
-    if (alone) await Promise.all(underWay)
+    const entering = slots.enter(options.mode(call))
+    const leave = isPromise(entering) ? await entering : entering
+    if (failure) {
+      leave()
+      break
+    }
+    underWay.push(
+      options.run(call, leave).then(leave, (error: unknown) => {
+        failure ??= { error }
+        leave()
+      }),
+    )
   }
   await Promise.all(underWay)
   if (failure) throw failure.error

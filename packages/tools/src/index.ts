@@ -35,7 +35,7 @@ export { rich } from './rich.ts'
 export type { Rich, RichMore } from './rich.ts'
 export { loadSkills } from './skills/load-skills.ts'
 export { runTool } from './run.ts'
-export type { ToolRun } from './run.ts'
+export type { Bridge, ToolRun } from './run.ts'
 export { justBashRuntime } from './runtime/just-bash.ts'
 export type { JustBashRuntimeOptions } from './runtime/just-bash.ts'
 export { readResultName, readResultTool } from './results/read-result.ts'
@@ -51,6 +51,8 @@ export type {
   VercelSandboxRuntime,
   VercelSandboxRuntimeOptions,
 } from './runtime/vercel-sandbox.ts'
+export { createSlots } from './slots.ts'
+export type { Slots } from './slots.ts'
 export { defaultTimeoutMs, tool } from './tool.ts'
 export type { Executed, ResultOf, ToolOptions } from './tool-options.ts'
 export { toolCache } from './tool-cache.ts'

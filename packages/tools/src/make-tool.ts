@@ -23,6 +23,7 @@ export interface ToolParts {
   readonly roles: Readonly<Record<JsonPointer, ArgRole>>
   readonly idempotent: boolean
   readonly remote: boolean
+  readonly composite?: boolean | undefined
   readonly deferred: boolean
   readonly set?: string | undefined
   readonly maxResultTokens?: number | undefined
@@ -40,7 +41,7 @@ export interface ToolParts {
  */
 export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
   const { name, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
-  const { maxResultTokens, truncation, sanitize } = parts
+  const { maxResultTokens, truncation, sanitize, composite = false } = parts
   checkName(name)
   const rest = {
     name,
@@ -50,7 +51,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
     roles: Object.freeze(roles),
     idempotent,
     remote,
-    composite: false,
+    composite,
     deferred,
     ...(set !== undefined && { set }),
     ...(maxResultTokens !== undefined && { maxResultTokens }),

@@ -1,5 +1,6 @@
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
 import type {
+  CompositeOps,
   ErrorInfo,
   Json,
   MaybePromise,
@@ -11,6 +12,7 @@ import type {
   ToolQuestion,
 } from '@provost/core'
 
+import { createCallClock } from './call-clock.ts'
 import { createCallSignal } from './call-signal.ts'
 import type { CallSignal } from './call-signal.ts'
 import { elapsed, failedOutcome } from './outcome.ts'
@@ -41,6 +43,15 @@ export interface ToolRun {
   ask?(question: ToolQuestion, until: { readonly deadline: number; readonly signal: AbortSignal }): Promise<Json>
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
+  /** Makes what a composite acts through; `signal` is the call's. */
+  bridge?(signal: AbortSignal): Bridge
+}
+
+/** What a composite acts through. */
+export interface Bridge {
+  readonly ops: CompositeOps
+  /** Calls back when the call parks, all that it waits for being outside, and when it goes on: parked, it has time. */
+  watch(changed: (parked: boolean) => void): void
 }
 
 /**
@@ -53,7 +64,9 @@ export interface ToolRun {
 export function runTool(tool: Tool, run: ToolRun): Promise<ToolOutcome> {
   const started = performance.now()
   if (run.signal.aborted) return Promise.resolve(abortedOutcome(tool, 'before it started', 0))
-  const call: Call = { tool, run, started, signal: createCallSignal(run.signal), over: false }
+  const signal = createCallSignal(run.signal)
+  const bridge = tool.composite ? run.bridge?.(signal.get()) : undefined
+  const call: Call = { tool, run, started, signal, over: false, ...(bridge && { bridge }) }
   let work: MaybePromise<ToolOutcome>
   try {
     work = perform(call)
@@ -69,6 +82,7 @@ interface Call {
   /** `performance.now()` */
   readonly started: number
   readonly signal: CallSignal
+  readonly bridge?: Bridge
   /** From then on nothing that the tool says counts. */
   over: boolean
 }
@@ -80,6 +94,10 @@ function perform(call: Call): MaybePromise<ToolOutcome> {
     throw new ProvostError('tool-remote', `${tool.name} has no execute: it cannot be run here.`, {
       hint: 'Wait for its result from the remote side.',
     })
+  if (tool.composite && !call.bridge)
+    throw new ProvostError('tool-composite', `${tool.name} is a composite: it cannot be run on its own.`, {
+      hint: 'Let an agent call it, or give runTool a bridge.',
+    })
   return settle(call, definition.execute(run.value, contextOf(call)))
 }
 
@@ -90,8 +108,8 @@ function settle(call: Call, given: unknown): MaybePromise<ToolOutcome> {
 }
 
 function contextOf(call: Call): ToolContext {
-  const { run, signal } = call
-  return {
+  const { run, signal, bridge } = call
+  const context: ToolContext = {
     callId: run.callId,
     get idempotencyKey() {
       return run.idempotencyKey
@@ -117,6 +135,7 @@ function contextOf(call: Call): ToolContext {
       if (!call.over) run.progress(jsonOf(call.tool, data))
     },
   }
+  return bridge ? Object.assign(context, bridge.ops) : context
 }
 
 /** Characters that a tool may yield as text: more than any result that is kept. */
@@ -187,16 +206,18 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
     let grace: NodeJS.Timeout | undefined
     const finish = (outcome: ToolOutcome): void => {
       if (call.over) return
-      clearTimeout(timer)
+      clock.stop()
       clearTimeout(grace)
       run.signal.removeEventListener('abort', onAbort)
       resolve(end(call, outcome))
     }
-    const timer = setTimeout(() => {
+    const clock = createCallClock(timeoutMs, () => {
       const error = timeoutError(tool, timeoutMs)
       finish(failedOutcome(tool, 'timeout', error.toJSON(), elapsed(call.started)))
       call.signal.abort(error)
-    }, timeoutMs)
+    })
+    clock.start()
+    call.bridge?.watch((parked) => (parked ? clock.stop() : call.over || clock.start()))
     const onAbort = (): void => {
       grace = setTimeout(() => finish(abortedOutcome(tool, 'before it ended', elapsed(call.started))), run.graceMs)
     }

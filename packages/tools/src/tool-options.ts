@@ -2,6 +2,7 @@ import type {
   AnySchema,
   ArgRole,
   Ask,
+  CompositeOps,
   Effect,
   HookContext,
   InboundPolicy,
@@ -55,7 +56,14 @@ type Agrees<O extends StandardSchemaV1, R> = unknown extends R
  * What {@link tool} takes. `App` is the app value that `execute` wants, `Asking` the one that `needsApproval` wants: one
  * that says nothing of it must not settle it for the other.
  */
-export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking = App> {
+export interface ToolOptions<
+  S extends AnySchema,
+  R,
+  App,
+  O extends StandardSchemaV1,
+  Asking = App,
+  C extends boolean = boolean,
+> {
   /** 1 to 128 visible characters without spaces. Models see those that providers take: letters, digits, `_` and `-`. */
   readonly name: string
   /** For the model: what the tool does and when to use it. */
@@ -67,11 +75,16 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
   /** Validates what `execute` comes to, and what a remote side sends. */
   readonly output?: O & Agrees<O, NoInfer<R>>
   /**
+   * It acts only through `ctx.call`, `ctx.wait` and `ctx.memo`, is entered again after a crash and gets what it was
+   * answered before. Its result carries the labels of all its answers.
+   */
+  readonly composite?: C
+  /**
    * Returns a value, a promise or an async iterable. Yields are shown while it runs; the result is the returned value,
    * else the joined text if every yield was a string, else the last yield. Absent: a remote tool, the run waits for its
    * result.
    */
-  readonly execute?: (input: ParsedBy<S>, ctx: ToolContext<App>) => R
+  readonly execute?: (input: ParsedBy<S>, ctx: ToolContext<App> & (C extends true ? CompositeOps : unknown)) => R
   /** Worked calls, shown to the model. */
   readonly examples?: readonly ToolExample<NoInfer<WrittenFor<S>>>[]
   /** Default `write`. `egress`: an outside party can learn something from the call. */
@@ -85,8 +98,8 @@ export interface ToolOptions<S extends AnySchema, R, App, O extends StandardSche
   /** Whether a human has to agree first. */
   readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<Asking>) => MaybePromise<boolean | Ask>)
   /**
-   * Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. For a remote tool: how
-   * long its result is waited for, by the clock on the wall, processes or not. Default: for as long as it takes.
+   * Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. A composite's time
+   * stands still while all that it has called waits for somebody outside. For a remote tool: how long its result is waited for, by the clock on the wall, processes or not. Default: for as long as it takes.
    */
   readonly timeoutMs?: number
   /** Running it again with the same `ctx.idempotencyKey` changes nothing. Default false. */

@@ -46,7 +46,8 @@ export function tool<
   App = unknown,
   O extends StandardSchemaV1 = StandardSchemaV1,
   Asking = unknown,
->(options: ToolOptions<S, R, App, O, Asking>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
+  C extends boolean = false,
+>(options: ToolOptions<S, R, App, O, Asking, C>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
   const { name, title, description, effect = 'write', idempotent = false, deferLoading = false } = options
   if (!isStandardSchema(options.input) && !isRecord(options.input))
     throw invalidTool(
@@ -62,6 +63,7 @@ export function tool<
     roles: rolesOf(options.args ?? {}),
     idempotent,
     remote: options.execute === undefined,
+    composite: compositeOf(options, options.execute, options.lookup),
     deferred: deferLoading,
     definition: definitionOf(options),
     lazy: deferLoading,
@@ -70,8 +72,20 @@ export function tool<
   })
 }
 
-function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking>(
-  options: ToolOptions<S, R, App, O, Asking>,
+function compositeOf(
+  { name, composite = false }: { readonly name: string; readonly composite?: boolean },
+  execute: unknown,
+  lookup: unknown,
+): boolean {
+  if (composite && !execute)
+    throw invalidTool(name, 'it is a composite without an execute', 'Give it one, or leave `composite` out.')
+  if (composite && lookup)
+    throw invalidTool(name, 'it is a composite with a lookup', 'It is entered again after a crash: leave `lookup` out.')
+  return composite
+}
+
+function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking, C extends boolean>(
+  options: ToolOptions<S, R, App, O, Asking, C>,
 ): ToolDefinition {
   const { name, input, output, execute, returns, needsApproval, preferredModel, lookup } = options
   const { timeoutMs = timeoutOf(execute), executionMode = 'parallel', examples = [], effect = 'write' } = options

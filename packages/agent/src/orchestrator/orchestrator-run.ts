@@ -101,7 +101,9 @@ export function orchestratorRun(
     tools: plan.infos,
     get calls() {
       const { run } = past.state
-      const open = run ? callsAt(run, 'planned', 'ready', 'answered', 'started', 'waiting', 'delivered') : []
+      const open = run
+        ? callsAt(run, 'planned', 'ready', 'answered', 'started', 'parked', 'woken', 'waiting', 'delivered')
+        : []
       return open.map((call) => toolCall(plan, call))
     },
     get steers() {

@@ -19,6 +19,10 @@ export function resultLimits(tools: readonly Tool[], readers?: ResultReaders): E
   return defineExtension({
     name: limitsName,
     ...(reader && { tools: [reader] }),
-    hooks: { 'tool.result': (result, ctx) => limitResult(result, reader, ctx) },
+    hooks: {
+      // What a composite is told does not go to the model: what the composite makes of it does.
+      'tool.result': (result, ctx) =>
+        result.parentCallId === undefined ? limitResult(result, reader, ctx) : undefined,
+    },
   })
 }

@@ -1,0 +1,122 @@
+import type { Tool, ToolResult } from '@provost/core'
+import { assertNever, isPromise, ProvostError } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import { decidedEntries, remoteWait, startedEntry, uncertainWait, unstartedEntry } from './draft.ts'
+import { judge } from './judge.ts'
+import type { CallState } from './log-state.ts'
+import { lookUpCall } from './look-up.ts'
+import type { RunScope } from './run-scope.ts'
+import { saidBy } from './said-by.ts'
+import { toolCall } from './tool-call.ts'
+import { executionMode, mayRepeat } from './tool-phase.ts'
+
+/** What a call needs of the composite that makes it. */
+export interface Maker {
+  /** Throws once the composite is over. */
+  heed(): void
+  /** Resolves when the call does not wait any more. */
+  moved(): Promise<void>
+  /** Runs the call to its `settled` entry. */
+  execute(call: CallState): Promise<void>
+  /** Enters a composite, and resolves when it is settled. */
+  enter(call: CallState): Promise<void>
+}
+
+/** Brings a call of a composite from wherever the log says it stands to its result, as the loop does with the model's. */
+export async function carryCall(scope: RunScope, call: CallState, maker: Maker): Promise<void> {
+  const { journal, state, plan } = scope
+  while (call.stage !== 'settled') {
+    maker.heed()
+    // Read anew in each round: what is awaited moves it.
+    const { stage } = call
+    switch (stage) {
+      case 'planned': {
+        const verdict = judge(scope, toolCall(plan, call))
+        await journal.append(decidedEntries(state, call, isPromise(verdict) ? await verdict : verdict))
+        break
+      }
+      case 'ready':
+        await start(scope, call, maker)
+        break
+      case 'started':
+      case 'parked':
+      case 'woken':
+        await repeat(scope, call, maker)
+        break
+      case 'waiting':
+        await maker.moved()
+        break
+      case 'delivered':
+        await maker.execute(call)
+        break
+      case 'answered':
+        await journal.append([unstartedEntry(state, call, 'denied', call.reason ?? 'The call was not made.')])
+        break
+      default:
+        assertNever(stage)
+    }
+  }
+}
+
+async function start(scope: RunScope, call: CallState, maker: Maker): Promise<void> {
+  const { plan, state, journal } = scope
+  const { remote } = plan.info(call.part.toolName)
+  if (!remote) return inSlot(scope, call, maker)
+  await journal.append([remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs)])
+}
+
+/** A process died in the call. */
+async function repeat(scope: RunScope, call: CallState, maker: Maker): Promise<void> {
+  const { plan, state, journal } = scope
+  const info = plan.info(call.part.toolName)
+  if (info.composite) return maker.enter(call)
+  if (mayRepeat(info)) {
+    await journal.append([startedEntry(state, call, journal.fence)])
+    return inSlot(scope, call, maker)
+  }
+  if (await lookUpCall(scope, call)) return undefined
+  await journal.append([uncertainWait(state, call)])
+}
+
+async function inSlot(scope: RunScope, call: CallState, maker: Maker): Promise<void> {
+  // What it calls itself takes slots of its own.
+  if (scope.plan.info(call.part.toolName).composite) return maker.enter(call)
+  const entering = scope.slots.enter(executionMode(scope.plan, call))
+  const leave = isPromise(entering) ? await entering : entering
+  try {
+    maker.heed()
+    await maker.execute(call)
+  } finally {
+    leave()
+  }
+}
+
+/** The result of a call as the composite that made it gets it: from the log, live as after a crash. */
+export function bridgedResult(plan: AgentPlan, call: CallState): ToolResult {
+  const { part, args, parentCallId, settled } = call
+  if (!settled) throw new ProvostError('call-open', `The call ${part.callId} has no result.`)
+  const { outcome, via, output, label, fields, details } = settled
+  const value = settled.value ?? (outcome === 'ok' ? saidBy(output) : undefined)
+  return {
+    callId: part.callId,
+    ...(parentCallId !== undefined && { parentCallId }),
+    tool: plan.info(part.toolName),
+    input: args,
+    outcome,
+    via,
+    ...(value !== undefined && { value }),
+    output,
+    label,
+    ...(fields && { fields }),
+    ...(details !== undefined && { details }),
+  }
+}
+
+/** What a registry calls a tool: it may have had to rename it. */
+export function nameIn(plan: AgentPlan, tool: Pick<Tool, '~tool' | 'name'>): string {
+  const known = plan.tools.get(tool.name)
+  if (known && known['~tool'] === tool['~tool']) return tool.name
+  for (const [name, one] of plan.tools) if (one['~tool'] === tool['~tool']) return name
+  return tool.name
+}

@@ -1,0 +1,74 @@
+import type { Label, ToolResult } from '@provost/core'
+import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
+import type { ToolOutcome } from '@provost/tools'
+
+import { knowing } from './hook-context.ts'
+import type { CallState } from './log-state.ts'
+import { report, stopped } from './run-scope.ts'
+import type { RunEnding, RunScope } from './run-scope.ts'
+
+/** The result that an outcome comes to. */
+export function resultFrom(scope: RunScope, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
+  const { outcome, output, label, value, fields, details } = made
+  return {
+    callId: call.part.callId,
+    ...(call.parentCallId !== undefined && { parentCallId: call.parentCallId }),
+    tool: scope.plan.info(call.part.toolName),
+    input: call.args,
+    outcome,
+    via,
+    output,
+    label,
+    ...(value !== undefined && { value }),
+    ...(fields && { fields }),
+    ...(details !== undefined && { details }),
+  }
+}
+
+/** Every result passes the `tool.result` hooks. One that throws withholds it: the model is told that it may not see it. */
+export async function throughResultHooks(
+  scope: RunScope,
+  first: ToolResult,
+): Promise<{ readonly result: ToolResult; readonly end: RunEnding | undefined }> {
+  let result = first
+  for (const { extension, hook } of scope.plan.hooks['tool.result']) {
+    try {
+      const given = hook(result, knowing(scope, extension, labelOfAll(result)))
+      const answer = isPromise(given) ? await given : given
+      if (!answer) continue
+      if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
+      result = { ...withoutStale(answer, result), callId: first.callId, label: fillLabel(answer.label, result.label) }
+    } catch (thrown) {
+      report(scope, thrown, { kind: 'hook', name: extension.name })
+      result = withheld(result, 'The result was withheld: it could not be checked.')
+    }
+  }
+  return { result, end: undefined }
+}
+
+/** Where a hook has changed the output and not the value, the value is what it has changed: a composite does not get it. */
+function withoutStale(answer: ToolResult, before: ToolResult): ToolResult {
+  if (answer.output === before.output || answer.value !== before.value) return answer
+  const { value: _, ...rest } = answer
+  return rest
+}
+
+/** The strictest of what a result says of itself. */
+function labelOfAll({ label, fields, output }: ToolResult): Label {
+  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
+  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
+  return inner.length > 0 ? joinLabels(label, ...inner) : label
+}
+
+function withheld(result: ToolResult, reason: string): ToolResult {
+  const { callId, tool, input, via } = result
+  return {
+    callId,
+    tool,
+    input,
+    via,
+    outcome: 'error',
+    output: { type: 'error-text', value: reason },
+    label: trustedLabel,
+  }
+}

@@ -1,0 +1,118 @@
+import type { NewEntry } from '@provost/core'
+
+import { parkedEntry } from './draft.ts'
+import type { LiveCall } from './live-call.ts'
+import { callOf } from './log-state.ts'
+import type { LogState } from './log-state.ts'
+import { deliveredDecisions, dueDecisions, resolvedEntries } from './resolution.ts'
+import type { RunScope } from './run-scope.ts'
+
+/** The composite calls of the model that a run has entered in this process. */
+export interface LiveCalls {
+  readonly calls: Map<string, LiveCall>
+  /** Resolves while the loop executes: at other times nothing is begun. */
+  open: Promise<void>
+  isOpen: boolean
+  begin(): void
+  end(): void
+}
+
+/** Makes the place where a run keeps them. */
+export function createLiveCalls(): LiveCalls {
+  let opening = Promise.withResolvers<void>()
+  const live: LiveCalls = {
+    calls: new Map(),
+    open: opening.promise,
+    isOpen: false,
+    begin() {
+      live.isOpen = true
+      opening.resolve()
+    },
+    end() {
+      live.isOpen = false
+      opening = Promise.withResolvers()
+      live.open = opening.promise
+    },
+  }
+  return live
+}
+
+/** Resolves when each composite of the run has ended or waits for somebody outside. */
+export async function settleDown({ live, state, journal }: RunScope): Promise<void> {
+  for (;;) {
+    const moving = [...live.calls.values()].filter(({ parked, left }) => !parked && !left)
+    if (moving.length === 0) break
+    await Promise.all(moving.map((one) => one.rest()))
+  }
+  const parked: NewEntry[] = []
+  for (const { call } of live.calls.values()) if (call.stage !== 'parked') parked.push(parkedEntry(state, call))
+  await journal.append(parked)
+}
+
+/** Leaves all composites where the log says they stand. */
+export function leaveCalls({ live }: Pick<RunScope, 'live'>): void {
+  for (const one of live.calls.values()) one.leave()
+  live.calls.clear()
+}
+
+/** Whatever waits has had its answer, perhaps. */
+export function lookAgain({ live }: RunScope): void {
+  for (const one of live.calls.values()) one.look()
+}
+
+/**
+ * Takes in, while calls are under way, what is decided on waits inside composites: each goes on at once.
+ *
+ * @returns stops, and throws what went wrong.
+ */
+export function heedDecisions(scope: RunScope): () => Promise<void> {
+  const { mailbox, journal, state } = scope
+  let failure: { readonly error: unknown } | undefined
+  let again = false
+  let taking: Promise<void> | undefined
+  const take = async (): Promise<void> => {
+    do {
+      again = false
+      const entries = decidedInside(scope)
+      if (entries.length === 0) continue
+      await journal.append(entries)
+      lookAgain(scope)
+      again = true
+    } while (again)
+  }
+  const look = (): void => {
+    again = true
+    taking ??= take()
+      .catch((error: unknown) => (failure ??= { error }) && undefined)
+      .finally(() => (taking = undefined))
+  }
+  mailbox.watchers.add(look)
+  if (state.waits.size > 0) look()
+  return async () => {
+    mailbox.watchers.delete(look)
+    await taking
+    if (failure) throw failure.error
+  }
+}
+
+/** What the mailbox holds for waits inside composites. Those of the loop's own calls are the loop's to take. */
+function decidedInside({ state, mailbox }: RunScope): readonly NewEntry[] {
+  const { run } = state
+  if (!run) return []
+  const now = Date.now()
+  const waits = [...state.waits].filter(([, { callId, parks, deadline = Number.POSITIVE_INFINITY }]) => {
+    if (deadline <= now || callId === undefined) return false
+    return parks === true || callOf(run, callId)?.parentCallId !== undefined
+  })
+  if (waits.length === 0) return []
+  const inside: LogState = { ...state, waits: new Map(waits) }
+  const delivered = deliveredDecisions(inside, mailbox.deliveries)
+  if (delivered) return resolvedEntries(inside, delivered).entries
+  for (const [index, decisions] of mailbox.decisions.entries()) {
+    const { due, early } = dueDecisions(inside, decisions)
+    if (!due) continue
+    mailbox.decisions.splice(index, 1, ...(early ? [early] : []))
+    return resolvedEntries(inside, due).entries
+  }
+  return []
+}
