@@ -89,8 +89,8 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     const client = new Client({ connectionString: server.url })
     await client.connect()
     await vi.waitFor(async () => {
-      const open = `select query from pg_stat_activity where application_name = 'quick'`
-      expect((await client.query(open)).rows).toEqual([])
+      const left = `select query from pg_stat_activity where application_name = 'quick'`
+      expect((await client.query(left)).rows).toEqual([])
     }, 5_000)
     await client.end()
   })
