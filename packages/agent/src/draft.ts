@@ -202,6 +202,9 @@ function settled(place: Place, callId: string, outcome: CallOutcome, output: Too
   })
 }
 
+/** Who decides what becomes of a call that a process died in, where its tool can look it up. */
+export const lookedUpBy = 'lookup'
+
 /** What a lookup said of a call that a process died in: it took no effect, and may run. */
 export function notDoneEntry(state: LogState, call: CallState): NewEntry {
   return lookedUp(state, call, 'proceed')
@@ -219,7 +222,7 @@ function lookedUp(state: LogState, call: CallState, outcome: 'proceed' | 'result
     op: 'decided',
     callId,
     outcome,
-    by: 'lookup',
+    by: lookedUpBy,
     args: call.args,
   })
 }

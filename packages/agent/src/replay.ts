@@ -13,7 +13,8 @@ import { canonicalJson, isRecord, positionId, ProvostError, toErrorInfo, toJson 
 import type { AgentPlan } from './agent-plan.ts'
 import { planOf } from './agent-plan.ts'
 import type { Agent } from './agent.ts'
-import { applyEntry, readVerdict } from './fold.ts'
+import { lookedUpBy } from './draft.ts'
+import { applyEntry, clock, readVerdict } from './fold.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
 import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from './loop.ts'
@@ -37,8 +38,7 @@ export interface ReplayOptions {
 /**
  * Drives the agent's loop through a recorded session: what models answered, hooks and humans decided and tools gave
  * comes from the log. No model, tool or hook is called; an orchestrator is. Where the log ends, or a run was ended from
- * outside, there is nothing to compare any more. What stands before the mark of a fork is taken as it is. Questions that
- * tools asked (`ctx.ask`) and remote calls that expired are not followed yet: they are reported as differences.
+ * outside, there is nothing to compare any more. What stands before the mark of a fork is taken as it is.
  *
  * @param entries of one log, from its first on.
  * @returns the first difference; undefined where the loop still comes to the same log.
@@ -101,6 +101,8 @@ interface Tape {
   takeAside(): void
   /** The same, with the attempts that failed: they begin the step. */
   takeFailed(): void
+  /** Passes over what lookups said of calls that a process died in: a run that is resumed begins with it. */
+  takeLookups(): void
   /** Whether the run was ended from outside here. */
   isClosing(): boolean
   takeClosing(): void
@@ -137,6 +139,17 @@ function createTape(recorded: readonly Entry[]): Tape {
       ),
     takeAside: () => takeWhile(isAside),
     takeFailed: () => takeWhile((entry) => isAside(entry) || isFailed(entry)),
+    takeLookups() {
+      const found = new Set<string>()
+      takeWhile((entry) => {
+        if (isAside(entry)) return true
+        if (entry.type !== 'call') return false
+        if (entry.op === 'settled') return found.delete(entry.callId)
+        if (entry.op !== 'decided' || entry.by !== lookedUpBy) return false
+        if (entry.outcome === 'result') found.add(entry.callId)
+        return true
+      })
+    },
     isClosing() {
       let cutOff = false
       for (let i = at; ; i++) {
@@ -223,7 +236,10 @@ async function replayRun(plan: AgentPlan, tape: Tape, maxSteps: number): Promise
     }
     const { why } = thrown
     if (typeof why === 'object') return why
-    if (why === 'resumed') tape.take()
+    if (why === 'resumed') {
+      tape.take()
+      tape.takeLookups()
+    }
     if (why === 'closed') tape.takeClosing()
     if (why === 'end') while (tape.entry()) tape.take()
     return undefined
@@ -294,7 +310,7 @@ function handlersOf(tape: Tape): LoopHandlers {
       for (const { callId } of calls) {
         while (isOpen(callId)) {
           const entry = due(tape)
-          const about = entry.type === 'call' || entry.type === 'wait' ? entry.callId : undefined
+          const about = calledBy(state, entry)
           if (!isInside(state, entry) && (about === undefined || !open.has(about))) {
             throw tape.isClosing() ? new Leaving('closed') : differs(entry, `the result of ${callId}`)
           }
@@ -307,7 +323,9 @@ function handlersOf(tape: Tape): LoopHandlers {
     },
 
     wait() {
+      const givenUp = takeGivenUp(tape)
       const entry = due(tape)
+      if (givenUp && !isByClock(entry)) return {}
       if (entry.type === 'run' && entry.op === 'suspended') return 'suspend'
       if (tape.isClosing()) throw new Leaving('closed')
       const decisions = decisionsAt(tape)
@@ -330,6 +348,30 @@ function isInside({ run, waits }: LogState, entry: Entry): boolean {
   if (entry.op === 'planned' || entry.op === 'parked' || run.bridged.has(entry.callId)) return true
   const stage = run.calls.get(entry.callId)?.stage
   return entry.op === 'settled' && (stage === 'parked' || stage === 'woken')
+}
+
+/** The call that an entry is about. */
+function calledBy({ waits }: LogState, entry: Entry): string | undefined {
+  if (entry.type === 'call' || entry.type === 'wait') return entry.callId
+  return entry.type === 'resolved' ? waits.get(entry.token)?.callId : undefined
+}
+
+function isByClock(entry: Entry): boolean {
+  return entry.type === 'resolved' && entry.by === clock
+}
+
+/** Passes over the waits that nobody answered in time: whoever drives the loop gives them up, but for approvals. */
+function takeGivenUp(tape: Tape): boolean {
+  const { waits } = tape.state
+  let any = false
+  for (;;) {
+    const entry = nextOf(tape)
+    if (entry?.type !== 'resolved' || !isByClock(entry)) return any
+    const wait = waits.get(entry.token)
+    if (!wait || wait.kind === 'approval') return any
+    tape.take()
+    any = true
+  }
 }
 
 /** The next recorded entry has to be the one that the loop writes. */

@@ -1,4 +1,4 @@
-import { createAgent } from '@provost/agent'
+import { createAgent, replaySession } from '@provost/agent'
 import type { MaybePromise } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -88,6 +88,7 @@ describe('a call that a process died in, of a tool with lookup', () => {
     expect([...bank.paid.keys()]).toEqual(bank.looked)
     expect(only(seen.events, 'tool.uncertain')).toEqual([])
     expect(only(seen.events, 'tool.execute.end')).toHaveLength(1)
+    expect(await replaySession(payer(store, bank), await readLog(store, 's'))).toBeUndefined()
     kill()
   })
 
@@ -99,6 +100,7 @@ describe('a call that a process died in, of a tool with lookup', () => {
     expect(seen.result.text).toContain('"paid":7,"times":1')
     expect([...bank.paid.keys()]).toEqual(bank.looked)
     expect(only(seen.events, 'tool.uncertain')).toEqual([])
+    expect(await replaySession(payer(store, bank), await readLog(store, 's'))).toBeUndefined()
     kill()
   })
 
