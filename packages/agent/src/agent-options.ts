@@ -19,6 +19,7 @@ import type {
 import type { PriceTable } from '@provost/provider'
 import type { ResultReaders, ToolCollisions, ToolsIn, ToolsInput } from '@provost/tools'
 
+import type { HandoffTarget } from './handoff/handoff.ts'
 import type { Orchestrator } from './orchestrator/orchestrator.ts'
 import type { Session } from './session/session.ts'
 
@@ -40,6 +41,12 @@ export interface AgentOptions<
    * order. Default `auto-prefix`: it is renamed after its set or extension.
    */
   readonly toolCollisions?: ToolCollisions
+  /**
+   * Agents that it may hand the conversation to, each a tool `transfer_to_NAME` of its own: agents (all crosses but what
+   * never does), or `handoff(agent, { filter })`. A function where agents hand over to each other; it is called before
+   * the first run.
+   */
+  readonly handoffs?: readonly HandoffTarget[] | (() => readonly HandoffTarget[])
   /** In the order in which their hooks run. */
   readonly extensions?: E
   /** Any Standard Schema: the final answer is JSON of this shape, validated, with one repair round. */

@@ -21,7 +21,8 @@ import type { ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
 import type { AgentOptions, SendMode } from './agent-options.ts'
-import type { Agent } from './agent.ts'
+import type { Handoff } from './handoff/handoff.ts'
+import { handoffsOf, handoffTool } from './handoff/handoff.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
 import { defaultLeaseMs } from './lease.ts'
@@ -31,6 +32,8 @@ import type { Orchestrator } from './orchestrator/orchestrator.ts'
 import { checkSkills, skillTool } from './skill.ts'
 import type { WireTool } from './wire-tool.ts'
 import { wireTool } from './wire-tool.ts'
+
+export { keepPlan, planOf } from './known-plan.ts'
 
 /** An agent with everything looked up once: what runs read, and nothing that they write. */
 export interface AgentPlan {
@@ -52,8 +55,14 @@ export interface AgentPlan {
   readonly wireTools: readonly WireTool[]
   /** What the search tool is called, where there is one. */
   readonly searchName: string | undefined
+  /** By the name of the tool that asks for each. */
+  readonly handoffs: ReadonlyMap<string, Handoff>
   readonly skills: readonly Skill[]
   readonly extensions: readonly Extension[]
+  /** Hang on the hooks of this run alone, whichever agent is active. */
+  readonly listeners: readonly Extension[]
+  /** What it was made of: as a target of others it is planned again, with their extensions. */
+  readonly options: AgentOptions
   readonly hooks: HookTable
   /** Stands for the agent itself where a context belongs to an extension. */
   readonly self: Extension
@@ -84,26 +93,6 @@ export interface AgentPlan {
   ready(): MaybePromise<void>
 }
 
-const plans = new WeakMap<object, AgentPlan>()
-
-/** Ties a plan to the agent that users hold. */
-export function keepPlan(agent: object, plan: AgentPlan): void {
-  plans.set(agent, plan)
-}
-
-/**
- * The plan of an agent.
- *
- * @throws ProvostError `not-an-agent` for anything that `createAgent` did not make.
- */
-export function planOf(agent: Agent<unknown, never>): AgentPlan {
-  const plan = plans.get(agent)
-  if (plan) return plan
-  throw new ProvostError('not-an-agent', 'This object was not made by createAgent.', {
-    hint: 'Pass the agent itself, not a copy, and make sure that one version of @provost/agent is installed.',
-  })
-}
-
 /**
  * Looks everything up that does not change from run to run.
  *
@@ -117,6 +106,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
   const { name, output, store, runtime, orchestrator } = options
   checkOptions(options)
   const own = toolsOf(name, options.tools ?? [])
+  const targets = handoffsOf(name, options.handoffs).map((handoff) => ({ handoff, tool: handoffTool(handoff) }))
   const given = options.extensions ?? []
   const extensions = [
     ...toolExtensions(
@@ -140,7 +130,16 @@ export function planAgent(options: AgentOptions): AgentPlan {
     registry,
     byName: tools,
     byWireName,
-  } = buildRegistry(toolOffers(name, own, extensions, skills), options.toolCollisions)
+  } = buildRegistry(
+    toolOffers(
+      name,
+      own,
+      extensions,
+      skills,
+      targets.map(({ tool }) => tool),
+    ),
+    options.toolCollisions,
+  )
   const infos: readonly Tool[] = Object.freeze([...tools.values()])
   const offered = infos.some((tool) => tool.deferred) ? Object.freeze(infos.filter((tool) => !tool.deferred)) : infos
   const wires = new Map<string, readonly WireTool[]>()
@@ -176,8 +175,16 @@ export function planAgent(options: AgentOptions): AgentPlan {
     searchName: infos.find((tool) =>
       extensions.some((one) => one.name === 'tool-search' && one.tools.some((its) => its['~tool'] === tool['~tool'])),
     )?.name,
+    handoffs: new Map(
+      infos.flatMap((tool) => {
+        const target = targets.find((one) => one.tool['~tool'] === tool['~tool'])
+        return target ? [[tool.name, target.handoff] as const] : []
+      }),
+    ),
     skills,
     extensions,
+    listeners: [],
+    options,
     hooks: hookTable(extensions),
     self: defineExtension({ name }),
     ...(output && { output, responseFormat: { schema: outputSchemaOf(name, output), name: 'output' } }),
@@ -221,6 +228,7 @@ function toolOffers(
   own: readonly Tool[],
   extensions: readonly Extension[],
   skills: readonly Skill[],
+  handoffs: readonly Tool[],
 ): readonly ToolOffer[] {
   const source: ToolSource = { kind: 'agent', name: agent }
   return [
@@ -230,6 +238,7 @@ function toolOffers(
     ...(skills.length > 0
       ? [{ source: { kind: 'extension', name: 'skills' } as const, tools: [skillTool(skills)] }]
       : []),
+    ...(handoffs.length > 0 ? [{ source: { kind: 'extension', name: 'handoffs' } as const, tools: handoffs }] : []),
   ]
 }
 

@@ -14,6 +14,7 @@ import type {
 import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
+import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
 import { isRunState } from './run-state.ts'
 import type { RunHandle } from './run.ts'
@@ -98,12 +99,15 @@ export function createAgent<
   const E extends readonly Extension[] = readonly [],
 >(options: AgentOptions<O, T, E>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number]>> {
   type Output = OutputFrom<O>
-  const plan = planAgent(options)
+  // Targets that are given by a function may not be there yet: all else is checked now.
+  const first = planAgent(typeof options?.handoffs === 'function' ? { ...options, handoffs: [] } : options)
+  let plan = typeof options.handoffs === 'function' ? undefined : first
+  const planned = (): AgentPlan => (plan ??= planAgent(options))
   const running = new Set<RunHandle<Output>>()
 
   function start(input: Input | RunState<Output>, given: Given | undefined, watched: boolean): RunHandle<Output> {
-    if (given?.session && !isRunState(input)) return startIn<Output>(given.session, plan, input, given, watched)
-    const handle = startRun<Output>(plan, isRunState(input) ? { resume: input } : { input }, given ?? {}, watched)
+    if (given?.session && !isRunState(input)) return startIn<Output>(given.session, planned(), input, given, watched)
+    const handle = startRun<Output>(planned(), isRunState(input) ? { resume: input } : { input }, given ?? {}, watched)
     track(handle)
     return handle
   }
@@ -117,8 +121,10 @@ export function createAgent<
   }
 
   const agent: Agent<Output, ContextOf<ToolsIn<T> | E[number]>> = {
-    name: plan.name,
-    registry: plan.registry,
+    name: first.name,
+    get registry() {
+      return planned().registry
+    },
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given?: Given) => start(input, given, false).result,
     async abort(abortOptions) {
@@ -126,16 +132,16 @@ export function createAgent<
     },
     async createSession(given: SessionGiven & SessionBeginning = {}) {
       const { id, messages, ...opening } = given
-      const { store = plan.store, principal } = opening
-      const opened = await beginSession(plan, store, { id, messages, principal })
-      return liveSession({ plan, options: opening, track }, opened)
+      const { store = planned().store, principal } = opening
+      const opened = await beginSession(planned(), store, { id, messages, principal })
+      return liveSession({ plan: planned(), options: opening, track }, opened)
     },
     async resumeSession(id: string, given: SessionGiven = {}) {
-      const opened = await reopenSession(plan, given.store ?? plan.store, id)
-      return liveSession({ plan, options: given, track }, opened)
+      const opened = await reopenSession(planned(), given.store ?? planned().store, id)
+      return liveSession({ plan: planned(), options: given, track }, opened)
     },
   }
-  keepPlan(agent, plan)
+  keepPlan(agent, planned)
   return Object.freeze(agent)
 }
 

@@ -44,6 +44,8 @@ export async function carryCall(scope: RunScope, call: CallState, maker: Maker):
       case 'woken':
         await repeat(scope, call, maker)
         break
+      // Only calls of a model's own are put off.
+      case 'deferred':
       case 'waiting':
         await maker.moved()
         break

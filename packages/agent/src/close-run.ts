@@ -63,7 +63,17 @@ const abortedWhilePending = {
 function openCallEntries(state: LogState): readonly NewEntry[] {
   if (!state.run) return []
   const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
-  const stages = ['planned', 'ready', 'answered', 'started', 'parked', 'woken', 'waiting', 'delivered'] as const
+  const stages = [
+    'planned',
+    'deferred',
+    'ready',
+    'answered',
+    'started',
+    'parked',
+    'woken',
+    'waiting',
+    'delivered',
+  ] as const
   // What a composite has called ends before it.
   const inside = [...state.run.bridged.values()].filter(({ stage }) => stage !== 'settled').toReversed()
   const open = [...inside, ...callsAt(state.run, ...stages)]

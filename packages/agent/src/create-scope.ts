@@ -4,15 +4,20 @@ import type { AbortControl } from './abort-control.ts'
 import { graceOf } from './abort-control.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
+import { activePlan } from './handoff/active-agent.ts'
 import { hookContexts } from './hook-context.ts'
 import type { Journal } from './journal.ts'
 import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { RunScope } from './run-scope.ts'
 
-/** Puts together what the answers of a run share. */
+/**
+ * Puts together what the answers of a run share.
+ *
+ * @param entry the agent that runs of the session begin with.
+ */
 export function createScope(
-  plan: AgentPlan,
+  entry: AgentPlan,
   given: Given,
   id: string,
   sessionId: string,
@@ -21,7 +26,10 @@ export function createScope(
   control: AbortControl,
 ): RunScope {
   const scope: RunScope = {
-    plan,
+    get plan() {
+      return activePlan(entry, journal.state)
+    },
+    entry,
     id,
     sessionId,
     given,
@@ -36,8 +44,10 @@ export function createScope(
     promoted: undefined,
     parsed: new Map(),
     live: createLiveCalls(),
-    slots: createSlots(plan.maxParallelTools),
-    instructions: plan.instructions ?? '',
+    slots: createSlots(entry.maxParallelTools),
+    instructions: activePlan(entry, journal.state).instructions ?? '',
+    prepared: undefined,
+    hear() {},
     get graceMs() {
       return graceOf(control)
     },

@@ -1,5 +1,7 @@
 import type { NewEntry } from '@provost/core'
 
+import { planNamed } from './handoff/active-agent.ts'
+import type { Hooked } from './hook-table.ts'
 import type { Written } from './journal.ts'
 import { offsetOf } from './log-state.ts'
 import type { LogState } from './log-state.ts'
@@ -16,17 +18,29 @@ import type { RunScope } from './run-scope.ts'
 export async function endRun(scope: RunScope, entries: readonly NewEntry[]): Promise<Written> {
   const { append } = scope.journal
   const last = entries.at(-1)
-  const hooks = scope.plan.hooks['run.end']
+  const hooks = endHooks(scope)
   if (!last || hooks.length === 0) return append(entries)
   await append(entries.slice(0, -1))
   const ids = { sessionId: scope.sessionId, runId: scope.id }
-  const result = await runResult(scope.plan, foreseen(scope.state, last), ids)
+  const result = await runResult(scope.entry, foreseen(scope.state, last), ids)
   for (const { extension, hook } of hooks) {
     const call = async (): Promise<unknown> => hook(result, scope.contextFor(extension))
     const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name })
     await withinGrace(scope, call().catch(failed))
   }
   return append([last])
+}
+
+/** Of the active agent, and of all whom the run was with before: each hears how it ended. */
+function endHooks({ plan, entry, state }: RunScope): readonly Hooked<'run.end'>[] {
+  const hooks = [...plan.hooks['run.end']]
+  for (const name of state.run?.agents ?? []) {
+    if (name === plan.name) continue
+    for (const hooked of planNamed(entry, name)?.hooks['run.end'] ?? []) {
+      if (!hooks.some(({ extension }) => extension === hooked.extension)) hooks.push(hooked)
+    }
+  }
+  return hooks
 }
 
 /** Waits for work, but after an abort no longer than tools may take. */

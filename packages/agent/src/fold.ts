@@ -13,6 +13,7 @@ import {
 } from '@provost/core'
 
 import { applyAnswer as answerBridge, labelOfSettled, planBridged, wake } from './bridge-fold.ts'
+import { openingView } from './handoff/crossing.ts'
 import { callOf, emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
 import { keepApproval } from './standing-approval.ts'
@@ -61,7 +62,7 @@ export function applyEntry(state: LogState, entry: Entry): void {
       if (run && entry.with) run.tail.push(...entry.with)
       break
     case 'handoff':
-      state.agent = entry.to
+      applyHandoff(state, entry)
       break
     case 'child':
     case 'ext':
@@ -76,6 +77,8 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
   const { run } = state
   switch (entry.op) {
     case 'started':
+      // Another agent has taken the session: it has nothing of the former one's.
+      if (run && run.manifest.agent !== entry.manifest.agent) state.lineage.length = 0
       state.agent = entry.agent
       state.run = {
         id: entry.runId,
@@ -88,6 +91,8 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
         calls: new Map(),
         openCalls: 0,
         bridged: new Map(),
+        agents: [entry.agent],
+        handoffs: 0,
         repairs: 0,
         tail: [],
         firstMessage: state.messages.length,
@@ -172,6 +177,7 @@ function say(state: LogState, message: Message): void {
 function openCalls(run: RunFold, message: Message): void {
   run.calls.clear()
   run.bridged.clear()
+  delete run.deferred
   const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)
   for (const part of message.content) {
     if (part.type !== 'tool-call' || part.providerExecuted) continue
@@ -203,6 +209,11 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
   const call = callOf(run, entry.callId)
   if (!call) return
   switch (entry.op) {
+    case 'deferred':
+      if (call.stage !== 'planned' || run.openCalls === 1) break
+      call.stage = 'deferred'
+      run.deferred = call
+      break
     case 'decided':
       call.args = entry.args
       if (entry.argsHash !== undefined) call.argsHash = entry.argsHash
@@ -233,6 +244,7 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
       }
       call.result = resultPart(call.part, entry)
       if (--run.openCalls === 0) state.completed = completeStep(state, run, entry)
+      else if (run.openCalls === 1 && run.deferred?.stage === 'deferred') run.deferred.stage = 'planned'
       break
     default:
       assertNever(entry)
@@ -361,6 +373,31 @@ export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' |
     ...(value['args'] !== undefined && { args: value['args'] }),
     ...(value['sticky'] === 'session' && { sticky: 'session' }),
   }
+}
+
+function applyHandoff(state: LogState, entry: EntryOf<'handoff'>): void {
+  const { run, view, writers, lineage } = state
+  if (entry.mode !== 'transfer' || entry.denied !== undefined) return
+  state.agent = entry.to
+  if (!lineage.includes(entry.to)) lineage.push(entry.to)
+  if (entry.manifest) state.wanted.set(entry.to, entry.manifest.extensions)
+  if (run) {
+    run.agents.push(entry.to)
+    run.handoffs++
+    // What was added to the request for the caller is not the target's.
+    run.tail.length = 0
+    delete run.used
+  }
+  const written = new Map(view.map((message) => [message.id, writers.get(message)]))
+  const crossed = openingView(entry, view)
+  for (const message of crossed) {
+    const writer = written.get(message.id)
+    if (writer !== undefined) writers.set(message, writer)
+  }
+  view.length = 0
+  for (const message of crossed) view.push(message)
+  state.viewVersion++
+  state.viewLabel = joinLabels(...[...(state.preludes.get(state.agent) ?? []), ...view].map(labelOf))
 }
 
 function applyView(state: LogState, entry: EntryOf<'view'>): void {

@@ -77,7 +77,7 @@ function contextOf(
   folds: Map<string, Folded>,
   tokens: (scope: RunScope) => number,
 ): HookContext {
-  const { plan, state, journal, given } = scope
+  const { state, journal, given } = scope
   // Of this run alone: the last one of the session may have been somebody else's.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
   const memos = new Map<string, Promise<Json>>()
@@ -106,14 +106,20 @@ function contextOf(
 
   const context: HookContext = {
     get session() {
-      const { ephemeral, private: owned } = plan.store
+      const { ephemeral, private: owned } = scope.plan.store
       return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
     },
-    agent: { name: plan.name, ...(plan.description !== undefined && { description: plan.description }) },
+    // A tree-scoped extension goes along when the run is handed over.
+    get agent() {
+      const { name, description } = scope.plan
+      return { name, ...(description !== undefined && { description }) }
+    },
     ...(principal && { principal }),
     signal: scope.signal,
     context: given.context,
-    tools: plan.infos,
+    get tools() {
+      return scope.plan.infos
+    },
     run: {
       id: scope.id,
       sessionId: scope.sessionId,
@@ -137,8 +143,8 @@ function contextOf(
       return viewOf(scope, tokens)
     },
     fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
-    blob: (hash) => plan.store.blob(hash),
-    putBlob: (bytes) => plan.store.putBlob(bytes),
+    blob: (hash) => scope.plan.store.blob(hash),
+    putBlob: (bytes) => scope.plan.store.putBlob(bytes),
     memo,
     async append(key, data) {
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)

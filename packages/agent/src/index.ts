@@ -5,6 +5,7 @@ export type { EventListeners, Messages, Session, SessionListeners, SessionOption
 export type { CallStage, CallState, LogState, RunFold } from './log-state.ts'
 export { foldLog } from './fold.ts'
 export type {
+  Crossed,
   FinalFailure,
   Loop,
   LoopAnswers,
@@ -28,6 +29,12 @@ export type {
   StepOptions,
   StepRequest,
 } from './orchestrator/orchestrator.ts'
+export type { Handoff, HandoffOptions, HandoffTarget } from './handoff/handoff.ts'
+export { handoff } from './handoff/handoff.ts'
+export { filters } from './handoff/filter.ts'
+export type { ReplayedHandoff } from './handoff/replay-handoffs.ts'
+export { replayHandoffs } from './handoff/replay-handoffs.ts'
+export { applyFilter } from './handoff/apply-filter.ts'
 export type { Position } from './position.ts'
 export { next, pendingWork } from './position.ts'
 export type { ReplayDifference, ReplayOptions } from './replay.ts'

@@ -16,6 +16,8 @@ import type { ParsedInput } from '@provost/tools'
 
 import { throughResultHooks } from './call-result.ts'
 import { hashJson } from './entry.ts'
+import type { Handoff } from './handoff/handoff.ts'
+import { judgeTransfer } from './handoff/judge-transfer.ts'
 import { withApproval } from './hook-context.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
@@ -61,7 +63,9 @@ const mostProposals = 8
 function judgeParsed(scope: RunScope, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Verdict> {
   if (!parsed.ok) return { ...failed(call, parsed.error.code, said(parsed.error)), by: 'schema' }
   const state = scope.state.run && callOf(scope.state.run, call.callId)
-  if (scope.plan.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
+  const handoff = handoffBy(scope, call)
+  if (handoff && scope.mailbox.steers.length > 0) return steered(call)
+  if (handoff || scope.plan.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
     return judgeByHooks(scope, call, tool, state)
   }
   scope.parsed.set(call.callId, parsed.value)
@@ -92,6 +96,18 @@ function failed(call: ToolCall, code: string, message: string): { result: ToolRe
     result: { callId, tool, input, outcome: 'error', via: 'log', output, label: trustedLabel },
     error: { code, message },
   }
+}
+
+/** The handoff that a call asks for. Only a model's own call does: what a composite calls is not the conversation. */
+function handoffBy({ plan }: RunScope, { tool, parentCallId }: ToolCall): Handoff | undefined {
+  return parentCallId === undefined ? plan.handoffs.get(tool.name) : undefined
+}
+
+/** What the user said new may change to whom it should go. */
+function steered(call: ToolCall): Verdict {
+  const { callId, tool, input } = call
+  const output = { type: 'error-text', value: 'Skipped: the user said something new first.' } as const
+  return { result: { callId, tool, input, outcome: 'skipped', via: 'log', output, label: trustedLabel }, by: 'steer' }
 }
 
 /** A result that a hook gives instead of running the call. */
@@ -136,7 +152,9 @@ async function judgeByHooks(
     }
     opinion = { ...second, args: current.input }
   }
-  const { deny, asks, result } = opinion
+  const handoff = handoffBy(scope, call)
+  const flow = handoff && !opinion.deny ? await judgeTransfer(scope, current, handoff, approval) : undefined
+  const { deny, asks, result } = { ...opinion, ...flow, asks: [...opinion.asks, ...(flow?.asks ?? [])] }
   if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
 
   const parsed = await parseInput(tool, current.input)
@@ -155,7 +173,11 @@ async function judgeByHooks(
     return { result: passed.result, by: result.by }
   }
   scope.parsed.set(call.callId, parsed.value)
-  return { proceed: current.input, ...(approvedBy !== undefined && { by: approvedBy }) }
+  return {
+    proceed: current.input,
+    ...(flow?.crossing && { crossing: flow.crossing }),
+    ...(approvedBy !== undefined && { by: approvedBy }),
+  }
 }
 
 /** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */

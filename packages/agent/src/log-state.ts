@@ -22,6 +22,8 @@ import { joinLabels } from '@provost/core'
 export type CallStage =
   /** Written by the model; nobody has judged it yet, or a human has and the hooks judge again. */
   | 'planned'
+  /** Is judged once the other calls of the step have their results: it hands on what they gave. */
+  | 'deferred'
   /** May run. */
   | 'ready'
   /** Was denied, or a hook gave its result: settles without running. */
@@ -103,6 +105,8 @@ export interface RunFold {
   openCalls: number
   /** The calls that composites of the present step have made, by id, however deep. */
   readonly bridged: Map<string, CallState>
+  /** The call that is judged when it is the last one open. */
+  deferred?: CallState
   /** Tools of the calls whose results the next answer reads; undefined once it is there. */
   used?: readonly string[]
   /** The last answer, while nothing follows it: the run ends here unless something is queued. */
@@ -110,6 +114,10 @@ export interface RunFold {
   /** An answer that counts only once a human has approved it. */
   candidate?: { readonly message: Message; readonly token: string }
   lastAttempt?: EntryOf<'attempt'>
+  /** The agents that were active in it, in order; more than one where it was handed over. */
+  readonly agents: string[]
+  /** How often it was handed over. */
+  handoffs: number
   /** Requests to mend the output, in this run. */
   repairs: number
   /** Ephemeral messages that hooks added on input; sent behind the history until the run ends. */
@@ -146,6 +154,10 @@ export interface LogState {
   readonly writers: WeakMap<Message, string>
   /** The active agent. */
   agent: string
+  /** Agents that the session was handed over to since the one that began it, each once. */
+  readonly lineage: string[]
+  /** What was wanted of the targets' extensions when they took over, by agent. */
+  readonly wanted: Map<string, readonly string[]>
   run: RunFold | undefined
   /** The tool message that the last entry completed. */
   completed: Message | undefined
@@ -167,6 +179,8 @@ export function emptyLog(): LogState {
     memos: new Map(),
     writers: new WeakMap(),
     agent: '',
+    lineage: [],
+    wanted: new Map(),
     run: undefined,
     completed: undefined,
   }

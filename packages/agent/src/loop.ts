@@ -3,6 +3,7 @@ import type {
   Decisions,
   Entry,
   ErrorInfo,
+  FilterDescriptor,
   FinishReason,
   Json,
   Message,
@@ -26,14 +27,15 @@ import { answerEntries, endedEntry, failureEntries, settledEntry, startedEntry, 
 import type { Place } from './entry.ts'
 import { placeOf } from './entry.ts'
 import { foldLog } from './fold.ts'
+import { activePlan } from './handoff/active-agent.ts'
 import type { CallState, LogState, RunFold } from './log-state.ts'
 import { answerTo, applied } from './loop-answer.ts'
 import { orchestrated } from './orchestrator/orchestrated.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
-import { callsAt, next, pendingWork } from './position.ts'
+import { next, pendingWork } from './position.ts'
 import { resolvedEntries } from './resolution.ts'
 import { toolCall } from './tool-call.ts'
-import { toolPhase } from './tool-phase.ts'
+import { callsToJudge, toolPhase } from './tool-phase.ts'
 
 /** What the loop asks of its driver. */
 export interface LoopAsks {
@@ -87,9 +89,21 @@ export interface ModelAnswered {
   readonly repair?: Repair
 }
 
+/** What is to cross a handoff. */
+export interface Crossed {
+  /** With the text of a summary. */
+  readonly filter: FilterDescriptor
+  /** What a hook put in place of everything else. */
+  readonly with?: readonly Message[]
+}
+
 /** The judgement of one call; `by` names who judged. */
 export type Verdict = (
-  | { readonly proceed: Json }
+  | {
+      readonly proceed: Json
+      /** For the call of a handoff: what crosses, where that is not what its filter says. */
+      readonly crossing?: Crossed
+    }
   | { readonly deny: string; readonly code?: string }
   | { readonly ask: Ask; readonly args?: Json }
   | { readonly result: ToolResult; readonly error?: ErrorInfo }
@@ -122,7 +136,32 @@ export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): L
 /** The loop of a plan: led by its orchestrator, or on its own where that is the default one. */
 export function loopOf(state: LogState, plan: AgentPlan, maxSteps: number, fence = 0, signal?: AbortSignal): Loop {
   const alone = (): Loop => turns(state, plan, maxSteps, fence)
-  return plan.orchestrator ? orchestrated(state, plan, plan.orchestrator, alone, signal) : alone()
+  return plan.orchestrator || plan.handoffs.size > 0 ? handedOn(state, plan, alone, signal) : alone()
+}
+
+/** A loop that may pass from agent to agent, each with its own orchestrator. */
+async function* handedOn(state: LogState, entry: AgentPlan, alone: () => Loop, signal?: AbortSignal): Loop {
+  for (;;) {
+    const plan = activePlan(entry, state)
+    const stay = (): boolean => activePlan(entry, state) === plan
+    const status = yield* plan.orchestrator
+      ? orchestrated(state, plan, plan.orchestrator, alone, signal, stay)
+      : whileIts(alone(), stay)
+    if (status) return status
+  }
+}
+
+/** A loop as far as an agent goes; undefined where it has handed over. A loop knows only the log, and can be left. */
+async function* whileIts(
+  asking: Loop,
+  stay: () => boolean,
+): AsyncGenerator<LoopAsk, RunStatus | undefined, LoopAnswers[keyof LoopAnswers]> {
+  let turn = await asking.next()
+  while (!turn.done) {
+    if (!stay()) return undefined
+    turn = await asking.next(yield turn.value)
+  }
+  return turn.value
 }
 
 /**
@@ -164,13 +203,15 @@ export function answerAsk(
 /**
  * The loop itself. A driver that appends to the log on its own shares `state` and keeps it up to date.
  *
+ * @param entry the agent that runs of the session begin with.
  * @param fence of the lease that the driver writes under.
  */
-export async function* turns(state: LogState, plan: AgentPlan, maxSteps: number, fence = 0): Loop {
+export async function* turns(state: LogState, entry: AgentPlan, maxSteps: number, fence = 0): Loop {
   for (;;) {
     const position = next(state)
     const { run } = state
     if (!run) return 'completed'
+    const plan = activePlan(entry, state)
     switch (position) {
       case 'context':
       case 'model': {
@@ -196,7 +237,7 @@ export async function* turns(state: LogState, plan: AgentPlan, maxSteps: number,
       }
 
       case 'tools': {
-        const planned = callsAt(run, 'planned').map((call) => toolCall(plan, call))
+        const planned = callsToJudge(plan, run).map((call) => toolCall(plan, call))
         const verdicts = planned.length > 0 ? answerTo('decide', yield { ask: 'decide', calls: planned }) : []
         const { entries, execute } = toolPhase(state, plan, verdicts, fence)
         if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })

@@ -30,8 +30,9 @@ export function next(state: LogState): Position {
 }
 
 function callsMove(run: RunFold): boolean {
-  for (const { stage } of run.calls.values())
-    if (stage !== 'settled' && stage !== 'waiting' && stage !== 'parked') return true
+  for (const { stage } of run.calls.values()) {
+    if (stage !== 'settled' && stage !== 'waiting' && stage !== 'deferred' && stage !== 'parked') return true
+  }
   return false
 }
 

@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, ToolOutput } from '@provost/core'
-import { assertNever, textOf } from '@provost/core'
+import { assertNever, textOf, trustedLabel } from '@provost/core'
 
 import { clock, isSilent, readVerdict } from './fold.ts'
 import type { LogState, RunFold } from './log-state.ts'
@@ -35,6 +35,8 @@ export function createProjection(sessionId: string, state: LogState): Projection
   /** What was said in the present turn. */
   let turn: Message[] | undefined
   let stepOpen = false
+  /** The word to the agent that goes on, which begins its turn. */
+  let note: string | undefined
   /** Calls that have started, in call order, with what ends each. */
   let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
   /** Names of the calls of the present step. */
@@ -105,6 +107,7 @@ export function createProjection(sessionId: string, state: LogState): Projection
         break
       case 'system':
       case 'tool':
+        if (said.id === note) beginTurn(emit, 'handoff')
         message(emit, said)
         break
       default:
@@ -194,6 +197,16 @@ export function createProjection(sessionId: string, state: LogState): Projection
     }
   }
 
+  function projectHandoff(emit: EmitDurable, entry: EntryOf<'handoff'>): void {
+    const { from, to, mode, callId = '', denied, label = trustedLabel } = entry
+    emit('handoff.start', { from, to, mode, callId })
+    if (denied === undefined) {
+      note = `${callId}/note`
+      emit('handoff.end', { from, to, mode, callId, status: 'accepted', label })
+      endTurn(emit)
+    } else emit('handoff.end', { from, to, mode, callId, status: 'denied', reason: denied, label })
+  }
+
   function projectRun(emit: EmitDurable, entry: Extract<Entry, { type: 'run' }>): void {
     switch (entry.op) {
       case 'started':
@@ -260,10 +273,11 @@ export function createProjection(sessionId: string, state: LogState): Projection
             evidence,
           })
         }
+        case 'handoff':
+          return projectHandoff(emit, entry)
         case 'attempt':
         case 'child':
         case 'ext':
-        case 'handoff':
         case 'memo':
         case 'tail':
         case 'view':

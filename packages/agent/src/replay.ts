@@ -180,7 +180,6 @@ function isAside(entry: Entry): boolean {
     case 'memo':
     case 'tail':
     case 'child':
-    case 'handoff':
     case 'view':
       return true
     case 'attempt':
@@ -487,8 +486,12 @@ function verdictOf(
   decisions: number,
 ): Verdict {
   switch (outcome) {
-    case 'proceed':
-      return { proceed: args, by }
+    case 'proceed': {
+      const crossed = tape.find(`${call.callId}/handoff`)?.entry
+      if (crossed?.type !== 'handoff') return { proceed: args, by }
+      // What crossed is filtered again: the hash tells whether it is the same.
+      return { proceed: args, by, crossing: { filter: crossed.filter, ...(crossed.with && { with: crossed.with }) } }
+    }
     case 'deny':
       return { deny: reason, by }
     case 'ask': {

@@ -20,6 +20,7 @@ import { endRun } from './end-run.ts'
 import { newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
 import { executeCalls } from './execute.ts'
+import { checkActive } from './handoff/active-agent.ts'
 import { enterMessages, messagesOf } from './input.ts'
 import { judgeCalls } from './judge.ts'
 import type { LogState, RunFold } from './log-state.ts'
@@ -46,18 +47,20 @@ import { waitExpired } from './session/session-error.ts'
  * @throws RunEnding, or whatever the store throws: the run then has to be closed.
  */
 export async function driveRun<Output>(scope: RunScope, start: RunStart<Output>): Promise<RunStatus> {
-  const { plan, id, given } = scope
+  const { entry, id, given } = scope
   if ('resume' in start) await resume(scope, start)
   else await begin(scope, start.input, start.token)
-  const loop = loopOf(scope.state, plan, given.maxSteps ?? plan.maxSteps, scope.journal.fence, scope.signal)
+  const { plan } = scope
+  const loop = loopOf(scope.state, entry, given.maxSteps ?? entry.maxSteps, scope.journal.fence, scope.signal)
   const handlers = handlersOf(scope)
   const driven = (): Promise<RunStatus> => {
-    if (plan.hooks.around.length === 0) return drive(loop, handlers)
+    if (plan.hooks.around.length === 0 && plan.handoffs.size === 0) return drive(loop, handlers)
     const op = { kind: 'run', id, runId: id, agent: plan.name } as const
     return around(scope, op, () => driveSteps(scope, loop, handlers))
   }
   // An orchestrator hears that the run is over; the loop alone has nobody to tell.
-  return plan.orchestrator ? driven().finally(() => loop.return('aborted')) : driven()
+  const led = entry.orchestrator !== undefined || entry.handoffs.size > 0
+  return led ? driven().finally(() => loop.return('aborted')) : driven()
 }
 
 function handlersOf(scope: RunScope): LoopHandlers {
@@ -73,6 +76,7 @@ function handlersOf(scope: RunScope): LoopHandlers {
       // What was said stands in the log now.
       scope.partial = undefined
       scope.spent = undefined
+      if (scope.prepared !== scope.plan) await prepareAgent(scope, placeOf(scope.state))
       return written
     },
     emit: ({ name, data }) => journal.emit('extension', { name, data }, scope.step),
@@ -105,6 +109,7 @@ function beginsStep({ ask }: LoopAsk): boolean {
 /** A new run: who runs, with what, and the messages it starts with, in one append. */
 async function begin(scope: RunScope, input: Input, token: string | undefined): Promise<void> {
   const { plan, given, id, journal, state } = scope
+  checkActive(scope.entry, state)
   const place: Place = { runId: id, step: 0, agent: plan.name }
   // A session that another run left open is not gone on with by accident.
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
@@ -132,7 +137,7 @@ async function begin(scope: RunScope, input: Input, token: string | undefined): 
   scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
   await journal.begin(scope.claim)
   scope.claim = []
-  await prepareSystem(scope, place)
+  await prepareAgent(scope, place)
 }
 
 /** Ids that the session knows, or that this run will make, are not for messages from outside. */
@@ -143,6 +148,19 @@ function takenIds({ state, id }: RunScope): (messageId: string) => boolean {
     known ??= new Set(state.messages.map((message) => message.id))
     return messageId.startsWith(`${id}/`) || known.has(messageId)
   }
+}
+
+/** Makes the active agent ready to go on: the first one, or one that the run was handed over to. */
+async function prepareAgent(scope: RunScope, place: Place): Promise<void> {
+  const { plan } = scope
+  const ready = plan.ready()
+  if (isPromise(ready)) await ready
+  // What was made for another agent holds that one's prompt.
+  scope.prompts.clear()
+  scope.instructions = plan.instructions ?? ''
+  scope.hear()
+  await prepareSystem(scope, place)
+  scope.prepared = plan
 }
 
 /** Asks once a session for what extensions add to the system prompt, and once a run for the agent's own. */
@@ -180,10 +198,11 @@ async function prepareSystem(scope: RunScope, place: Place): Promise<void> {
 /** A run that goes on: from the log if the state is behind it. */
 async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
   const from = start.resume
-  const { plan, journal, state, given, mailbox } = scope
-  checkAgent(from, plan)
-  if (!start.own) checkSignature(from, plan)
+  const { entry, journal, state, given, mailbox } = scope
+  checkAgent(from, entry)
+  if (!start.own) checkSignature(from, entry)
   await importEntries(scope, from.entries ?? [])
+  checkActive(entry, state)
   const { run } = state
   if (!run || run.id !== from.cursor.runId) {
     throw new ProvostError('unknown-run', `Session ${scope.sessionId} does not stand at run ${from.cursor.runId}.`, {
@@ -210,7 +229,7 @@ async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resum
   await journal.append([resumedEntry(state)])
   scope.claim = []
   if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
-  await prepareSystem(scope, placeOf(state))
+  await prepareAgent(scope, placeOf(state))
   await lookUpCalls(scope)
 }
 

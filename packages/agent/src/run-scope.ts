@@ -25,7 +25,10 @@ import type { RunPrompt } from './run-prompt.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
 export interface RunScope {
+  /** Of the active agent: another one once the run was handed over. */
   readonly plan: AgentPlan
+  /** The agent that runs of the session begin with. */
+  readonly entry: AgentPlan
   readonly id: string
   readonly sessionId: string
   readonly given: Given
@@ -36,6 +39,10 @@ export interface RunScope {
   readonly prompts: Map<string, RunPrompt>
   /** The agent's own system prompt, as made for this run. */
   instructions: string
+  /** The agent that is ready to go on here. */
+  prepared: AgentPlan | undefined
+  /** Lets the `event` hooks of the active agent hear the run, and no others. */
+  hear(): void
   /** Steers, follow-ups and early decisions of this process. */
   readonly mailbox: Mailbox
   /** Brings in what others delivered; absent where nobody can. */

@@ -1,4 +1,4 @@
-import type { AgentEvent, HookContext, Input, NewEntry, RunResult, RunState, RunStatus } from '@provost/core'
+import type { AgentEvent, Extension, HookContext, Input, NewEntry, RunResult, RunState, RunStatus } from '@provost/core'
 import { fromErrorInfo, isPromise, ProvostError, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
 
 import type { AbortControl } from './abort-control.ts'
@@ -12,6 +12,7 @@ import { placeOf } from './entry.ts'
 import type { EventHub } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
 import { observing } from './hook-context.ts'
+import type { Hooked } from './hook-table.ts'
 import type { Inbox, InboxCursor } from './inbox.ts'
 import { inboxCursor, openInbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
@@ -163,7 +164,9 @@ async function perform<Output>(
     const journal = openJournal({ store, log: sessionId, sessionId, lease, hub, runId, agent: name }, entries, known)
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
     scope.watched = watched
-    listenWithHooks(scope, hub)
+    hearWithHooks(scope, hub)
+    const active = scope.plan === plan ? undefined : scope.plan.ready()
+    if (isPromise(active)) await inTime(Promise.resolve(active))
     // In a store that ends with the process, only those who hold the session can reach it.
     if (host || !store.ephemeral) {
       scope.inbox = inboxOf(scope, control, host?.cursor ?? inboxCursor())
@@ -278,17 +281,31 @@ function asError(thrown: unknown): ProvostError {
   return fromErrorInfo(toErrorInfo(thrown), thrown)
 }
 
-function listenWithHooks(scope: RunScope, hub: EventHub): void {
-  for (const { extension, hook } of scope.plan.hooks.event) {
-    const alone = [extension]
-    let ctx: HookContext | undefined
-    hub.listen(extension, (event, by) => {
-      const chain = by.length === 0 ? alone : [...by, extension]
-      const own =
-        by.length === 0 && event.type !== 'agent.error'
-          ? (ctx ??= observing(scope, extension, alone, by))
-          : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
-      observe(scope, extension, chain, () => hook(event, own))
-    })
+function hearWithHooks(scope: RunScope, hub: EventHub): void {
+  const hearing = new Map<Extension, () => void>()
+  scope.hear = () => {
+    const hooks = new Map(scope.plan.hooks.event.map(({ extension, hook }) => [extension, hook]))
+    for (const [extension, leave] of hearing) {
+      if (hooks.has(extension)) continue
+      leave()
+      hearing.delete(extension)
+    }
+    for (const [extension, hook] of hooks) {
+      if (!hearing.has(extension)) hearing.set(extension, hearWith(scope, hub, extension, hook))
+    }
   }
+  scope.hear()
+}
+
+function hearWith(scope: RunScope, hub: EventHub, extension: Extension, hook: Hooked<'event'>['hook']): () => void {
+  const alone = [extension]
+  let ctx: HookContext | undefined
+  return hub.listen(extension, (event, by) => {
+    const chain = by.length === 0 ? alone : [...by, extension]
+    const own =
+      by.length === 0 && event.type !== 'agent.error'
+        ? (ctx ??= observing(scope, extension, alone, by))
+        : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
+    observe(scope, extension, chain, () => hook(event, own))
+  })
 }

@@ -2,8 +2,10 @@ import type { NewEntry, ToolInfo } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { decidedEntries, remoteWait, startedEntry, uncertainWait } from './draft.ts'
-import type { CallState, LogState } from './log-state.ts'
+import { handoffCallsIn, handoffEntries, mostHandoffs, unjudgedHandoff } from './handoff/handoff-entry.ts'
+import type { CallState, LogState, RunFold } from './log-state.ts'
 import type { Verdict } from './loop.ts'
+import { callsAt } from './position.ts'
 
 /** What becomes of a step's calls: one append, then the calls to execute. */
 export interface ToolPhase {
@@ -21,11 +23,23 @@ export interface ToolPhase {
 export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly Verdict[], fence: number): ToolPhase {
   const entries: NewEntry[] = []
   const execute: CallState[] = []
-  let judged = 0
-  for (const call of state.run?.calls.values() ?? []) {
+  const { run } = state
+  const judged = run ? callsToJudge(plan, run) : []
+  const handoffs = run ? handoffCallsIn(plan, run) : []
+  for (const call of run?.calls.values() ?? []) {
     let runs = call.stage === 'ready'
     if (call.stage === 'planned') {
-      const verdict = verdicts[judged++] ?? { deny: 'Nobody judged this call.' }
+      const index = judged.indexOf(call)
+      if (index < 0) {
+        entries.push(...unjudgedHandoff(state, plan, call, handoffs))
+        continue
+      }
+      const verdict = verdicts[index] ?? { deny: 'Nobody judged this call.' }
+      const handoff = plan.handoffs.get(call.part.toolName)
+      if (handoff) {
+        entries.push(...handoffEntries(state, plan, call, handoff, verdict))
+        continue
+      }
       entries.push(...decidedEntries(state, call, verdict))
       runs = 'proceed' in verdict
     } else if (call.stage === 'started') {
@@ -42,6 +56,19 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
     if (call.stage !== 'delivered' && call.stage !== 'woken') entries.push(startedEntry(state, call, fence))
   }
   return { entries, execute }
+}
+
+/**
+ * The calls that are to be judged now. The first call of a handoff comes last, with all results of its step; no other
+ * one of the step is taken.
+ */
+export function callsToJudge(plan: AgentPlan, run: RunFold): readonly CallState[] {
+  const planned = callsAt(run, 'planned')
+  if (plan.handoffs.size === 0) return planned
+  const [first] = handoffCallsIn(plan, run)
+  if (!first) return planned
+  const alone = run.openCalls === 1 && first.stage === 'planned' && run.handoffs < mostHandoffs
+  return planned.filter((call) => (call === first ? alone : !plan.handoffs.has(call.part.toolName)))
 }
 
 /** Whether a call that may have taken effect runs again unasked. */

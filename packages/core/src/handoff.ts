@@ -1,9 +1,13 @@
+import { ProvostError } from './error.ts'
+import { deepFreeze, isRecord } from './json.ts'
 import type { Confidentiality } from './label.ts'
+import { confidentialities } from './label.ts'
 
 /** `transfer`: the target goes on with the user. `return`: the caller goes on with the target's answer. */
 export type HandoffMode = 'transfer' | 'return'
 
-type SensitivityRule =
+/** By how confidential something is: `keep` and `require` name the most that may cross, `drop` the least that may not. */
+export type SensitivityRule =
   | { readonly keep: Confidentiality }
   | { readonly drop: Confidentiality }
   | { readonly require: Confidentiality }
@@ -19,3 +23,80 @@ export type FilterDescriptor =
   | { readonly kind: 'summary'; readonly maxTokens?: number; readonly text?: string }
   | ({ readonly kind: 'bySensitivity' } & SensitivityRule)
   | { readonly kind: 'compose'; readonly filters: readonly FilterDescriptor[] }
+
+const deepest = 8
+const mostParts = 64
+
+/**
+ * A descriptor, checked and frozen. Whoever wrote it may not have been told by a compiler, and it may come from a file.
+ *
+ * @throws ProvostError `invalid-filter` for a function, and for whatever else is no descriptor.
+ */
+export function checkFilter(filter: unknown, depth = 0): FilterDescriptor {
+  if (typeof filter === 'function') {
+    throw invalid('A filter is data, not a function: the log keeps it, and replays what crossed')
+  }
+  if (!isRecord(filter)) throw invalid(`${filter === null ? 'null' : `This ${typeof filter}`} is no filter`)
+  if (depth > deepest) throw invalid('The filters are composed too deeply')
+  const { kind } = filter
+  switch (kind) {
+    case 'full':
+    case 'lastUser':
+    case 'stripReasoning':
+    case 'stripSensitiveOutputs':
+    case 'stripToolCalls':
+      return Object.freeze({ kind })
+    case 'lastN': {
+      const { n } = filter
+      if (!isCount(n)) throw invalid(`lastN takes a whole number from 0, not ${shown(n)}`)
+      return Object.freeze({ kind, n })
+    }
+    case 'summary': {
+      const { maxTokens, text } = filter
+      if (maxTokens !== undefined && !(isCount(maxTokens) && maxTokens > 0)) {
+        throw invalid(`summary takes maxTokens from 1, not ${shown(maxTokens)}`)
+      }
+      if (text !== undefined && typeof text !== 'string') throw invalid('The text of a summary is a text')
+      return Object.freeze({ kind, ...(maxTokens !== undefined && { maxTokens }), ...(text !== undefined && { text }) })
+    }
+    case 'bySensitivity':
+      return Object.freeze({ kind, ...sensitivityIn(filter) })
+    case 'compose': {
+      const { filters: parts } = filter
+      if (!Array.isArray(parts) || parts.length > mostParts) {
+        throw invalid(`compose takes up to ${mostParts} filters`)
+      }
+      return deepFreeze({ kind, filters: parts.map((part) => checkFilter(part, depth + 1)) })
+    }
+    default:
+      throw invalid(`There is no filter of the kind ${shown(kind)}`)
+  }
+}
+
+function sensitivityIn({ keep, drop, require }: Record<string, unknown>): SensitivityRule {
+  const given = [keep, drop, require].filter((level) => level !== undefined)
+  if (given.length === 1) {
+    if (isLevel(keep)) return { keep }
+    if (isLevel(drop)) return { drop }
+    if (isLevel(require)) return { require }
+  }
+  throw invalid(`bySensitivity takes one of keep, drop and require: ${confidentialities.join(', ')}`)
+}
+
+function isLevel(value: unknown): value is Confidentiality {
+  return confidentialities.some((level) => level === value)
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value).slice(0, 60)
+}
+
+function invalid(why: string): ProvostError {
+  return new ProvostError('invalid-filter', `${why}.`, {
+    hint: 'Make filters with filters.full(), lastN(n), lastUser(), summary(), bySensitivity(…), strip…() and compose(…).',
+  })
+}

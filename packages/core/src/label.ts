@@ -19,7 +19,8 @@ export type LabelInit = Partial<Label>
 /** How many sources a label names before it says `*`. */
 export const maxSources = 32
 
-const confidentialities: readonly Confidentiality[] = ['public', 'internal', 'secret']
+/** From the least confidential to the most. */
+export const confidentialities: readonly Confidentiality[] = ['public', 'internal', 'secret']
 
 /** The label of what a human or our own source wrote. */
 export const trustedLabel: Label = Object.freeze({

@@ -76,6 +76,8 @@ export type EntryBody =
     }
   /** A call that a composite makes; those of a model stand in its message. */
   | { type: 'call'; op: 'planned'; callId: string; parentCallId: string; key: string; toolName: string; args: Json }
+  /** The call is judged when it is the last one of its step without a result. */
+  | { type: 'call'; op: 'deferred'; callId: string }
   | {
       type: 'call'
       op: 'decided'
@@ -123,7 +125,28 @@ export type EntryBody =
   | { type: 'resolved'; token: string; value: Json; by: string }
   | { type: 'child'; op: 'spawned'; callId: string; log: string; agent: string; grant?: Grant; label: Label }
   | { type: 'child'; op: 'joined'; callId: string; log: string; status: RunStatus; usage: UsageReport; label: Label }
-  | { type: 'handoff'; from: string; to: string; mode: HandoffMode; filter: FilterDescriptor; hash: string }
+  | {
+      type: 'handoff'
+      from: string
+      to: string
+      mode: HandoffMode
+      /** What crossed, as data: a summary has its text here. */
+      filter: FilterDescriptor
+      /** SHA-256 of what crossed. */
+      hash: string
+      /** The call that it was asked for by; it does not cross itself. */
+      callId?: string
+      /** Calls of the same step for other handoffs, which were not taken. They do not cross either. */
+      others?: readonly string[]
+      /** The join over what crossed. */
+      label?: Label
+      /** What crossed instead, where a hook rewrote it. */
+      with?: readonly Message[]
+      /** Whoever goes on with the session must have the same tree-scoped extensions for the target. */
+      manifest?: Manifest
+      /** It did not take place. */
+      denied?: string
+    }
   | { type: 'view'; from: string; to: string; with: readonly Message[]; reason: 'compaction' | 'edit' | 'reset' }
   /** What stood behind the history in a request: its hash and label; `with` only where it must outlive a crash. */
   | { type: 'tail'; hash: string; label: Label; with?: readonly MessageInit[] }

@@ -176,6 +176,11 @@ export type {
   ToolResultPart,
 } from '@provost/core'
 
+// Agents that hand over to each other.
+export { applyFilter, filters, handoff } from '@provost/agent'
+export type { Crossed, Handoff, HandoffOptions, HandoffTarget, ReplayedHandoff } from '@provost/agent'
+export type { SensitivityRule } from '@provost/core'
+
 // Events and errors.
 export { assertNever, ProvostError, SessionBusyError } from '@provost/core'
 export type {
@@ -273,7 +278,7 @@ export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
 
 // The log, its store and the loop.
-export { drive, foldLog, loop, next, pendingWork, replaySession, startEntries } from '@provost/agent'
+export { drive, foldLog, loop, next, pendingWork, replayHandoffs, replaySession, startEntries } from '@provost/agent'
 export type {
   FinalFailure,
   LogState,

@@ -1,5 +1,5 @@
 import type { Entry } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { checkFilter, isRecord } from '@provost/core'
 
 type Check = (value: unknown) => boolean
 type Fields = Readonly<Record<string, Check>>
@@ -84,6 +84,14 @@ const principal = fields({ id: text })
 const status = oneOf('completed', 'suspended', 'failed', 'aborted')
 const ended = oneOf('completed', 'failed', 'aborted')
 const usage = record
+const descriptor: Check = (value) => {
+  try {
+    checkFilter(value)
+    return true
+  } catch {
+    return false
+  }
+}
 
 const bodies: Readonly<Record<string, Check>> = {
   run: variant('op', {
@@ -108,6 +116,7 @@ const bodies: Readonly<Record<string, Check>> = {
   }),
   call: variant('op', {
     planned: fields({ callId: text, toolName: text, args: json }),
+    deferred: fields({ callId: text }),
     decided: fields({
       callId: text,
       outcome: oneOf('proceed', 'deny', 'ask', 'result'),
@@ -141,7 +150,19 @@ const bodies: Readonly<Record<string, Check>> = {
     spawned: fields({ callId: text, log: text, agent: text, grant: optional(record), label }),
     joined: fields({ callId: text, log: text, status, usage: record, label }),
   }),
-  handoff: fields({ from: text, to: text, mode: text, filter: record, hash: text }),
+  handoff: fields({
+    from: text,
+    to: text,
+    mode: text,
+    filter: descriptor,
+    hash: text,
+    callId: optional(text),
+    others: optional(texts),
+    label: optional(label),
+    with: optional(listOf(message)),
+    manifest: optional(manifest),
+    denied: optional(text),
+  }),
   view: fields({ from: text, to: text, with: listOf(message), reason: oneOf('compaction', 'edit', 'reset') }),
   tail: fields({ hash: text, label, with: optional(listOf(record)) }),
   memo: fields({ key: text, argsHash: optional(text), value: json }),

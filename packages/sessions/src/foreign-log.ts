@@ -88,8 +88,12 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
       case 'ext':
         if (!isCreated(entry)) return mark
         return { ...place, ...createdBody({ agent: createdIn(entry).agent, repairs: createdIn(entry).repairs }) }
+      case 'handoff': {
+        const { label, with: crossed, ...rest } = entry
+        const messages = crossed?.filter(({ role }) => role !== 'system').map((message) => demoted(message, trusted))
+        return { ...rest, ...(label && { label: lowered(label, trusted) }), ...(messages && { with: messages }) }
+      }
       case 'attempt':
-      case 'handoff':
         return entry
       case 'wait':
       case 'resolved':

@@ -43,6 +43,8 @@ interface Turn {
  * where the log knows it already.
  *
  * @param alone makes the loop without an orchestrator.
+ * @param stays whether the agent is still the active one.
+ * @returns undefined where it is not.
  */
 export async function* orchestrated(
   state: LogState,
@@ -50,12 +52,15 @@ export async function* orchestrated(
   orchestrator: Orchestrator,
   alone: () => Loop,
   signal: AbortSignal = new AbortController().signal,
-): Loop {
+  stays: () => boolean = () => true,
+): Stretch {
   const { run } = state
   if (!run) return 'completed'
   if (isOver(run)) return run.status
   const past = openPast(state)
-  for (let nth = 1; ; nth++) {
+  // Each agent that the run was handed to has an orchestrator of its own, which says and remembers its own things.
+  const first = run.handoffs * mostTurns
+  for (let nth = first + 1; ; nth++) {
     const wishes = createWishList()
     const turn: Turn = { state, plan, past, nth, alone, said: 0, saidInARow: 0, step: {} }
     try {
@@ -69,6 +74,7 @@ export async function* orchestrated(
         if (wish.kind === 'threw') throw wish.thrown
         const status = yield* wish.kind === 'returned' ? ended(turn) : granting(turn, wish)
         if (status) return status
+        if (!stays()) return undefined
         if (wish.kind === 'returned') break
       }
     } finally {
@@ -76,6 +82,9 @@ export async function* orchestrated(
     }
   }
 }
+
+/** More often than that no orchestrator is called in one run. */
+const mostTurns = 1_000_000
 
 function isOver(run: RunFold): run is RunFold & { readonly status: 'completed' | 'failed' | 'aborted' } {
   return run.status !== 'running' && run.status !== 'suspended'

@@ -102,7 +102,7 @@ export function orchestratorRun(
     get calls() {
       const { run } = past.state
       const open = run
-        ? callsAt(run, 'planned', 'ready', 'answered', 'started', 'parked', 'woken', 'waiting', 'delivered')
+        ? callsAt(run, 'planned', 'deferred', 'ready', 'answered', 'started', 'parked', 'woken', 'waiting', 'delivered')
         : []
       return open.map((call) => toolCall(plan, call))
     },

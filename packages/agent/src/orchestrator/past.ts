@@ -35,7 +35,7 @@ export function sayingId(state: LogState, key: string): string {
 /** Reads the log of a run from its beginning. */
 export function openPast(log: LogState): Past {
   const runId = log.run?.id
-  let at = log.entries.findLastIndex((entry) => entry.type === 'run' && entry.op === 'started')
+  let at = log.entries.findLastIndex((entry) => (entry.type === 'run' && entry.op === 'started') || isTakeover(entry))
   // What stands there before anybody was asked for anything.
   while (at < log.entries.length && isPreface(log.entries[at])) at++
   let state = at < log.entries.length ? foldLog(log.entries.slice(0, at)) : log
@@ -124,12 +124,18 @@ export function openPast(log: LogState): Past {
   }
 }
 
+/** An orchestrator begins where its agent took over. */
+function isTakeover(entry: Entry): boolean {
+  return entry.type === 'handoff' && entry.mode === 'transfer' && entry.denied === undefined
+}
+
 function isPreface(entry: Entry | undefined): boolean {
   switch (entry?.type) {
     case 'run':
       return entry.op === 'started'
     case 'message':
-      return entry.via === 'input' || entry.message.role === 'system'
+      return entry.via === 'input' || entry.message.role === 'system' || entry.id.endsWith('/note')
+    case 'handoff':
     case 'tail':
     case 'memo':
     case 'ext':

@@ -434,6 +434,7 @@ function governedBy(plan: AgentPlan, store: SessionStore, extension: Extension):
   const governed: AgentPlan = Object.create(plan, {
     store: { value: store, enumerable: true },
     hooks: { value: hookTable([...plan.extensions, extension]), enumerable: true },
+    listeners: { value: [extension], enumerable: true },
   })
   return governed
 }

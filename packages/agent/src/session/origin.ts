@@ -6,6 +6,7 @@ import { createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Place } from '../entry.ts'
 import { newEntry } from '../entry.ts'
+import { checkActive } from '../handoff/active-agent.ts'
 import { historyOf } from '../input.ts'
 import type { KnownLog } from '../known-log.ts'
 import { knownLog, learn, readLog } from '../known-log.ts'
@@ -49,7 +50,7 @@ export async function beginSession(plan: AgentPlan, store: SessionStore, beginni
 /**
  * Opens a session that is there.
  *
- * @throws ProvostError `unknown-session`, `wrong-agent`
+ * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`
  */
 export async function reopenSession(plan: AgentPlan, store: SessionStore, id: string): Promise<Opened> {
   const entries = await readLog(store, checkId(id))
@@ -66,6 +67,7 @@ export async function reopenSession(plan: AgentPlan, store: SessionStore, id: st
       hint: 'Resume it with the agent that created it.',
     })
   }
+  checkActive(plan, known.state)
   return { id, known, origin }
 }
 

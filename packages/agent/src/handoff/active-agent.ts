@@ -1,0 +1,159 @@
+import type { Extension } from '@provost/core'
+import { isPromise, ProvostError } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import { planAgent } from '../agent-plan.ts'
+import { hookTable } from '../hook-table.ts'
+import { planOf } from '../known-plan.ts'
+import type { LogState } from '../log-state.ts'
+import { targetOf } from './handoff.ts'
+
+/**
+ * The plan of the agent that a session stands at: the one that runs began with, or the one it was handed over to, which
+ * is then governed by the tree-scoped extensions of all who had it before. Where the agent is unknown, the first one:
+ * {@link checkActive} refuses such a session.
+ */
+export function activePlan(entry: AgentPlan, state: LogState): AgentPlan {
+  if (state.lineage.length === 0 || state.run?.manifest.agent !== entry.name) return entry
+  const kept = governed.get(entry) ?? new Map<string, AgentPlan>()
+  governed.set(entry, kept)
+  const key = JSON.stringify([state.agent, ...state.lineage])
+  const known = kept.get(key)
+  if (known) return known
+  const made = planActive(entry, state)
+  kept.set(key, made)
+  return made
+}
+
+const governed = new WeakMap<AgentPlan, Map<string, AgentPlan>>()
+
+/**
+ * The plan of a run's former or present agent.
+ *
+ * @param name of an agent of the graph.
+ */
+export function planNamed(entry: AgentPlan, name: string): AgentPlan | undefined {
+  return name === entry.name ? entry : graphOf(entry).get(name)
+}
+
+/**
+ * Refuses a session that stands at an agent which cannot go on with it here.
+ *
+ * @throws ProvostError `wrong-agent`, `missing-extension`
+ */
+export function checkActive(entry: AgentPlan, state: LogState): void {
+  if (state.lineage.length === 0 || state.run?.manifest.agent !== entry.name) return
+  for (const name of state.lineage) {
+    const plan = planNamed(entry, name)
+    if (!plan) {
+      throw new ProvostError(
+        'wrong-agent',
+        `The session was handed over to ${name}, which ${entry.name} does not know.`,
+        {
+          hint: `Give ${entry.name} the handoffs that it had when the session went there.`,
+        },
+      )
+    }
+    const missing = (state.wanted.get(name) ?? []).filter((one) => !plan.manifest.extensions.includes(one))
+    if (missing.length > 0) {
+      throw new ProvostError(
+        'missing-extension',
+        `The session is governed by ${missing.join(', ')}, which agent ${name} lacks.`,
+        {
+          hint: 'Give the agent the same tree-scoped extensions as before.',
+        },
+      )
+    }
+  }
+}
+
+/** All agents that can be handed over to from one, however many hands are between. */
+function graphOf(entry: AgentPlan): ReadonlyMap<string, AgentPlan> {
+  const known = graphs.get(entry.options)
+  if (known) return known
+  const found = new Map<string, AgentPlan>()
+  const open: AgentPlan[] = [entry]
+  for (let plan = open.pop(); plan; plan = open.pop()) {
+    for (const handoff of plan.handoffs.values()) {
+      const target = planOf(targetOf(handoff))
+      const there = target.name === entry.name ? entry : found.get(target.name)
+      if (!there) {
+        found.set(target.name, target)
+        open.push(target)
+      } else if (there.options !== target.options) throw ambiguous(entry, target)
+    }
+  }
+  graphs.set(entry.options, found)
+  return found
+}
+
+const graphs = new WeakMap<object, ReadonlyMap<string, AgentPlan>>()
+
+function ambiguous(entry: AgentPlan, { name }: AgentPlan): ProvostError {
+  return new ProvostError('invalid-agent', `From ${entry.name} two agents named ${name} can be handed over to.`, {
+    hint: 'Give each a name of its own: the log tells by name who goes on.',
+  })
+}
+
+function planActive(entry: AgentPlan, { agent, lineage }: LogState): AgentPlan {
+  const own = planNamed(entry, agent)
+  if (!own) return entry
+  const before = [entry.name, ...lineage].filter((name) => name !== agent)
+  const inherited = new Set(
+    before
+      .flatMap((name) => planNamed(entry, name)?.extensions ?? [])
+      .filter((extension) => extension.scope === 'tree' && !own.extensions.includes(extension)),
+  )
+  if (own === entry && inherited.size === 0) return entry
+  return targetPlan(entry, own, [...inherited])
+}
+
+/** A target as it goes on with a run that began with another agent. */
+function targetPlan(entry: AgentPlan, own: AgentPlan, inherited: readonly Extension[]): AgentPlan {
+  const { extensions: given = [] } = own.options
+  const plan =
+    inherited.length === 0
+      ? own
+      : planAgent({
+          ...own.options,
+          extensions: [...inherited, ...given.map((extension) => apart(own, extension, inherited))],
+        })
+  const value = (one: unknown): PropertyDescriptor => ({ value: one, enumerable: true })
+  let inits: { readonly done: Promise<void> } | undefined
+  const target: AgentPlan = Object.create(plan, {
+    // The session, its bounds and what comes out of the run are those of the agent that it began with.
+    store: { get: () => entry.store, enumerable: true },
+    leaseMs: value(entry.leaseMs),
+    stateKey: value(entry.stateKey),
+    maxSteps: value(entry.maxSteps),
+    sendMode: value(entry.sendMode),
+    output: value(entry.output),
+    responseFormat: value(entry.responseFormat),
+    prices: value(plan.prices ?? entry.prices),
+    manifest: value(entry.manifest),
+    listeners: value(entry.listeners),
+    hooks: value(hookTable([...plan.extensions, ...entry.listeners])),
+    ready: value(() => {
+      if (inherited.length === 0) return own.ready()
+      inits ??= { done: initialise(own, plan, inherited) }
+      // What failed once may be tried again.
+      inits.done.catch(() => (inits = undefined))
+      return inits.done
+    }),
+  })
+  return target
+}
+
+/** Each extension meets each agent once. */
+async function initialise(own: AgentPlan, { infos }: AgentPlan, inherited: readonly Extension[]): Promise<void> {
+  const ready = own.ready()
+  if (isPromise(ready)) await ready
+  for (const { init } of inherited) await init?.({ name: own.name, tools: infos })
+}
+
+/** Nobody escapes a policy by delegating, nor does a target lose its own: where two have one name, both hold. */
+function apart({ name }: AgentPlan, extension: Extension, others: readonly Extension[]): Extension {
+  return others.some((other) => other.name === extension.name)
+    ? { ...extension, name: `${name}/${extension.name}` }
+    : extension
+}

@@ -1,0 +1,128 @@
+import type { Json, Label, Message, NewEntry } from '@provost/core'
+import { toErrorInfo, trustedLabel } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import { decidedEntries, settledEntry, unstartedEntry } from '../draft.ts'
+import { newEntry, placeOf } from '../entry.ts'
+import { planOf } from '../known-plan.ts'
+import type { CallState, LogState, RunFold } from '../log-state.ts'
+import type { Crossed, Verdict } from '../loop.ts'
+import { messageOf } from '../message-init.ts'
+import { toolCall } from '../tool-call.ts'
+import type { Crossing } from './crossing.ts'
+import { crossing, viewAtStep } from './crossing.ts'
+import type { Handoff } from './handoff.ts'
+import { messageIn, targetOf } from './handoff.ts'
+
+/** Handoffs in one run: agents that only hand over to each other answer nobody. */
+export const mostHandoffs = 20
+
+/** The calls of a step that ask for a handoff, in their order. */
+export function handoffCallsIn(plan: AgentPlan, run: RunFold): readonly CallState[] {
+  return plan.handoffs.size === 0 ? [] : [...run.calls.values()].filter(({ part }) => plan.handoffs.has(part.toolName))
+}
+
+/** A call of a handoff whose turn it is not: the first of a step waits for the others, all further ones are not taken. */
+export function unjudgedHandoff(
+  state: LogState,
+  plan: AgentPlan,
+  call: CallState,
+  [first]: readonly CallState[],
+): readonly NewEntry[] {
+  const { callId } = call.part
+  if (first && call !== first) {
+    const to = plan.handoffs.get(first.part.toolName)?.to ?? first.part.toolName
+    const why = `Only the first handoff of a step is taken, and that was the one to ${to}.`
+    return [unstartedEntry(state, call, 'skipped', why)]
+  }
+  if ((state.run?.handoffs ?? 0) >= mostHandoffs) {
+    const why = `This conversation was handed over ${mostHandoffs} times without an end. Answer the user yourself.`
+    return [unstartedEntry(state, call, 'skipped', why)]
+  }
+  return [newEntry(placeOf(state), `${callId}/deferred`, { type: 'call', op: 'deferred', callId })]
+}
+
+/** What a judged handoff puts into the log: the call with its result, who goes on with what, and the word to the target. */
+export function handoffEntries(
+  state: LogState,
+  plan: AgentPlan,
+  call: CallState,
+  handoff: Handoff,
+  verdict: Verdict,
+): readonly NewEntry[] {
+  const denied = (verdictOf: Extract<Verdict, { deny: string }>): readonly NewEntry[] => [
+    ...decidedEntries(state, call, verdictOf),
+    handoffEntry(state, plan, call, handoff, { denied: verdictOf.deny }),
+  ]
+  if ('deny' in verdict) return denied(verdict)
+  if (!('proceed' in verdict)) return decidedEntries(state, call, verdict)
+  const crossed = verdict.crossing ?? { filter: handoff.filter }
+  let flow: Crossing
+  try {
+    flow = crossingAt(state, plan, crossed)
+  } catch (thrown) {
+    const { code, message } = toErrorInfo(thrown)
+    return denied({ deny: message, code, by: 'filter' })
+  }
+  const output = { type: 'text', value: `${handoff.to} goes on with the conversation.` } as const
+  const result = { ...toolCall(plan, call), outcome: 'ok', via: 'executed', output, label: trustedLabel } as const
+  const note = noteTo(
+    handoff,
+    state.agent,
+    { callId: call.part.callId, args: verdict.proceed, label: call.label },
+    crossed.with !== undefined,
+  )
+  const place = { ...placeOf(state), agent: handoff.to }
+  return [
+    ...decidedEntries(state, call, verdict),
+    settledEntry(state, call, result),
+    handoffEntry(state, plan, call, handoff, { crossed, flow }),
+    newEntry(place, note.id, { type: 'message', message: note, via: 'system' }),
+  ]
+}
+
+/** What a handoff would take across now, at the end of its step. */
+export function crossingAt(state: LogState, plan: AgentPlan, { filter, with: rewritten }: Crossed): Crossing {
+  const calls = state.run ? handoffCallsIn(plan, state.run) : []
+  return crossing(viewAtStep(state), new Set(calls.map(({ part }) => part.callId)), filter, rewritten)
+}
+
+/**
+ * The word to the target, in the user's place: no provider goes on from an assistant's.
+ *
+ * @param rewritten a hook said what is to cross, and that is not what the caller's model wrote.
+ */
+export function noteTo(
+  { to }: Handoff,
+  from: string,
+  { callId, args, label }: { readonly callId: string; readonly args: Json; readonly label: Label },
+  rewritten: boolean,
+): Message {
+  const message = rewritten ? '' : messageIn(args)
+  const text = `${from} handed the conversation over to you, ${to}.${message && ` What ${from} says: ${message}`}`
+  return messageOf({ content: text }, `${callId}/note`, message ? label : trustedLabel, to)
+}
+
+function handoffEntry(
+  state: LogState,
+  plan: AgentPlan,
+  { part: { callId } }: CallState,
+  handoff: Handoff,
+  how: { readonly crossed: Crossed; readonly flow: Crossing } | { readonly denied: string },
+): NewEntry {
+  const { to, mode, filter } = handoff
+  const calls = state.run ? handoffCallsIn(plan, state.run) : []
+  const others = calls.flatMap(({ part }) => (part.callId === callId ? [] : [part.callId]))
+  const call = { type: 'handoff', from: state.agent, to, mode, callId, ...(others.length > 0 && { others }) } as const
+  const id = `${callId}/handoff`
+  if ('denied' in how) return newEntry(placeOf(state), id, { ...call, filter, hash: '', denied: how.denied })
+  const { crossed, flow } = how
+  return newEntry(placeOf(state), id, {
+    ...call,
+    filter: crossed.filter,
+    hash: flow.hash,
+    label: flow.label,
+    manifest: planOf(targetOf(handoff)).manifest,
+    ...(crossed.with && { with: crossed.with }),
+  })
+}

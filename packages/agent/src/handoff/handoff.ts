@@ -1,0 +1,132 @@
+import type { FilterDescriptor, HandoffMode, Json, NeedsContext, Tool } from '@provost/core'
+import { checkFilter, isRecord, ProvostError, wireToolName } from '@provost/core'
+import { tool } from '@provost/tools'
+
+import type { Agent } from '../agent.ts'
+import { isAgent } from '../known-plan.ts'
+
+/** An agent as the target of another, with what crosses. Made by {@link handoff}. */
+export interface Handoff<App = never> extends NeedsContext<App> {
+  readonly to: string
+  readonly mode: HandoffMode
+  readonly filter: FilterDescriptor
+  /** When to hand over, for the model. */
+  readonly description?: string
+}
+
+/** What `handoffs` takes: an agent stands for `handoff(agent)`. */
+export type HandoffTarget = Agent<unknown, never> | Handoff
+
+/** How a handoff is made. */
+export interface HandoffOptions {
+  /** `transfer`: the target goes on with the user. Default. */
+  readonly mode?: 'transfer'
+  /** What the target gets of the conversation. Default `filters.full()`. */
+  readonly filter?: FilterDescriptor
+  /** When to hand over, for the model. Default: the description of the target. */
+  readonly description?: string
+}
+
+const targets = new WeakMap<object, Agent<unknown, never>>()
+
+/**
+ * Lets an agent hand the conversation over to another: its model gets a tool `transfer_to_NAME`. With `transfer` the
+ * target goes on in the same session and run, with its own instructions, tools, model and extensions, and those of the
+ * caller that are scoped to the tree.
+ *
+ * @throws ProvostError `not-an-agent`; `invalid-filter`, for functions too: what crosses is data
+ *
+ * @example
+ * const triage = createAgent({ name: 'triage', model, handoffs: [handoff(billing, { filter: filters.lastN(6) })] })
+ */
+export function handoff<Output, App>(agent: Agent<Output, App>, options: HandoffOptions = {}): Handoff<App> {
+  if (!isAgent(agent)) throw notAnAgent()
+  const { mode = 'transfer', filter = { kind: 'full' }, description } = options
+  if (mode !== 'transfer') {
+    throw new ProvostError('invalid-handoff', `The handoff to ${agent.name} has mode: ${JSON.stringify(mode)}.`, {
+      hint: "Give 'transfer'.",
+    })
+  }
+  const made: Handoff<App> = Object.freeze({
+    to: agent.name,
+    mode,
+    filter: checkFilter(filter),
+    ...(description !== undefined && { description }),
+  })
+  targets.set(made, agent)
+  return made
+}
+
+function notAnAgent(): ProvostError {
+  return new ProvostError('not-an-agent', 'A handoff takes an agent that createAgent made.', {
+    hint: 'Pass the agent itself; where it is not there yet, give handoffs as a function.',
+  })
+}
+
+/** The agent behind a handoff. */
+export function targetOf(to: Handoff): Agent<unknown, never> {
+  const agent = targets.get(to)
+  if (agent) return agent
+  throw new ProvostError('not-a-handoff', `The handoff to ${to.to} was made by hand.`, {
+    hint: 'Make it with handoff(agent, { filter }).',
+  })
+}
+
+/**
+ * The handoffs that an agent was given.
+ *
+ * @throws ProvostError `invalid-agent`
+ */
+export function handoffsOf(
+  agent: string,
+  given: readonly HandoffTarget[] | (() => readonly HandoffTarget[]) = [],
+): readonly Handoff[] {
+  const list: unknown = typeof given === 'function' ? given() : given
+  if (!Array.isArray(list)) throw invalid(agent, 'has handoffs that are no list')
+  const names = new Set<string>()
+  return list.map((target: unknown, index) => {
+    const one = isAgent(target) ? handoff(target) : isHandoff(target) ? target : undefined
+    if (!one) throw invalid(agent, `has handoffs[${index}], which is no agent`)
+    if (one.to === agent) throw invalid(agent, 'hands over to itself')
+    if (names.has(one.to)) throw invalid(agent, `has two handoffs to ${one.to}`)
+    names.add(one.to)
+    return one
+  })
+}
+
+function isHandoff(value: unknown): value is Handoff {
+  return isRecord(value) && targets.has(value)
+}
+
+function invalid(agent: string, what: string): ProvostError {
+  return new ProvostError('invalid-agent', `Agent ${agent} ${what}.`, {
+    hint: 'Give handoffs: [agent, handoff(agent, { filter })], each target once.',
+  })
+}
+
+/** The tool by which a model asks for a handoff. It never runs: the loop takes the call for what it is. */
+export function handoffTool({ to, description = '' }: Handoff): Tool {
+  const about = description.trim() || `Use it where ${to} should answer instead of you.`
+  return tool({
+    name: wireToolName(`transfer_to_${to}`),
+    description: `Hands the conversation over to ${to}, who goes on with the user. ${about}`,
+    input: {
+      type: 'object',
+      properties: { message: { type: 'string', description: `What ${to} should know or do, in a sentence or two.` } },
+    },
+    effect: 'none',
+    execute() {
+      throw new ProvostError('not-callable', `Only a model can hand the conversation over to ${to}.`, {
+        hint: 'A composite tool cannot: let the agent do it.',
+      })
+    },
+  })
+}
+
+const longestMessage = 8_000
+
+/** What the caller's model tells the target. */
+export function messageIn(args: Json): string {
+  const { message } = isRecord(args) ? args : {}
+  return typeof message === 'string' ? message.slice(0, longestMessage).trim() : ''
+}

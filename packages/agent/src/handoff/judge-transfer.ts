@@ -1,0 +1,78 @@
+import type { Ask, Flow, HookContext, ToolCall } from '@provost/core'
+import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
+
+import { knowing, withApproval } from '../hook-context.ts'
+import type { Crossed } from '../loop.ts'
+import { messageOf } from '../message-init.ts'
+import { heedAbort, report } from '../run-scope.ts'
+import type { RunScope } from '../run-scope.ts'
+import { applyFilter } from './apply-filter.ts'
+import { crossingAt, noteTo } from './handoff-entry.ts'
+import type { Handoff } from './handoff.ts'
+import { writeSummaries } from './summary.ts'
+
+/** What the `handoff` hooks said of what is about to cross. */
+export interface FlowOpinion {
+  readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
+  readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
+  readonly crossing?: Crossed
+}
+
+/**
+ * Filters what is to cross, and lets the `handoff` hooks see it, each what those before it left. A hook that throws
+ * refuses the handoff, and so does a filter that lets nothing across.
+ */
+export async function judgeTransfer(
+  scope: RunScope,
+  call: ToolCall,
+  handoff: Handoff,
+  approval: HookContext['approval'],
+): Promise<FlowOpinion> {
+  const asks: { by: string; ask: Ask }[] = []
+  let crossed: Crossed
+  let flow: Flow
+  try {
+    crossed = { filter: await writeSummaries(scope, call.callId, handoff.filter) }
+    flow = flowOf(scope, call, handoff, crossed)
+  } catch (thrown) {
+    heedAbort(scope)
+    const { code, message } = toErrorInfo(thrown)
+    return { asks, deny: { by: 'filter', reason: message, code } }
+  }
+  for (const { extension, hook } of scope.plan.hooks.handoff) {
+    const by = extension.name
+    try {
+      const ctx = knowing(scope, extension, flow.label)
+      const answer = await hook(flow, approval ? withApproval(ctx, approval) : ctx)
+      if (!answer) continue
+      if ('deny' in answer) return { asks, deny: { by, reason: answer.deny } }
+      if ('ask' in answer) asks.push({ by, ask: answer.ask })
+      else {
+        const { label } = flow
+        const messages = answer.payload.map((init, index) =>
+          messageOf(init, `${call.callId}/payload/${index}`, label, handoff.to),
+        )
+        crossed = { filter: crossed.filter, with: applyFilter({ kind: 'full' }, messages) }
+        flow = flowOf(scope, call, handoff, crossed)
+      }
+    } catch (thrown) {
+      report(scope, thrown, { kind: 'hook', name: by })
+      return { asks, deny: { by, reason: `${by} could not judge this handoff.` } }
+    }
+  }
+  return { asks, crossing: crossed }
+}
+
+/** What hooks see: all that the target would get, the caller's own words included. */
+function flowOf({ state, plan }: RunScope, call: ToolCall, handoff: Handoff, crossed: Crossed): Flow {
+  const { messages, label } = crossingAt(state, plan, crossed)
+  const note = noteTo(handoff, state.agent, { ...call, args: call.input }, crossed.with !== undefined)
+  return {
+    kind: handoff.mode,
+    from: state.agent,
+    to: handoff.to,
+    payload: [...messages, note],
+    label: joinLabels(label, labelOf(note)),
+    callId: call.callId,
+  }
+}

@@ -1,0 +1,36 @@
+import type { Entry, EntryOf, Message } from '@provost/core'
+
+import { applyEntry } from '../fold.ts'
+import { emptyLog } from '../log-state.ts'
+import { crossing, handoffCalls } from './crossing.ts'
+
+/** A handoff as its log tells it. */
+export interface ReplayedHandoff {
+  readonly entry: EntryOf<'handoff'>
+  /** What crossed, filtered again. */
+  readonly messages: readonly Message[]
+  /** Whether that is what crossed when it happened, to the byte. */
+  readonly intact: boolean
+}
+
+/**
+ * The handoffs of a log, each replayed: what crossed is filtered again from what was said before it. No model is needed.
+ *
+ * @param entries of one log, from its first on.
+ * @throws ProvostError where a filter lets nothing across that it let across then
+ *
+ * @example
+ * for (const { entry, messages, intact } of replayHandoffs(entries)) console.log(entry.to, messages.length, intact)
+ */
+export function replayHandoffs(entries: Iterable<Entry>): readonly ReplayedHandoff[] {
+  const state = emptyLog()
+  const replayed: ReplayedHandoff[] = []
+  for (const entry of entries) {
+    if (entry.type === 'handoff' && entry.denied === undefined) {
+      const { messages, hash } = crossing(state.view, handoffCalls(entry), entry.filter, entry.with)
+      replayed.push({ entry, messages, intact: hash === entry.hash })
+    }
+    applyEntry(state, entry)
+  }
+  return replayed
+}
