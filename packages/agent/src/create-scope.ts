@@ -1,4 +1,5 @@
 import { createSlots } from '@provost/tools'
+import type { SecretScope } from '@provost/tools'
 
 import type { AbortControl } from './abort-control.ts'
 import { graceOf } from './abort-control.ts'
@@ -19,6 +20,7 @@ export function createScope(
   journal: Journal,
   mailbox: Mailbox,
   control: AbortControl,
+  secrets: SecretScope = plan.secrets,
 ): RunScope {
   const scope: RunScope = {
     plan,
@@ -28,6 +30,7 @@ export function createScope(
     journal,
     state: journal.state,
     signal: control.controller.signal,
+    secrets,
     prompts: new Map(),
     mailbox,
     inbox: undefined,

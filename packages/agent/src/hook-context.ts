@@ -138,7 +138,8 @@ function contextOf(
     },
     fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
     blob: (hash) => plan.store.blob(hash),
-    putBlob: (bytes) => plan.store.putBlob(bytes),
+    putBlob: (bytes) => plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
+    scrub: (text) => scope.secrets.scrubber.scrub(text),
     memo,
     async append(key, data) {
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)

@@ -1,5 +1,5 @@
-import type { Entry, EventPayloads, EventType, NewEntry, SessionStore } from '@provost/core'
-import { deepFreeze, ProvostError } from '@provost/core'
+import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
+import { createScrubber, deepFreeze, ProvostError, scrubEntry, scrubPayload } from '@provost/core'
 
 import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -64,6 +64,8 @@ export interface JournalOptions {
   readonly agent: string
   readonly lease: Pick<Lease, 'fence' | 'confirm'>
   readonly hub: EventHub
+  /** Default: one that knows of no secret. */
+  readonly scrubber?: Scrubber
 }
 
 /**
@@ -77,7 +79,7 @@ export function openJournal(
   past: Iterable<Entry>,
   known: KnownLog = knownLog(options.sessionId),
 ): Journal {
-  const { store, log, lease, hub } = options
+  const { store, log, lease, hub, scrubber = createScrubber() } = options
   const { fence } = lease
   const { state, projection } = known
   const early: NewEntry[] = []
@@ -111,7 +113,7 @@ export function openJournal(
     writing = true
     try {
       const before = offsetOf(state)
-      const placed = drafts.map((draft, index) => placeEntry(draft, before + index + 1))
+      const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
       const { existing } = await store.append(log, placed, { after: before, fence })
       const written = existing.length === 0 ? placed : adopted(placed, existing, before)
       for (const entry of written) commit(entry, emit)
@@ -165,7 +167,7 @@ export function openJournal(
     if (type === 'step.start') projection.stepped()
     const { runId, step, agent } = place()
     const id = `${log}:${offsetOf(state)}~${passing++}`
-    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, payload, by)
+    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, scrubPayload(scrubber, payload), by)
   }
 
   return {

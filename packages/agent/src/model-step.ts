@@ -15,7 +15,7 @@ import type {
   Part,
   Usage,
 } from '@provost/core'
-import { isPromise, joinLabels, labelOf, positionId, toErrorInfo, untrustedLabel } from '@provost/core'
+import { isPromise, joinLabels, labelOf, positionId, scrubParts, toErrorInfo, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
 import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -170,7 +170,9 @@ async function attempt(
     model: modelName(model),
     attempt: scope.attempt,
   } as const
-  const answer = await around(scope, op, call)
+  const given = await around(scope, op, call)
+  // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
+  const answer = { ...given, parts: scrubParts(scope.secrets.scrubber, given.parts) }
   const message = said(scope.state.agent, messageId, label, answer.parts)
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
   if (answer.parts.length > 0 && !request.hold) scope.partial = message
