@@ -49,6 +49,7 @@ export function createScope(
     attempt: 1,
     watched: false,
     questions: 0,
+    audits: 0,
     generated: 0,
     trigger: 'step',
     claim: undefined,

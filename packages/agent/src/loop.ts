@@ -85,6 +85,8 @@ export interface ModelAnswered {
   readonly ask?: Ask
   /** The message does not do: the model is told why and asked again. */
   readonly repair?: Repair
+  /** What is to be repaired was held back, and is not shown. */
+  readonly unsaid?: true
 }
 
 /** The judgement of one call; `by` names who judged. */

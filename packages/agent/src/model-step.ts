@@ -68,7 +68,7 @@ export async function askModel(scope: RunScope, options: StepRequest = {}): Prom
 
   for (let tries = 1; ; tries++) {
     const tried = await attempt(scope, model, request, options)
-    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer, options)
+    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer, options, request.hold)
     const failed = await discard(scope, place, tried, tried.answer, spec, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
     const remedy: Remedy = tries < mostAttempts ? await remedyFor(scope, failed, tried, request) : { kind: 'none' }
@@ -316,6 +316,7 @@ async function judgeAnswer(
   tried: Tried,
   answer: Extract<ModelAnswer, { ok: true }>,
   { output }: StepRequest,
+  hold: PreparedRequest['hold'],
 ): Promise<LoopAnswers['model']> {
   const model = modelName(tried.model)
   const answered = {
@@ -329,6 +330,8 @@ async function judgeAnswer(
   scope.spent = () => answeredEntry(scope.state, scope.plan, place, answered)
   const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: joinAsks(asks) }
+  // What was held back and does not do was never said.
+  if (repair && hold) return { ...answered, message, repair, unsaid: true }
   tried.pieces.release(message)
   return repair ? { ...answered, message, repair } : { ...answered, message }
 }

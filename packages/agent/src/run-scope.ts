@@ -65,6 +65,8 @@ export interface RunScope {
   watched: boolean
   /** Counts the questions of tools. */
   questions: number
+  /** Counts the audit rows of this process. */
+  audits: number
   /** Counts the model calls that hooks made. */
   generated: number
   trigger: ViewTrigger
