@@ -194,6 +194,28 @@ describe('what a tool receives is never altered', () => {
     expectHidden(all)
   })
 
+  test('a composite hands a secret on to a tool that declares it, and to no other', async () => {
+    const got: unknown[] = []
+    const keyed = tool({ name: 'keyed', secrets: ['PASSWORD'], input: open, execute: (input) => got.push(input) })
+    const plain = tool({ name: 'plain', input: open, execute: (input) => got.push(input) })
+    const both = tool({
+      name: 'both',
+      composite: true,
+      secrets: ['PASSWORD'],
+      input: open,
+      async execute(_, ctx) {
+        const note = ctx.secrets.PASSWORD
+        const first = await ctx.call('keyed', { note }, { key: '1' })
+        const second = await ctx.call('plain', { note }, { key: '2' })
+        return [first.outcome, second.outcome, await ctx.memo('m', () => note)]
+      },
+    })
+    const { all, log } = await play([both, keyed, plain], calling('both', {}))
+    expect(got).toEqual([{ note: value }])
+    expect(log).toContain('["ok","error","⟦secret:PASSWORD⟧"]')
+    expectHidden(all)
+  })
+
   test('a text that only looks like a token is a text', async () => {
     const notes: unknown[] = []
     const note = tool({ name: 'note', input: open, execute: (input) => notes.push(input) })

@@ -37,6 +37,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
             error: (error) => infoIn(scrubber, error),
           })
         case 'started':
+        case 'parked':
           return {}
         default:
           return assertNever(entry)
