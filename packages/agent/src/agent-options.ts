@@ -13,6 +13,7 @@ import type {
   OnInput,
   Principal,
   Runtime,
+  SecretRef,
   SessionStore,
   StandardSchemaV1,
 } from '@provost/core'
@@ -52,6 +53,11 @@ export interface AgentOptions<
   /** Any Standard Schema: the final answer is JSON of this shape, validated, with one repair round. */
   readonly output?: O
   readonly settings?: ModelSettings
+  /**
+   * What tools may be given, by name: `{ BANK_KEY: secretRef('env:BANK_KEY') }`. A value is read only for a tool that
+   * declares its name; everywhere else `⟦secret:BANK_KEY⟧` stands for it.
+   */
+  readonly secrets?: Readonly<Record<string, SecretRef>>
   /** Where tools act. Default: the Node runtime in the working directory. */
   readonly runtime?: Runtime
   /** Default: one in memory for this agent. */

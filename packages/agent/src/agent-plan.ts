@@ -16,8 +16,16 @@ import type {
 import { defineExtension, isPromise, isRecord, ProvostError } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
-import { buildRegistry, nodeRuntime, resultLimits, toolCache, toolInputs, toolSearch } from '@provost/tools'
-import type { ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
+import {
+  buildRegistry,
+  createSecretScope,
+  nodeRuntime,
+  resultLimits,
+  toolCache,
+  toolInputs,
+  toolSearch,
+} from '@provost/tools'
+import type { SecretScope, ToolOffer, ToolRegistry, ToolSource } from '@provost/tools'
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
 import type { AgentOptions, SendMode } from './agent-options.ts'
@@ -70,6 +78,8 @@ export interface AgentPlan {
   readonly responseFormat?: { readonly schema: JsonSchema; readonly name: string }
   readonly settings: ModelSettings
   readonly runtime: Runtime
+  /** The agent's own: what a run of it has unless its parent grants it others. */
+  readonly secrets: SecretScope
   readonly store: SessionStore
   readonly leaseMs: number
   readonly maxSteps: number
@@ -189,6 +199,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     self: defineExtension({ name }),
     ...(output && { output, responseFormat: { schema: outputSchemaOf(name, output), name: 'output' } }),
     settings: options.settings ?? {},
+    secrets: createSecretScope(options.secrets),
     get runtime() {
       return (lazyRuntime ??= nodeRuntime())
     },

@@ -1,4 +1,5 @@
-import { createSlots } from '@provost/tools'
+import { childSecrets, createSlots } from '@provost/tools'
+import type { SecretScope } from '@provost/tools'
 
 import type { AbortControl } from './abort-control.ts'
 import { graceOf } from './abort-control.ts'
@@ -24,7 +25,10 @@ export function createScope(
   journal: Journal,
   mailbox: Mailbox,
   control: AbortControl,
+  secrets: SecretScope = entry.secrets,
 ): RunScope {
+  /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
+  const handed = new Map<AgentPlan, SecretScope>()
   const scope: RunScope = {
     get plan() {
       return activePlan(entry, journal.state)
@@ -36,6 +40,13 @@ export function createScope(
     journal,
     state: journal.state,
     signal: control.controller.signal,
+    get secrets() {
+      const { plan } = scope
+      if (plan === entry) return secrets
+      const own = handed.get(plan) ?? childSecrets(secrets, plan.secrets, { secrets: 'isolated' })
+      handed.set(plan, own)
+      return own
+    },
     prompts: new Map(),
     mailbox,
     inbox: undefined,
@@ -56,6 +67,7 @@ export function createScope(
     attempt: 1,
     watched: false,
     questions: 0,
+    audits: 0,
     generated: 0,
     trigger: 'step',
     claim: undefined,

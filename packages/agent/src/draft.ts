@@ -30,11 +30,17 @@ export interface Settling {
 
 /** What a model's answer puts into the log: that it was paid for, what it said, and what became of it. */
 export function answerEntries(state: LogState, plan: AgentPlan, place: Place, answered: ModelAnswered): NewEntry[] {
-  const { message, ask, repair } = answered
+  const { message, ask, repair, unsaid } = answered
   const token = `${message.id}/approval`
   const entries = [
     answeredEntry(state, plan, place, answered),
-    newEntry(place, message.id, { type: 'message', message, via: 'model', ...(ask && { held: token }) }),
+    newEntry(place, message.id, {
+      type: 'message',
+      message,
+      via: 'model',
+      ...(ask && { held: token }),
+      ...(repair && unsaid && { unsaid }),
+    }),
   ]
   if (ask) {
     entries.push(

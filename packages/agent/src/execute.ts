@@ -212,6 +212,7 @@ async function perform(
         return scope.contextFor(plan.self)
       },
       context: given.context,
+      secrets: scope.secrets,
       get messages() {
         return historyBefore(scope.state.view)
       },

@@ -139,6 +139,7 @@ function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
   if (via === 'model' && run) {
     // A step that was spoken in is over, even where no attempt at it stands in the log.
     run.step = Math.max(run.step, entry.step)
+    if (entry.unsaid) state.unsaid.add(message.id)
     if (entry.held === undefined) applyAnswer(state, run, message)
     else run.candidate = { message, token: entry.held }
     return

@@ -58,7 +58,9 @@ export function knowing(scope: RunScope, extension: Extension, label: Label): Ho
 export function observing(scope: RunScope, extension: Extension, by: Reaction, deaf: Reaction): HookContext {
   const emit = (...args: readonly unknown[]): void => emitFor(scope, extension, args, by)
   const failed = (thrown: unknown, name: string): void => report(scope, thrown, { kind: 'listener', name }, deaf)
+  const audit: HookContext['audit'] = (decision, row) => auditFor(scope, extension, decision, row, by)
   const child: HookContext = Object.create(scope.contextFor(extension), {
+    audit: { value: audit, enumerable: true },
     emit: { value: emit, enumerable: true },
     report: { value: failed, enumerable: true },
   })
@@ -81,7 +83,6 @@ function contextOf(
   // Of this run alone: the last one of the session may have been somebody else's.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
   const memos = new Map<string, Promise<Json>>()
-  let audits = 0
   /** The step under way: the log knows of it only once the model has answered. */
   const here = (): Place => ({ ...journal.place(), step: scope.step })
 
@@ -144,24 +145,14 @@ function contextOf(
     },
     fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
     blob: (hash) => scope.plan.store.blob(hash),
-    putBlob: (bytes) => scope.plan.store.putBlob(bytes),
+    putBlob: (bytes) => scope.plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
+    scrub: (text) => scope.secrets.scrubber.scrub(text),
     memo,
     async append(key, data) {
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)
       await journal.append([newEntry(here(), id, { type: 'ext', name: extension.name, key, data: toJson(data) })])
     },
-    async audit(decision, row) {
-      const id = positionId(scope.id, scope.step, `audit/${extension.name}`, `${offsetOf(state)}.${audits++}`)
-      await journal.append([
-        newEntry(here(), id, {
-          type: 'audit',
-          decision,
-          by: extension.name,
-          ...row,
-          evidence: toJson(row.evidence),
-        }),
-      ])
-    },
+    audit: (decision, row) => auditFor(scope, extension, decision, row),
     emit(...args: readonly unknown[]) {
       emitFor(scope, extension, args)
     },
@@ -213,6 +204,19 @@ function foldNow<S>(entries: readonly Entry[], folds: Map<string, Folded>, fold:
   }
   folds.set(fold.key, { at: entries.length, value, fold })
   return value
+}
+
+async function auditFor(
+  scope: RunScope,
+  extension: Extension,
+  decision: Parameters<HookContext['audit']>[0],
+  row: Parameters<HookContext['audit']>[1],
+  by?: Reaction,
+): Promise<void> {
+  const { journal, state, step } = scope
+  const id = positionId(scope.id, step, `audit/${extension.name}`, `${offsetOf(state)}.${scope.audits++}`)
+  const body = { type: 'audit', decision, by: extension.name, ...row, evidence: toJson(row.evidence) } as const
+  await journal.append([newEntry({ ...journal.place(), step }, id, body)], by)
 }
 
 function emitFor(scope: RunScope, extension: Extension, args: readonly unknown[], by?: Reaction): void {

@@ -1,5 +1,5 @@
-import type { Entry, EventPayloads, EventType, NewEntry, SessionStore } from '@provost/core'
-import { deepFreeze, ProvostError } from '@provost/core'
+import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
+import { createScrubber, deepFreeze, ProvostError, scrubEntry, scrubPayload } from '@provost/core'
 
 import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -24,8 +24,11 @@ export interface Journal {
   copy(entries: readonly NewEntry[]): Promise<Written>
   /** Writes the first entries of the run; what hooks wrote before it stood in the log comes behind them. */
   begin(entries: readonly NewEntry[]): Promise<Written>
-  /** Resolves when the entries are committed; appends keep the order of their calls. */
-  append(entries: readonly NewEntry[]): Promise<Written>
+  /**
+   * Resolves when the entries are committed; appends keep the order of their calls.
+   * @param by who set them off, where that was an observer: it does not hear of them.
+   */
+  append(entries: readonly NewEntry[], by?: Reaction): Promise<Written>
   /**
    * Emits an event that no entry stands for: it passes.
    * @param step default the log's present one.
@@ -64,6 +67,8 @@ export interface JournalOptions {
   readonly agent: string
   readonly lease: Pick<Lease, 'fence' | 'confirm'>
   readonly hub: EventHub
+  /** Default: one that knows of no secret. */
+  readonly scrubber?: Scrubber
 }
 
 /**
@@ -77,7 +82,7 @@ export function openJournal(
   past: Iterable<Entry>,
   known: KnownLog = knownLog(options.sessionId),
 ): Journal {
-  const { store, log, lease, hub } = options
+  const { store, log, lease, hub, scrubber = createScrubber() } = options
   const { fence } = lease
   const { state, projection } = known
   const early: NewEntry[] = []
@@ -93,14 +98,19 @@ export function openJournal(
   /** The entry whose events are emitted, and how many of them were. */
   let committed: Entry
   let emitted = 0
+  /** By entry id: which observers what is being written goes back to. */
+  const reactions = new Map<string, Reaction>()
+  let reaction: Reaction | undefined
   const durable: EmitDurable = (type, payload) =>
-    hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload)
+    hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload, reaction)
 
   function commit(entry: Entry, emit: EmitDurable): void {
     // An append that the run did not wait for any more may be read by the next run before it answers here.
     if (entry.offset <= offsetOf(state)) return
     applyEntry(state, entry)
     committed = entry
+    reaction = reactions.get(entry.id)
+    reactions.delete(entry.id)
     emitted = 0
     passing = 0
     projection.project(entry, emit)
@@ -111,7 +121,7 @@ export function openJournal(
     writing = true
     try {
       const before = offsetOf(state)
-      const placed = drafts.map((draft, index) => placeEntry(draft, before + index + 1))
+      const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
       const { existing } = await store.append(log, placed, { after: before, fence })
       const written = existing.length === 0 ? placed : adopted(placed, existing, before)
       for (const entry of written) commit(entry, emit)
@@ -165,7 +175,7 @@ export function openJournal(
     if (type === 'step.start') projection.stepped()
     const { runId, step, agent } = place()
     const id = `${log}:${offsetOf(state)}~${passing++}`
-    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, payload, by)
+    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, scrubPayload(scrubber, payload), by)
   }
 
   return {
@@ -175,8 +185,9 @@ export function openJournal(
     place,
     copy: (entries) => (sealed ? refused() : write(entries, muted)),
     begin: (entries) => (sealed ? refused() : begin(entries)),
-    append(entries) {
+    append(entries, by) {
       if (sealed) return refused()
+      if (by) for (const { id } of entries) reactions.set(id, by)
       if (stands()) return enqueue(entries)
       early.push(...entries)
       return Promise.resolve({ offset: offsetOf(state) })

@@ -134,7 +134,8 @@ async function judgeByHooks(
     return { deny: approval.reason ?? 'The call was not approved.', by: approval.by ?? 'approver' }
   }
   // Arguments that the approver edited are a new proposal: labelled as the approver's, and judged from the start.
-  const edited = approval?.args === undefined ? undefined : deepFreeze(toJson(approval.args))
+  const edited =
+    approval?.args === undefined ? undefined : deepFreeze(scope.secrets.scrubber.tokenise(toJson(approval.args)))
   let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
 
   let opinion = await opinionOn(scope, current, tool, approval)
@@ -216,7 +217,7 @@ async function opinionOn(
       else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
       else if ('args' in answer) {
         // Frozen, so that what is judged is what will run.
-        args = deepFreeze(toJson(answer.args))
+        args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(answer.args)))
         rewrittenBy = by
       } else throw unknownAnswer(by)
     } catch (thrown) {

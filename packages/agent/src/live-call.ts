@@ -199,7 +199,8 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
 
   function callTool(named: string | Tool, input: unknown, key: string): Promise<ToolResult> {
     const name = typeof named === 'string' ? named : nameIn(plan, named)
-    const args = deepFreeze(toJson(input))
+    // As tokens, so that what stands in the log is what is asked for again.
+    const args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(input)))
     const same = hashJson([name, args])
     const id = `${callId}/${keyOf(key)}`
     const inFlight = calls.get(id)

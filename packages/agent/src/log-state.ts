@@ -137,6 +137,8 @@ export interface LogState {
   readonly preludes: Map<string, Message[]>
   /** What was said. */
   readonly messages: Message[]
+  /** Ids of those among them that nobody was shown: held back, and sent back for repair. */
+  readonly unsaid: Set<string>
   /** What is sent: the same until a view entry cuts it. */
   readonly view: Message[]
   /** Counts the cuts: while it stands still, the view only grows. */
@@ -169,6 +171,7 @@ export function emptyLog(): LogState {
     entries: [],
     preludes: new Map(),
     messages: [],
+    unsaid: new Set(),
     view: [],
     viewVersion: 0,
     viewLabel: joinLabels(),

@@ -1,6 +1,7 @@
 import type { NewEntry, Tool } from '@provost/core'
 import { ProvostError } from '@provost/core'
-import { parseInput, resultOf } from '@provost/tools'
+import { declaredSecrets, parseInput, restoredInput, resultOf } from '@provost/tools'
+import type { ParsedInput } from '@provost/tools'
 
 import { resultFrom, throughResultHooks } from './call-result.ts'
 import { timerMs } from './deadline.ts'
@@ -65,9 +66,15 @@ async function entriesFor(scope: RunScope, call: CallState, tool: Tool): Promise
   }
 }
 
+/** What the call was made with: a lookup that was shown tokens would look for something else. */
+async function inputOf({ secrets }: RunScope, { args }: CallState, tool: Tool): Promise<ParsedInput> {
+  const values = await declaredSecrets(tool, secrets)
+  return (values && (await restoredInput(tool, args, secrets, values))) ?? parseInput(tool, args)
+}
+
 async function lookUp(scope: RunScope, call: CallState, tool: Tool): Promise<{ readonly output: unknown } | undefined> {
   const { timeoutMs, lookup } = tool['~tool']
-  const parsed = await parseInput(tool, call.args)
+  const parsed = await inputOf(scope, call, tool)
   if (!parsed.ok) throw new ProvostError(parsed.error.code, parsed.error.message)
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(

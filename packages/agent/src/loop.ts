@@ -87,6 +87,8 @@ export interface ModelAnswered {
   readonly ask?: Ask
   /** The message does not do: the model is told why and asked again. */
   readonly repair?: Repair
+  /** What is to be repaired was held back, and is not shown. */
+  readonly unsaid?: true
 }
 
 /** What is to cross a handoff. */

@@ -15,7 +15,7 @@ import type {
   Part,
   Usage,
 } from '@provost/core'
-import { isPromise, joinLabels, labelOf, positionId, toErrorInfo, untrustedLabel } from '@provost/core'
+import { isPromise, joinLabels, labelOf, positionId, scrubParts, toErrorInfo, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
 import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -68,7 +68,7 @@ export async function askModel(scope: RunScope, options: StepRequest = {}): Prom
 
   for (let tries = 1; ; tries++) {
     const tried = await attempt(scope, model, request, options)
-    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer, options)
+    if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer, options, request.hold)
     const failed = await discard(scope, place, tried, tried.answer, spec, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
     const remedy: Remedy = tries < mostAttempts ? await remedyFor(scope, failed, tried, request) : { kind: 'none' }
@@ -170,7 +170,9 @@ async function attempt(
     model: modelName(model),
     attempt: scope.attempt,
   } as const
-  const answer = await around(scope, op, call)
+  const given = await around(scope, op, call)
+  // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
+  const answer = { ...given, parts: scrubParts(scope.secrets.scrubber, given.parts) }
   const message = said(scope.state.agent, messageId, label, answer.parts)
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
   if (answer.parts.length > 0 && !request.hold) scope.partial = message
@@ -314,6 +316,7 @@ async function judgeAnswer(
   tried: Tried,
   answer: Extract<ModelAnswer, { ok: true }>,
   { output }: StepRequest,
+  hold: PreparedRequest['hold'],
 ): Promise<LoopAnswers['model']> {
   const model = modelName(tried.model)
   const answered = {
@@ -327,6 +330,8 @@ async function judgeAnswer(
   scope.spent = () => answeredEntry(scope.state, scope.plan, place, answered)
   const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: joinAsks(asks) }
+  // What was held back and does not do was never said.
+  if (repair && hold) return { ...answered, message, repair, unsaid: true }
   tried.pieces.release(message)
   return repair ? { ...answered, message, repair } : { ...answered, message }
 }

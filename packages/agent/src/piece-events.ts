@@ -2,6 +2,7 @@ import type { EventPayloads, EventType, Message } from '@provost/core'
 import { assertNever } from '@provost/core'
 import type { ModelPiece } from '@provost/provider'
 
+import { pieceScrubber } from './piece-scrubber.ts'
 import type { RunScope } from './run-scope.ts'
 
 /** Turns the pieces of one attempt into events as they arrive, or later where a hook holds them back. */
@@ -18,6 +19,7 @@ export function pieceEvents(scope: RunScope, messageId: string, hold: 'text' | '
   const { journal, step, attempt } = scope
   const held: ModelPiece[] = []
   const waiting: ModelPiece[] = []
+  const scrubbed = pieceScrubber(scope.secrets.scrubber)
   let begun = false
 
   function send<K extends EventType>(type: K, payload: EventPayloads[K]): void {
@@ -44,6 +46,10 @@ export function pieceEvents(scope: RunScope, messageId: string, hold: 'text' | '
   }
 
   function tell(piece: ModelPiece): void {
+    for (const known of scrubbed(piece)) tellScrubbed(known)
+  }
+
+  function tellScrubbed(piece: ModelPiece): void {
     switch (piece.type) {
       case 'text-start':
         return send('text.start', { messageId, attempt, partId: piece.partId })

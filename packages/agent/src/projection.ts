@@ -70,12 +70,12 @@ export function createProjection(sessionId: string, state: LogState): Projection
   }
 
   /** What a model said counts now. */
-  function answered(emit: EmitDurable, said: Message): void {
+  function answered(emit: EmitDurable, said: Message, fate: { discarded?: true } = {}): void {
     const { run } = state
     const attempt = run?.lastAttempt?.attempt ?? 1
     // An answer tells of its step; an abort may come before any step has begun.
     if (said.role === 'assistant') stepOpen = true
-    message(emit, said, attempt)
+    message(emit, said, attempt, fate)
     if (said.role !== 'assistant') return endStep(emit, run, said.role === 'aborted' ? 'interrupted' : 'error')
     names.clear()
     for (const part of said.content) if (part.type === 'tool-call') names.set(part.callId, part.toolName)
@@ -102,7 +102,8 @@ export function createProjection(sessionId: string, state: LogState): Projection
         message(emit, said)
         break
       case 'model':
-        if (entry.held === undefined) answered(emit, said)
+        if (entry.unsaid) answered(emit, { ...said, content: [] }, { discarded: true })
+        else if (entry.held === undefined) answered(emit, said)
         else held = said
         break
       case 'system':
@@ -327,7 +328,8 @@ export function lastText(messages: readonly Message[]): string {
 /** What `agent.end` says of a run, from its log. */
 export function endPayload(state: LogState): EventPayloads['agent.end'] {
   const { run } = state
-  const messages = state.messages.slice(run?.firstMessage ?? 0)
+  const since = state.messages.slice(run?.firstMessage ?? 0)
+  const messages = state.unsaid.size === 0 ? since : since.filter(({ id }) => !state.unsaid.has(id))
   const cost = run && totalCost(run)
   return {
     status: run === undefined || run.status === 'running' ? 'failed' : run.status,

@@ -439,12 +439,12 @@ function answerAt(tape: Tape, entry: Entry): LoopAnswers['model'] | undefined {
   if (entry.type === 'attempt' && !spoken) throw new Leaving('end')
   if (entry.type !== 'attempt' || spoken?.type !== 'message' || spoken.via !== 'model') return undefined
   const { usage, finishReason = 'other', model, attempt, cost } = entry
-  const { message, held } = spoken
+  const { message, held, unsaid } = spoken
   const follows = tape.entry(2)
   const ask = held === undefined ? undefined : follows?.type === 'wait' ? askOf(follows) : { reason: '' }
   const repair = follows && repairAt(follows, message)
   const answered: ModelAnswered = { message, usage, finishReason, model, attempt, ...(cost !== undefined && { cost }) }
-  return { ...answered, ...(ask && { ask }), ...(repair && { repair }) }
+  return { ...answered, ...(ask && { ask }), ...(repair && { repair, ...(unsaid && { unsaid }) }) }
 }
 
 function failureAt(tape: Tape, { message, runId, step }: EntryOf<'message'>): FinalFailure {

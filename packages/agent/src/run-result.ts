@@ -1,5 +1,5 @@
 import type { RunResult } from '@provost/core'
-import { fromErrorInfo, parseWith, ProvostError } from '@provost/core'
+import { fromErrorInfo, parseWith, ProvostError, scrubError } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { LogState } from './log-state.ts'
@@ -19,7 +19,7 @@ export interface Ending {
 export async function runResult<Output>(plan: AgentPlan, state: LogState, ending: Ending): Promise<RunResult<Output>> {
   const { status, output, error } = endPayload(state)
   const report = reportOf<Output>(plan, state, ending)
-  if (status === 'failed') return withGetters(report, { status, error: errorOf(ending.thrown, error) })
+  if (status === 'failed') return withGetters(report, { status, error: hideIn(plan, errorOf(ending.thrown, error)) })
   if (status !== 'completed') return withGetters(report, { status })
   const parsed = plan.output ? await parseWith(plan.output, output) : undefined
   const value: unknown = parsed?.ok ? parsed.value : output
@@ -40,7 +40,7 @@ export function brokenResult<Output>(
 ): RunResult<Output> {
   const report = reportOf<Output>(plan, state, ending)
   return error
-    ? withGetters(report, { status: 'failed' as const, error })
+    ? withGetters(report, { status: 'failed' as const, error: hideIn(plan, error) })
     : withGetters(report, { status: 'aborted' as const })
 }
 
@@ -75,4 +75,10 @@ function withGetters<A extends object, B extends object>(report: A, rest: B): A 
 function errorOf(thrown: unknown, info: ReturnType<typeof endPayload>['error']): ProvostError {
   if (thrown instanceof ProvostError) return thrown
   return fromErrorInfo(info ?? { code: 'unexpected', message: 'The run failed.' }, thrown)
+}
+
+/** What a provider or a store threw may hold what it was sent. */
+function hideIn({ secrets }: AgentPlan, error: ProvostError): ProvostError {
+  const scrubbed = scrubError(secrets.scrubber, error)
+  return scrubbed instanceof ProvostError ? scrubbed : error
 }

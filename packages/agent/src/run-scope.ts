@@ -10,7 +10,7 @@ import type {
   ViewTrigger,
 } from '@provost/core'
 import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
-import type { Slots } from '@provost/tools'
+import type { SecretScope, Slots } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
@@ -35,6 +35,8 @@ export interface RunScope {
   readonly journal: Journal
   readonly state: LogState
   readonly signal: AbortSignal
+  /** What secrets its tools may be given, and what is hidden of them everywhere else. */
+  readonly secrets: SecretScope
   /** One for each model that was asked, by its name: what one of them thought is not for others to read. */
   readonly prompts: Map<string, RunPrompt>
   /** The agent's own system prompt, as made for this run. */
@@ -70,6 +72,8 @@ export interface RunScope {
   watched: boolean
   /** Counts the questions of tools. */
   questions: number
+  /** Counts the audit rows of this process. */
+  audits: number
   /** Counts the model calls that hooks made. */
   generated: number
   trigger: ViewTrigger

@@ -158,11 +158,15 @@ async function perform<Output>(
     lease = await inTime(leasing)
     if (!lease) throw new SessionBusyError(sessionId)
     const fresh = !('resume' in start) && given.sessionId === undefined
-    const { store, name } = plan
+    const { store, name, secrets } = plan
     const known = host?.known ?? knownLog(sessionId)
     const entries = fresh ? [] : await inTime(readLog(store, sessionId, offsetOf(known.state)))
-    const journal = openJournal({ store, log: sessionId, sessionId, lease, hub, runId, agent: name }, entries, known)
-    scope = createScope(plan, given, runId, sessionId, journal, mailbox, control)
+    const journal = openJournal(
+      { store, log: sessionId, sessionId, lease, hub, runId, agent: name, scrubber: secrets.scrubber },
+      entries,
+      known,
+    )
+    scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, secrets)
     scope.watched = watched
     hearWithHooks(scope, hub)
     const active = scope.plan === plan ? undefined : scope.plan.ready()

@@ -126,6 +126,36 @@ describe('a message in place of the answer', () => {
   })
 })
 
+describe('repair of what was held back', () => {
+  const curt = onResponse('curt', (message) =>
+    textOf(message).includes('damn') ? { repair: 'Without swearing.' } : undefined,
+  )
+
+  it('shows the rejected answer to nobody but the model', async () => {
+    const prompts: ScriptedPrompt[] = []
+    const model = scriptedModel([
+      { text: ['da', 'mn it'], toolCalls: [say('damn')] },
+      { text: 'damn' },
+      (prompt: ScriptedPrompt) => {
+        prompts.push(prompt)
+        return { text: 'oh dear' }
+      },
+    ])
+    const { events, result } = await watch(agentOf([], [hold, curt], { model }).stream('go'))
+    expect(result).toMatchObject({ status: 'completed', text: 'oh dear' })
+    expect(JSON.stringify([events, result.messages, result.text])).not.toContain('damn')
+    expect(only(events, 'text.delta').map(({ delta }) => delta)).toEqual(['oh dear'])
+    expect(JSON.stringify(prompts)).toContain('damn')
+  })
+
+  it('nor does a run say it that ends with it', async () => {
+    const agent = agentOf([{ text: 'damn' }], [hold, curt], { maxSteps: 1 })
+    const { events, result } = await watch(agent.stream('go'))
+    expect(result).toMatchObject({ status: 'failed', text: '' })
+    expect(JSON.stringify([events, result.messages])).not.toContain('damn')
+  })
+})
+
 describe('repair', () => {
   const short = onResponse('short', (message) => (textOf(message).length > 4 ? { repair: 'Be brief.' } : undefined))
 

@@ -222,6 +222,29 @@ describe('event', () => {
     ])
   })
 
+  it('may audit on what governance says without feeding itself; others hear of it', async () => {
+    const heard: string[] = []
+    const auditor = (name: string): Extension =>
+      extension(name, {
+        async event(event, ctx) {
+          if (!event.type.startsWith('governance.')) return
+          heard.push(name)
+          await ctx.audit('flagged', { rule: `seen by ${name}`, sources: [], evidence: null })
+        },
+      })
+    const policy = extension('policy', {
+      'tool.call': (call, ctx) =>
+        ctx.audit('flagged', { rule: 'first', callId: call.callId, sources: [], evidence: 1 }),
+    })
+    const agent = agentOf([policy, auditor('one'), auditor('two')], [{ toolCalls: [say('x')] }, { text: 'done' }])
+    const { events, result } = await watch(agent.stream('go'))
+    expect(result.status).toBe('completed')
+    // Each of the first row, and each of what the other wrote about it.
+    expect(heard.toSorted()).toEqual(['one', 'one', 'two', 'two'])
+    const rules = events.flatMap((event) => (event.type === 'governance.flagged' ? [event.rule] : []))
+    expect(rules.toSorted()).toEqual(['first', 'seen by one', 'seen by one', 'seen by two', 'seen by two'])
+  })
+
   it.for<readonly [string, (emit: () => void) => unknown]>([
     ['at once', (emit) => emit()],
     ['later', (emit) => Promise.resolve().then(emit)],

@@ -124,6 +124,8 @@ export interface SessionContext<App = unknown> extends SessionAccess {
   readonly context: App
   /** Appends an `ext` entry of this extension; `key` makes it idempotent in its step. */
   append(key: string, data: unknown): Promise<void>
+  /** A text without the values of known secrets, for what leaves the process by other ways than the log and events. */
+  scrub(text: string): string
   now(): Timestamp
   uuid(): string
 }

@@ -61,6 +61,8 @@ export type EntryBody =
       via: 'input' | 'steer' | 'queue' | 'model' | 'tool' | 'system'
       /** The token of a wait: an answer that counts only once a human has approved it. */
       held?: string
+      /** Held back and sent back for repair: the model knows of it, and nobody else is shown it. */
+      unsaid?: true
     }
   | {
       type: 'attempt'

@@ -1,16 +1,39 @@
+import type { ScrubStream } from './scrub-stream.ts'
+import { scrubStream } from './scrub-stream.ts'
+import { shortestPart, writingsOf } from './secret-writing.ts'
+import { redactedToken, secretToken } from './secret.ts'
+
 /** Takes known secrets out of what is about to be shown or stored. What a tool receives is never scrubbed. */
 export interface Scrubber {
-  /** Registers a value under a name; it shows as `⟦secret:NAME⟧` from then on. */
+  /** Registers a value under a name; it shows as `⟦secret:NAME⟧` from then on. Of a name the last 64 values are known. */
   add(name: string, value: string): void
+  /** Whether a value is registered under a name. */
+  has(name: string): boolean
+  /** Nothing is registered: whatever is scrubbed stays as it is. */
+  readonly empty: boolean
   /** A text without the values, also where they are written in base64, hexadecimal, percent or JSON escapes. */
   scrub(text: string): string
   /** A copy of any value with every text in it scrubbed: keys, nested fields, messages, stacks and causes of errors. */
   scrubValue(value: unknown): unknown
+  /** Whether any text in a value holds a secret. */
+  holds(value: unknown): boolean
+  /** The same as {@link scrubValue} for JSON, of which what holds no secret is not copied. */
+  scrubJson<T>(value: T): T
+  /**
+   * For arguments of calls: a value written as it is becomes its token, which the executor turns back. Any other writing
+   * becomes `⟦redacted:NAME⟧`, which nobody can turn back: such a call does not run.
+   */
+  tokenise<T>(value: T): T
+  /** Bytes that are UTF-8 are scrubbed as text; all others stay as they are. */
+  scrubBytes(bytes: Uint8Array): Uint8Array
+  /** Scrubs a text that comes in pieces. */
+  stream(): ScrubStream
 }
 
-/** Shorter values are part of too many words: they are scrubbed only where they stand alone. */
-const shortestPart = 4
 const deepest = 100
+const valuesPerName = 64
+
+type TokenOf = (name: string, found: string) => string
 
 /**
  * A scrubber by value: what stands where, and under which key, does not matter.
@@ -21,109 +44,181 @@ const deepest = 100
  * scrubber.scrub('401 for Bearer sk-123456') // '401 for Bearer ⟦secret:API_KEY⟧'
  */
 export function createScrubber(): Scrubber {
-  const names = new Map<string, string>()
-  const wholes = new Map<string, string>()
-  let pattern: RegExp | undefined
+  /** By name, oldest first. */
+  const values = new Map<string, Set<string>>()
+  let found: Findings | undefined
 
-  function scrub(text: string): string {
+  const known = (): Findings => (found ??= findingsOf(values))
+  const shown: TokenOf = (name) => secretToken(name)
+  const reversible: TokenOf = (name, text) => (values.get(name)?.has(text) ? secretToken(name) : redactedToken(name))
+
+  function replace(text: string, tokenOf: TokenOf): string {
+    if (values.size === 0) return text
+    const { wholes, names, pattern } = known()
     const name = wholes.get(text)
-    if (name !== undefined) return token(name)
-    if (names.size === 0) return text
-    // Longer writings first: one may begin with another.
-    pattern ??= new RegExp(
-      [...names.keys()]
-        .toSorted((a, b) => b.length - a.length)
-        .map(escapePattern)
-        .join('|'),
-      'giu',
-    )
-    return text.replace(pattern, (found) => token(names.get(found.toLowerCase()) ?? '?'))
+    if (name !== undefined) return tokenOf(name, text)
+    if (!pattern) return text
+    return text.replace(pattern, (match) => {
+      if (match.startsWith('⟦')) return match
+      return tokenOf(names.get(match.toLowerCase()) ?? 'UNKNOWN', match)
+    })
   }
 
-  function scrubWithin(value: unknown, seen: Map<object, unknown>, depth: number): unknown {
-    if (typeof value === 'string') return scrub(value)
-    if (typeof value === 'number' || typeof value === 'bigint') {
-      const text = String(value)
-      const scrubbed = scrub(text)
-      return scrubbed === text ? value : scrubbed
-    }
-    if (typeof value !== 'object' || value === null) return value
-    const known = seen.get(value)
-    if (known !== undefined) return known
-    if (depth > deepest) return '[too deep]'
-    const inner = (item: unknown): unknown => scrubWithin(item, seen, depth + 1)
-    if (Array.isArray(value)) {
-      const list: unknown[] = []
-      seen.set(value, list)
-      for (const item of value) list.push(inner(item))
-      return list
-    }
-    const copy: Record<string, unknown> = {}
-    seen.set(value, copy)
-    if (value instanceof Map) return [...value].map(inner)
-    if (value instanceof Set) return [...value].map(inner)
-    if (value instanceof Date || value instanceof URL) return inner(value.toJSON())
-    if (value instanceof Error) {
-      // Not enumerable, and just where secrets end up.
-      for (const key of ['name', 'message', 'stack', 'cause'] as const) {
-        if (value[key] !== undefined) copy[key] = inner(value[key])
-      }
-    }
-    for (const [key, field] of Object.entries(value)) {
-      Object.defineProperty(copy, scrub(key), {
-        value: inner(field),
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      })
-    }
-    return copy
-  }
+  const scrub = (text: string): string => replace(text, shown)
 
   return {
     add(name, value) {
-      if (value.length < shortestPart) {
-        if (value !== '') wholes.set(value, name)
-        return
-      }
-      for (const writing of writings(value))
-        if (!names.has(writing.toLowerCase())) names.set(writing.toLowerCase(), name)
-      pattern = undefined
+      if (value === '') return
+      const of = values.get(name) ?? new Set()
+      values.set(name, of)
+      const [oldest] = of
+      if (of.has(value)) return
+      if (of.size >= valuesPerName && oldest !== undefined) of.delete(oldest)
+      of.add(value)
+      found = undefined
+    },
+    has: (name) => values.has(name),
+    get empty() {
+      return values.size === 0
     },
     scrub,
-    scrubValue: (value) => scrubWithin(value, new Map(), 0),
+    scrubValue: (value) => scrubWithin(value, scrub, new Map(), 0),
+    holds(value) {
+      let held = false
+      const look = (text: string): string => {
+        held ||= scrub(text) !== text
+        return text
+      }
+      scrubWithin(value, look, new Map(), 0)
+      return held
+    },
+    scrubJson: (value) => (values.size === 0 ? value : mapTexts(value, scrub)),
+    tokenise: (value) => (values.size === 0 ? value : mapTexts(value, (text) => replace(text, reversible))),
+    scrubBytes(bytes) {
+      const text = values.size === 0 ? undefined : textIn(bytes)
+      if (text === undefined) return bytes
+      const scrubbed = scrub(text)
+      return scrubbed === text ? bytes : new TextEncoder().encode(scrubbed)
+    },
+    stream: () => scrubStream(scrub, () => (values.size === 0 ? [] : known().writings)),
   }
 }
 
-function token(name: string): string {
-  return `⟦secret:${name}⟧`
+/** What is looked for. */
+interface Findings {
+  /** Values that count only where they are the whole text. */
+  readonly wholes: ReadonlyMap<string, string>
+  /** By writing, in lower case. */
+  readonly names: ReadonlyMap<string, string>
+  /** Longer ones first. */
+  readonly writings: readonly string[]
+  readonly pattern: RegExp | undefined
+}
+
+function findingsOf(values: ReadonlyMap<string, ReadonlySet<string>>): Findings {
+  const wholes = new Map<string, string>()
+  const names = new Map<string, string>()
+  for (const [name, of] of values) {
+    for (const value of of) {
+      if (value.length < shortestPart) wholes.set(value, name)
+      else
+        for (const writing of writingsOf(value))
+          if (!names.has(writing.toLowerCase())) names.set(writing.toLowerCase(), name)
+    }
+  }
+  // One may begin with another.
+  const writings = [...names.keys()].toSorted((a, b) => b.length - a.length)
+  if (writings.length === 0) return { wholes, names, writings, pattern: undefined }
+  // What was scrubbed before is not scrubbed again, whatever the value of a secret may be.
+  const own = [...values.keys()].flatMap((name) => [secretToken(name), redactedToken(name)])
+  return { wholes, names, writings, pattern: new RegExp([...own, ...writings].map(escapePattern).join('|'), 'giu') }
 }
 
 function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
 }
 
-/** The ways in which a value is commonly written. */
-function writings(value: string): ReadonlySet<string> {
-  const bytes = new TextEncoder().encode(value)
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  const escaped = JSON.stringify(value).slice(1, -1)
-  const all = new Set([value, escaped, JSON.stringify(escaped).slice(1, -1), hex])
-  const wellFormed = value.toWellFormed()
-  all
-    .add(encodeURIComponent(wellFormed))
-    .add(encodeURI(wellFormed))
-    .add(new URLSearchParams([['', value]]).toString().slice(1))
-  all.add(value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'))
-  for (const part of base64Parts(bytes)) all.add(part).add(part.replaceAll('+', '-').replaceAll('/', '_'))
-  return all
+function textIn(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
 }
 
-/** What base64 makes of bytes behind none, one or two others: the characters that only they decide. */
-function base64Parts(bytes: Uint8Array): string[] {
-  return [0, 1, 2].flatMap((shift) => {
-    const text = btoa('\0'.repeat(shift) + String.fromCharCode(...bytes))
-    const part = text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6))
-    return part.length >= 2 * shortestPart ? [part] : []
-  })
+/** JSON with its texts and keys changed; what no change was made in is the same object as before. */
+export function mapTexts<T>(value: T, change: (text: string) => string): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- texts stay texts, and all else keeps its shape
+  return mapped(value, change) as T
+}
+
+function mapped(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (typeof value === 'number') {
+    // A number that only has the digits of a secret in it is a number.
+    const changed = change(String(value))
+    return changed.startsWith('⟦') && changed.indexOf('⟧') === changed.length - 1 ? changed : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    let list: unknown[] | undefined
+    for (const [index, item] of value.entries()) {
+      const changed = mapped(item, change)
+      if (changed !== item) (list ??= [...value])[index] = changed
+    }
+    return list ?? value
+  }
+  let same = true
+  const fields: [string, unknown][] = []
+  for (const [key, field] of Object.entries(value)) {
+    const next: [string, unknown] = [change(key), mapped(field, change)]
+    same &&= next[0] === key && next[1] === field
+    fields.push(next)
+  }
+  return same ? value : Object.fromEntries(fields)
+}
+
+function scrubWithin(
+  value: unknown,
+  scrub: (text: string) => string,
+  seen: Map<object, unknown>,
+  depth: number,
+): unknown {
+  if (typeof value === 'string') return scrub(value)
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const text = String(value)
+    const scrubbed = scrub(text)
+    return scrubbed === text ? value : scrubbed
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const known = seen.get(value)
+  if (known !== undefined) return known
+  if (depth > deepest) return '[too deep]'
+  const inner = (item: unknown): unknown => scrubWithin(item, scrub, seen, depth + 1)
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    seen.set(value, list)
+    for (const item of value) list.push(inner(item))
+    return list
+  }
+  const copy: Record<string, unknown> = {}
+  seen.set(value, copy)
+  if (value instanceof Map) return [...value].map(inner)
+  if (value instanceof Set) return [...value].map(inner)
+  if (value instanceof Date || value instanceof URL) return inner(value.toJSON())
+  if (value instanceof Error) {
+    // Not enumerable, and just where secrets end up.
+    for (const key of ['name', 'message', 'stack', 'cause'] as const) {
+      if (value[key] !== undefined) copy[key] = inner(value[key])
+    }
+  }
+  for (const [key, field] of Object.entries(value)) {
+    Object.defineProperty(copy, scrub(key), {
+      value: inner(field),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
+  }
+  return copy
 }

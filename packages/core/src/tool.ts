@@ -56,15 +56,23 @@ export interface ToolInfo {
 export type InboundPolicy = 'flag' | 'strip' | 'wrap' | 'strip+wrap'
 
 /** What `execute` gets besides its input. */
-export interface ToolContext<App = unknown> extends SessionAccess {
+export interface ToolContext<App = unknown, Secret extends string = never> extends SessionAccess {
   readonly callId: string
   /** The same for every attempt at this call: hand it to services that take one. */
   readonly idempotencyKey: string
   /** Aborted when the call times out or the run is aborted. */
   readonly signal: AbortSignal
   readonly runtime: Runtime
+  /**
+   * The values of the secrets that the tool declares, while the call goes on.
+   *
+   * @throws ProvostError `secret-denied` for a name that it does not declare, and once the call is over.
+   */
+  readonly secrets: Readonly<Record<Secret, string>>
   /** The app value the run was given. */
   readonly context: App
+  /** A text without the values of known secrets. Whatever leaves the call is scrubbed anyway. */
+  scrub(text: string): string
   /** What the model had been told when it wrote the call: without system prompt, and without the answer it is in. */
   readonly messages: readonly Message[]
   /** Reports progress to listeners; it never reaches the model. */
@@ -150,6 +158,8 @@ export interface ToolDefinition {
   readonly timeoutMs: number
   readonly executionMode: 'parallel' | 'sequential'
   readonly trustedFields: readonly JsonPointer[]
+  /** Names of the secrets that it is given. */
+  readonly secrets?: readonly string[]
   readonly examples: readonly ToolExample[]
   /** What the step after the call is to be asked of. */
   readonly preferredModel?: Tier

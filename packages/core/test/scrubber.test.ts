@@ -1,4 +1,6 @@
-import { createScrubber } from '@provost/core'
+import { inspect } from 'node:util'
+
+import { createScrubber, ProvostError, scrubError } from '@provost/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -69,4 +71,78 @@ test('very short values are scrubbed only where they stand alone, and unrelated 
   one.add('PIN', 'ab')
   expect([one.scrub('ab'), one.scrub('absolutely')]).toEqual(['⟦secret:PIN⟧', 'absolutely'])
   expect(scrubber().scrub('nothing here')).toBe('nothing here')
+})
+
+describe('arguments of calls', () => {
+  test('a value as it is becomes a token that can be told back; any other writing does not', () => {
+    const one = scrubber()
+    const encoded = Buffer.from(secret).toString('base64')
+    expect(one.tokenise({ [secret]: [`a${secret}b`, encoded.slice(0, -2), secret.toUpperCase(), 7, null] })).toEqual({
+      [shown]: [`a${shown}b`, '⟦redacted:DB⟧', '⟦redacted:DB⟧', 7, null],
+    })
+  })
+
+  test('what holds no secret is the very same object, and a number that only has its digits stays one', () => {
+    const one = scrubber()
+    one.add('PIN', '9021')
+    const args = { a: [1, { b: 'text' }], n: 190215 }
+    expect(one.tokenise(args)).toBe(args)
+    expect(one.scrubJson(args)).toBe(args)
+    expect(one.tokenise([9021])).toEqual(['⟦secret:PIN⟧'])
+  })
+})
+
+test('what was scrubbed stays as it is, even where a secret is the word secret', () => {
+  const one = createScrubber()
+  one.add('secret', 'secret')
+  one.add('DB', 'hunter2')
+  const once = one.scrub('my secret: hunter2')
+  expect(once).toBe('my ⟦secret:secret⟧: ⟦secret:DB⟧')
+  expect(one.scrub(once)).toBe(once)
+  // A token of no name that is known hides nothing.
+  expect(one.scrub('⟦secret:hunter2⟧')).not.toContain('hunter2')
+})
+
+test('in pieces a text is scrubbed as it is whole, wherever it was cut', () => {
+  const one = scrubber()
+  one.add('AB', 'abab-cd')
+  one.add('BC', 'ab-cdef')
+  const bits = fc.constantFrom('abab-cd', 'ab-cdef', secret, 'ab', 'a', '-c', 'İ', 'pa$$', ' ')
+  fc.assert(
+    fc.property(fc.array(bits, { maxLength: 12 }), fc.infiniteStream(fc.nat(5)), (words, sizes) => {
+      const text = words.join('')
+      const stream = one.stream()
+      let out = ''
+      for (let at = 0; at < text.length;) {
+        const size = 1 + (sizes.next().value ?? 0)
+        out += stream.push(text.slice(at, at + size))
+        at += size
+      }
+      out += stream.end()
+      expect(out).not.toMatch(/abab-cd|ab-cdef|pa\$\$\/w/)
+      expect(out).toBe(one.scrub(text))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('an error that holds none is the very same; one that does is another, without it anywhere', () => {
+  const one = scrubber()
+  const clean = new ProvostError('x', 'clean', { cause: new TypeError('clean') })
+  expect(scrubError(one, clean)).toBe(clean)
+  const dirty = new ProvostError('x', `a ${secret}`, {
+    hint: secret,
+    cause: Object.assign(new TypeError(secret), { secret }),
+  })
+  const scrubbed = scrubError(one, dirty)
+  expect(scrubbed).toMatchObject({ name: 'ProvostError', code: 'x', message: `a ${shown}`, hint: shown })
+  expect(scrubbed).toMatchObject({ cause: { name: 'TypeError' } })
+  expect(inspect(scrubbed, { depth: 9, showHidden: true })).not.toContain('pa$$')
+})
+
+test('bytes are scrubbed where they are text', () => {
+  const one = scrubber()
+  const image = Uint8Array.from([0xff, 0xd8, ...new TextEncoder().encode(secret)])
+  expect(one.scrubBytes(image)).toBe(image)
+  expect(new TextDecoder().decode(one.scrubBytes(new TextEncoder().encode(`x ${secret}`)))).toBe(`x ${shown}`)
 })

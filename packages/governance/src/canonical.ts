@@ -95,13 +95,15 @@ export function appendCanonical(
   end: number = text.length,
 ): void {
   grow(into, into.length + end - start)
+  const units = asciiIn(text, start, end)
+  if (units) return appendAscii(into, units, start, found)
   let { bytes, from, length } = into
   let tokenStart = start
   let pairs = 0
   const endToken = (i: number): void => {
     const token = i - tokenStart
     if (token >= shortestToken) found?.tokens.push(tokenStart, i)
-    if (token === 2 || token === 4) {
+    if ((token === 2 || token === 4) && mayBeHex(text.charCodeAt(i - 1))) {
       if (++pairs === manyPairs && found) found.pairs = true
     } else if (token > 0) pairs = 0
     tokenStart = i + 1
@@ -143,7 +145,74 @@ export function appendCanonical(
   into.length = length
 }
 
+/** The same for plain ASCII, as most arguments are. */
+function appendAscii(into: Canonical, units: Uint8Array, start: number, found?: Suspicions): void {
+  const { bytes, from } = into
+  let { length } = into
+  let tokenStart = 0
+  let pairs = 0
+  const count = units.length
+  for (let i = 0; i <= count; i++) {
+    const entry = i < count ? (ascii[units[i] ?? 0] ?? 0) : breaks
+    const code = entry & 255
+    if (code !== 0) {
+      bytes[length] = code
+      from[length++] = start + i
+    } else if (entry >= breaks) {
+      const token = i - tokenStart
+      if (found) {
+        if (token >= shortestToken) found.tokens.push(start + tokenStart, start + i)
+        if ((token === 2 || token === 4) && mayBeHex(units[i - 1] ?? 0)) {
+          if (++pairs === manyPairs) found.pairs = true
+        } else if (token > 0) pairs = 0
+        if ((entry & escape) !== 0) found.escapes.push(start + i)
+      }
+      tokenStart = i + 1
+    }
+  }
+  into.length = length
+}
+
+/**
+ * Writes the canonical form of plain ASCII to `into` from `at` on, which has room for it.
+ *
+ * @returns how many bytes there are; undefined for a text that is not plain, of which nothing is written.
+ */
+export function writeAscii(into: Uint8Array, at: number, text: string, start: number, end: number): number | undefined {
+  const units = asciiIn(text, start, end)
+  if (!units) return undefined
+  let length = at
+  for (let i = 0; i < units.length; i++) {
+    const code = (ascii[units[i] ?? 0] ?? 0) & 255
+    into[length] = code
+    // What is dropped is written over by what follows.
+    length += code === 0 ? 0 : 1
+  }
+  return length - at
+}
+
 const none = new Uint8Array()
+const encoder = new TextEncoder()
+let encoded = new Uint8Array(1024)
+/** Of longer texts it is only looked at so much at a time. */
+const mostEncoded = 1 << 20
+
+/** A text of plain ASCII as bytes, which are read many times as fast. They are gone with the next call. */
+function asciiIn(text: string, start: number, end: number): Uint8Array | undefined {
+  const length = end - start
+  if (length < 32 || length > mostEncoded) return undefined
+  if (encoded.length < length) encoded = new Uint8Array(length * 2)
+  const { read, written } = encoder.encodeInto(
+    start === 0 && end === text.length ? text : text.slice(start, end),
+    encoded,
+  )
+  return read === length && written === length ? encoded.subarray(0, length) : undefined
+}
+
+/** Letters of words mostly are none. */
+function mayBeHex(unit: number): boolean {
+  return unit < 58 || (unit | 32) < 103
+}
 
 function grow(into: Canonical, length: number): void {
   if (length <= into.bytes.length) return

@@ -1,4 +1,4 @@
-import { appendCanonical, emptyCanonical, folded, rotated } from './canonical.ts'
+import { appendCanonical, emptyCanonical, folded, rotated, writeAscii } from './canonical.ts'
 import { exactHash, windowHash, windowHashes } from './window-hash.ts'
 import { createWindowTable } from './window-table.ts'
 
@@ -66,8 +66,16 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   let origins = new Uint32Array(16)
   let groups = new Uint8Array(16)
   let texts = 0
-  const samples = createWindowTable(sampleBits, (sample) => windowHash(kept, sample * stride, window))
-  const long = createWindowTable(positionBits, (at) => exactHash(kept, at, minSpan))
+  const samples = createWindowTable(
+    sampleBits,
+    (sample) => windowHash(kept, sample * stride, window),
+    (sample) => kept[sample * stride] ?? 0,
+  )
+  const long = createWindowTable(
+    positionBits,
+    (at) => exactHash(kept, at, minSpan),
+    (at) => kept[at] ?? 0,
+  )
   const scratch = emptyCanonical()
   const hashes = new Uint32Array(block)
   const passed = new Uint32Array(block)
@@ -87,17 +95,28 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return low
   }
 
+  function makeRoom(more: number): void {
+    const needed = length + more + 2 * stride
+    if (needed > kept.length) kept = new Uint8Array(kept.buffer.transfer(Math.ceil(needed * 1.125) + 1024))
+  }
+
   function keep(text: string): boolean {
     for (let start = 0; start < text.length; start += slice) {
       // A character cut in two is seen in neither half: cut before it.
       let end = Math.min(start + slice, text.length)
       if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++
+      makeRoom(end - start)
+      const plain = writeAscii(kept, length, text, start, end)
+      if (plain !== undefined) {
+        if (length + plain > most) return false
+        length += plain
+        continue
+      }
       scratch.length = 0
       appendCanonical(scratch, text, undefined, start, end)
       if (end > start + slice) start++
       if (length + scratch.length > most) return false
-      const needed = length + scratch.length + 2 * stride
-      if (needed > kept.length) kept = new Uint8Array(kept.buffer.transfer(Math.ceil(needed * 1.125) + 1024))
+      makeRoom(scratch.length)
       kept.set(scratch.bytes.subarray(0, scratch.length), length)
       length += scratch.length
     }
@@ -271,6 +290,8 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       if (!keep(text)) {
         length = begin
         texts = textsBefore
+        // The text before ends here.
+        kept.fill(0, begin, begin + stride)
         return false
       }
       const end = length

@@ -27,13 +27,18 @@ const segmentBits = 6
 const segments = 1 << segmentBits
 /** Of the slots, when a segment grows. */
 const fullest = 0.75
-const growth = 1.5
+const growth = 2
 
 /**
  * @param valueBits how many bits the largest value has; the rest of 32 tells hashes apart. Values begin at 1.
  * @param hashOf gives the hash of a stored value again.
+ * @param touch reads a byte of what that hash is of.
  */
-export function createWindowTable(valueBits: number, hashOf: (value: number) => number): WindowTable {
+export function createWindowTable(
+  valueBits: number,
+  hashOf: (value: number) => number,
+  touch: (value: number) => number,
+): WindowTable {
   const valueMask = 2 ** valueBits - 1
   const parts: Segment[] = Array.from({ length: segments }, (_, n) => {
     // Sizes are spread over one step of growth: then so are the moments at which they grow.
@@ -52,12 +57,13 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
     while ((slots[at] ?? 0) !== 0) at = at + 1 === slots.length ? 0 : at + 1
     slots[at] = (tagOf(hash) | value) >>> 0
     const word = (hash >>> 5) & (bits.length - 1)
-    bits[word] = (bits[word] ?? 0) | (1 << (hash & 31))
+    bits[word] = (bits[word] ?? 0) | marksOf(hash)
   }
 
   function mayHave(hash: number): boolean {
     const bits = parts[hash >>> (32 - segmentBits)]?.bits ?? nothing
-    return ((bits[(hash >>> 5) & (bits.length - 1)] ?? 0) & (1 << (hash & 31))) !== 0
+    const marks = marksOf(hash)
+    return ((bits[(hash >>> 5) & (bits.length - 1)] ?? 0) & marks) === marks
   }
 
   function grow(part: Segment): void {
@@ -68,9 +74,17 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
     // Equal hashes keep their order: a walk that begins behind an empty slot meets each chain from its start.
     let start = 0
     while ((slots[start] ?? 0) !== 0) start++
-    for (let n = 1; n <= slots.length; n++) {
-      const value = ((slots[(start + n) % slots.length] ?? 0) & valueMask) >>> 0
-      if (value !== 0) put(part, hashOf(value), value)
+    const values = new Uint32Array(part.count)
+    let count = 0
+    for (let n = start + 1; n <= start + slots.length; n++) {
+      const value = ((slots[n < slots.length ? n : n - slots.length] ?? 0) & valueMask) >>> 0
+      if (value !== 0) values[count++] = value
+    }
+    for (let n = 0; n < count; n++) {
+      // Many reads at once take hardly longer than one: the hash then finds in the cache what it wants.
+      if (n % ahead === 0) for (let m = n; m < n + ahead && m < count; m++) touched ^= touch(values[m] ?? 0)
+      const value = values[n] ?? 0
+      put(part, hashOf(value), value)
     }
   }
 
@@ -111,7 +125,16 @@ export function createWindowTable(valueBits: number, hashOf: (value: number) => 
   }
 }
 
+/** Values whose text is read in advance when a segment grows. */
+const ahead = 32
+/** What was read so: kept, or nothing would be read. */
+let touched = 0
 const nothing = new Int32Array(1)
+
+/** Two bits in one word: what is not there is told at the price of one read, and passes half as often as by one bit. */
+function marksOf(hash: number): number {
+  return (1 << (hash & 31)) | (1 << ((hash >>> 20) & 31))
+}
 
 /** Four to eight bits for each slot. */
 function bitsFor(slots: number): Int32Array {

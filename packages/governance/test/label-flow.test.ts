@@ -1,31 +1,35 @@
 import { createAgent, RunState } from '@provost/agent'
 import type { Json, Label, RunResult } from '@provost/core'
 import { joinLabels, labelOf } from '@provost/core'
-import { memoryStore } from '@provost/sessions'
+import { exportSession, importSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-// Paths that exist today: steps, parallel calls, approvals, remote results, and
-// resume in another process. Handoffs, children and fan-outs join this test when they come.
+// Paths that exist today: steps, parallel calls, approvals, remote results, results that are read page by page, resume in
+// another process, and export to another store. Handoffs, children and fan-outs join this test when they come.
 
 const label = fc.record({
   integrity: fc.constantFrom('trusted' as const, 'untrusted' as const),
   confidentiality: fc.constantFrom('public' as const, 'internal' as const, 'secret' as const),
   sources: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 2 }).map((names) => names.toSorted()),
 })
-const read = fc.record({ label, how: fc.constantFrom('run', 'ask', 'remote', 'fail' as const) })
+const read = fc.record({ label, how: fc.constantFrom('run', 'ask', 'remote', 'fail', 'spill' as const) })
 const flow = fc.record({
   steps: fc.array(fc.array(read, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
   resumes: fc.boolean(),
+  moves: fc.constantFrom('no', 'signed', 'unsigned' as const),
 })
+
+let pages = 0
+const privateStore = () => ({ ...memoryStore(), private: true as const })
 
 test('no path loses a label: what is said later carries the join of all that was read before', async () => {
   await fc.assert(
-    fc.asyncProperty(flow, async ({ steps, resumes }) => {
-      const store = memoryStore()
+    fc.asyncProperty(flow, async ({ steps, resumes, moves }) => {
+      const store = privateStore()
       const labels = new Map<string, Label>()
       const readTool = (name: string, how: string, own: Label) => {
         labels.set(name, how === 'fail' ? { ...own, integrity: 'untrusted' } : own)
@@ -35,8 +39,10 @@ test('no path loses a label: what is said later carries the join of all that was
           input: z.object({}),
           returns: own,
           needsApproval: how === 'ask',
+          ...(how === 'spill' && { truncation: 'spill', maxResultTokens: 40 }),
           ...(how !== 'remote' && {
-            execute: () => (how === 'fail' ? Promise.reject(new Error('no')) : 'data'),
+            execute: () =>
+              how === 'fail' ? Promise.reject(new Error('no')) : how === 'spill' ? 'long data '.repeat(200) : 'data',
           }),
         })
       }
@@ -75,9 +81,36 @@ test('no path loses a label: what is said later carries the join of all that was
         soFar = joinLabels(soFar, own)
       }
       for (const given of labels.values()) expect(covers(soFar, given)).toBe(true)
+
+      // A page of a long result carries the label of the whole, also in a later run.
+      for (const part of history.flatMap(({ content }) => content)) {
+        const [handle] = part.type === 'tool-result' ? (/res_[\w-]{22}/.exec(JSON.stringify(part.output)) ?? []) : []
+        if (handle === undefined || part.type !== 'tool-result') continue
+        const asking = scriptedModel([{ toolCalls: [{ name: 'read_result', input: { handle } }] }, { text: 'read' }])
+        const reader = createAgent({ name: 'a', model: asking, tools, store })
+        const { messages } = await reader.run('go on reading', { sessionId: result.sessionId })
+        const page = messages.find(({ role }) => role === 'tool')
+        const given = labels.get(part.toolName)
+        expect(JSON.stringify(page?.content)).toContain('long data')
+        expect(page && given && covers(labelOf(page), given)).toBe(true)
+        pages++
+        break
+      }
+
+      if (moves === 'no') return
+      // In another store everything that is said next knows what was read in the first one.
+      const there = privateStore()
+      const key = 'a key of sixteen bytes or more'
+      const lines = exportSession(store, result.sessionId, moves === 'signed' ? { key } : {})
+      const { sessionId } = await importSession(there, lines, moves === 'signed' ? { key } : {})
+      const after = scriptedModel([{ text: 'after' }])
+      const next = await createAgent({ name: 'a', model: after, tools, store: there }).run('and now?', { sessionId })
+      const said = next.messages.at(-1)
+      expect(said && covers(labelOf(said), soFar)).toBe(true)
     }),
     { numRuns: 40 },
   )
+  expect(pages).toBeGreaterThan(0)
 })
 
 function covers(a: Label, b: Label): boolean {

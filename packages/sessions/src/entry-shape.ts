@@ -106,7 +106,12 @@ const bodies: Readonly<Record<string, Check>> = {
     resumed: record,
     ended: fields({ status: ended, error: optional(error) }),
   }),
-  message: fields({ message, via: oneOf('input', 'steer', 'queue', 'model', 'tool', 'system'), held: optional(text) }),
+  message: fields({
+    message,
+    via: oneOf('input', 'steer', 'queue', 'model', 'tool', 'system'),
+    held: optional(text),
+    unsaid: optional((value) => value === true),
+  }),
   attempt: fields({
     attempt: number,
     model: text,

@@ -73,6 +73,7 @@ export function createOutsideView(): OutsideView {
   return {
     see(entry) {
       let now: Entry | undefined = entry
+      if (entry.type === 'message' && entry.unsaid) return []
       if (entry.type === 'message' && entry.held !== undefined) {
         held.set(entry.held, entry)
         return []

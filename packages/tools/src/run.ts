@@ -1,4 +1,4 @@
-import { isPromise, ProvostError, toErrorInfo } from '@provost/core'
+import { createScrubber, isPromise, ProvostError, scrubErrorInfo, scrubOutput, toErrorInfo } from '@provost/core'
 import type {
   CompositeOps,
   ErrorInfo,
@@ -6,6 +6,8 @@ import type {
   MaybePromise,
   Message,
   Runtime,
+  Scrubber,
+  ScrubStream,
   SessionAccess,
   Tool,
   ToolContext,
@@ -15,10 +17,13 @@ import type {
 import { createCallClock } from './call-clock.ts'
 import { createCallSignal } from './call-signal.ts'
 import type { CallSignal } from './call-signal.ts'
+import type { ParsedInput } from './input.ts'
 import { elapsed, failedOutcome } from './outcome.ts'
 import type { ToolOutcome } from './outcome.ts'
 import { conclude, jsonOf } from './output.ts'
 import { unwrap } from './rich.ts'
+import { declaredSecrets, restoredInput, secretsFor } from './secrets/call-secrets.ts'
+import type { SecretScope } from './secrets/secret-scope.ts'
 
 /** One call of a tool and what surrounds it. */
 export interface ToolRun {
@@ -39,6 +44,8 @@ export interface ToolRun {
   readonly context: unknown
   /** What the model had been told when it wrote the call. */
   readonly messages: readonly Message[]
+  /** What secrets the tool may be given. Absent: none. */
+  readonly secrets?: SecretScope | undefined
   /** Puts a question to a human: until `deadline` (epoch milliseconds), or as long as the call lasts. Absent: there is none. */
   ask?(question: ToolQuestion, until: { readonly deadline: number; readonly signal: AbortSignal }): Promise<Json>
   progress(data: Json): void
@@ -66,7 +73,8 @@ export function runTool(tool: Tool, run: ToolRun): Promise<ToolOutcome> {
   if (run.signal.aborted) return Promise.resolve(abortedOutcome(tool, 'before it started', 0))
   const signal = createCallSignal(run.signal)
   const bridge = tool.composite ? run.bridge?.(signal.get()) : undefined
-  const call: Call = { tool, run, started, signal, over: false, ...(bridge && { bridge }) }
+  const scrubber = run.secrets?.scrubber ?? unaware
+  const call: Call = { tool, run, started, signal, scrubber, values: none, over: false, ...(bridge && { bridge }) }
   let work: MaybePromise<ToolOutcome>
   try {
     work = perform(call)
@@ -76,8 +84,16 @@ export function runTool(tool: Tool, run: ToolRun): Promise<ToolOutcome> {
   return isPromise(work) ? bounded(call, work) : Promise.resolve(end(call, work))
 }
 
+const unaware = createScrubber()
+const none: ReadonlyMap<string, string> = new Map()
+
 interface Call {
   readonly tool: Tool
+  readonly scrubber: Scrubber
+  /** Of the secrets that the tool declares. */
+  values: ReadonlyMap<string, string>
+  /** Of the text that is yielded. */
+  pieces?: ScrubStream
   readonly run: ToolRun
   /** `performance.now()` */
   readonly started: number
@@ -98,13 +114,38 @@ function perform(call: Call): MaybePromise<ToolOutcome> {
     throw new ProvostError('tool-composite', `${tool.name} is a composite: it cannot be run on its own.`, {
       hint: 'Let an agent call it, or give runTool a bridge.',
     })
-  return settle(call, definition.execute(run.value, contextOf(call)))
+  const values = declaredSecrets(tool, run.secrets)
+  return values ? values.then((granted) => performWith(call, granted)) : performWith(call, none)
 }
 
-function settle(call: Call, given: unknown): MaybePromise<ToolOutcome> {
-  if (isAsyncIterable(given)) return drain(call, given).then((result) => conclude(call.tool, result, call.run.value))
-  if (isPromise(given)) return Promise.resolve(given).then((result) => settle(call, result))
-  return conclude(call.tool, given, call.run.value)
+/** What a call was logged with has tokens where secrets stood: only here do they become values again. */
+function performWith(call: Call, values: ReadonlyMap<string, string>): MaybePromise<ToolOutcome> {
+  const { tool, run } = call
+  call.values = values
+  const restored = restoredInput(tool, run.input, run.secrets, values)
+  if (!restored) return executeWith(call, run.value)
+  return isPromise(restored) ? restored.then((parsed) => executeParsed(call, parsed)) : executeParsed(call, restored)
+}
+
+function executeParsed(call: Call, parsed: ParsedInput): MaybePromise<ToolOutcome> {
+  if (!parsed.ok) return failedOutcome(call.tool, 'error', parsed.error, 0)
+  return executeWith(call, parsed.value)
+}
+
+function executeWith(call: Call, value: unknown): MaybePromise<ToolOutcome> {
+  // Somebody has waited for secrets: the call may have been given up meanwhile.
+  if (call.over) throw leftBehind(call.tool)
+  return settle(call, call.tool['~tool'].execute?.(value, contextOf(call)), value)
+}
+
+function leftBehind({ name }: Tool): ProvostError {
+  return new ProvostError('tool-left-behind', `${name} has ended for its run.`)
+}
+
+function settle(call: Call, given: unknown, input: unknown): MaybePromise<ToolOutcome> {
+  if (isAsyncIterable(given)) return drain(call, given).then((result) => conclude(call.tool, result, input))
+  if (isPromise(given)) return Promise.resolve(given).then((result) => settle(call, result, input))
+  return conclude(call.tool, given, input)
 }
 
 function contextOf(call: Call): ToolContext {
@@ -124,7 +165,9 @@ function contextOf(call: Call): ToolContext {
     },
     fold: (fold) => run.access.fold(fold),
     blob: (hash) => run.access.blob(hash),
-    putBlob: (bytes) => run.access.putBlob(bytes),
+    putBlob: (bytes) => run.access.putBlob(call.scrubber.scrubBytes(bytes)),
+    secrets: secretsFor(call.tool, call.values, () => call.over),
+    scrub: (text) => call.scrubber.scrub(text),
     context: run.context,
     // A copy of a long history is only for those who look.
     get messages() {
@@ -132,7 +175,7 @@ function contextOf(call: Call): ToolContext {
     },
     ask: (question) => put(call, question),
     progress(data) {
-      if (!call.over) run.progress(jsonOf(call.tool, data))
+      if (!call.over) run.progress(call.scrubber.scrubJson(jsonOf(call.tool, data)))
     },
   }
   return bridge ? Object.assign(context, bridge.ops) : context
@@ -154,14 +197,18 @@ function tooMuch({ name }: Tool): ProvostError {
 const longestEndMs = 5_000
 
 /** A question ends before its call does: the tool is to have time to say what came of it. */
-async function put({ tool, run, started, signal, over }: Call, question: ToolQuestion): Promise<Json> {
+async function put({ tool, run, started, signal, over, scrubber }: Call, question: ToolQuestion): Promise<Json> {
   if (!run.ask || over)
     throw new ProvostError('nobody-to-ask', `Nobody can answer what ${tool.name} asks.`, {
       hint: 'Give the run `onInput`, read its stream, or run it in a session.',
     })
   const { timeoutMs } = tool['~tool']
   const left = timeoutMs - Math.min(longestEndMs, timeoutMs / 10) - (performance.now() - started)
-  return run.ask(question, { deadline: Date.now() + left, signal: signal.get() })
+  const { message } = question
+  return run.ask(
+    { ...question, message: scrubber.scrub(message) },
+    { deadline: Date.now() + left, signal: signal.get() },
+  )
 }
 
 /** Hands on what is yielded and gives what it comes to. */
@@ -172,26 +219,35 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
   let streamed = 0
   for (;;) {
     const step = await iterator.next()
-    if (step.done) return step.value === undefined ? (text === undefined ? last : text) : step.value
+    if (step.done) {
+      const rest = call.pieces?.end() ?? ''
+      if (rest !== '' && !call.over) call.run.partial({ delta: rest })
+      return step.value === undefined ? (text === undefined ? last : text) : step.value
+    }
     try {
-      // Left behind: whoever made it may still want to clean up.
-      if (call.over) throw new ProvostError('tool-left-behind', `${call.tool.name} has ended for its run.`)
+      // Whoever made it may still want to clean up.
+      if (call.over) throw leftBehind(call.tool)
       last = step.value
       if (typeof last === 'string') {
         if (text !== undefined) text += last
         streamed += last.length
         if (streamed > maxStreamed) throw tooMuch(call.tool)
-        call.run.partial({ delta: last })
+        sayPiece(call, last)
       } else {
         text = undefined
         // In `rich`, a text stands for itself and not for the next piece of one.
-        call.run.partial({ value: jsonOf(call.tool, unwrap(last).value) })
+        call.run.partial({ value: call.scrubber.scrubJson(jsonOf(call.tool, unwrap(last).value)) })
       }
     } catch (error) {
       void Promise.resolve(iterator.return?.()).catch(() => undefined)
       throw error
     }
   }
+}
+
+function sayPiece(call: Call, piece: string): void {
+  const delta = call.scrubber.empty ? piece : (call.pieces ??= call.scrubber.stream()).push(piece)
+  if (delta !== '' || piece === '') call.run.partial({ delta })
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -230,7 +286,20 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
 function end(call: Call, outcome: ToolOutcome): ToolOutcome {
   call.over = true
   call.signal.release()
-  return outcome.durationMs > 0 ? outcome : { ...outcome, durationMs: elapsed(call.started) }
+  const timed = outcome.durationMs > 0 ? outcome : { ...outcome, durationMs: elapsed(call.started) }
+  return call.scrubber.empty ? timed : scrubbed(call.scrubber, timed)
+}
+
+/** What comes out of a call, whichever way it ended. */
+function scrubbed(scrubber: Scrubber, outcome: ToolOutcome): ToolOutcome {
+  const { output, value, details, error } = outcome
+  return {
+    ...outcome,
+    output: scrubOutput(scrubber, output),
+    ...(value !== undefined && { value: scrubber.scrubJson(value) }),
+    ...(details !== undefined && { details: scrubber.scrubJson(details) }),
+    ...(error && { error: scrubErrorInfo(scrubber, error) }),
+  }
 }
 
 /** What a tool throws while its run is being aborted is the abort. */

@@ -63,6 +63,7 @@ export interface ToolOptions<
   O extends StandardSchemaV1,
   Asking = App,
   C extends boolean = boolean,
+  Secret extends string = string,
 > {
   /** 1 to 128 visible characters without spaces. Models see those that providers take: letters, digits, `_` and `-`. */
   readonly name: string
@@ -84,7 +85,10 @@ export interface ToolOptions<
    * else the joined text if every yield was a string, else the last yield. Absent: a remote tool, the run waits for its
    * result.
    */
-  readonly execute?: (input: ParsedBy<S>, ctx: ToolContext<App> & (C extends true ? CompositeOps : unknown)) => R
+  readonly execute?: (
+    input: ParsedBy<S>,
+    ctx: ToolContext<App, Secret> & (C extends true ? CompositeOps : unknown),
+  ) => R
   /** Worked calls, shown to the model. */
   readonly examples?: readonly ToolExample<NoInfer<WrittenFor<S>>>[]
   /** Default `write`. `egress`: an outside party can learn something from the call. */
@@ -124,6 +128,8 @@ export interface ToolOptions<
    * `read_result`, which the agent then has. A secret result is spilled only to a store that is `private`. Default `head`.
    */
   readonly truncation?: Truncation
+  /** Names of the agent's secrets that `execute` gets as `ctx.secrets`, and whose tokens in arguments become values. */
+  readonly secrets?: readonly Secret[]
   /** `sequential`: never at the same time as another call of its step. Default `parallel`. */
   readonly executionMode?: 'parallel' | 'sequential'
   /**

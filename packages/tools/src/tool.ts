@@ -47,7 +47,8 @@ export function tool<
   O extends StandardSchemaV1 = StandardSchemaV1,
   Asking = unknown,
   C extends boolean = false,
->(options: ToolOptions<S, R, App, O, Asking, C>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
+  const Secret extends string = never,
+>(options: ToolOptions<S, R, App, O, Asking, C, Secret>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
   const { name, title, description, effect = 'write', idempotent = false, deferLoading = false } = options
   if (!isStandardSchema(options.input) && !isRecord(options.input))
     throw invalidTool(
@@ -84,15 +85,27 @@ function compositeOf(
   return composite
 }
 
-function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, Asking, C extends boolean>(
-  options: ToolOptions<S, R, App, O, Asking, C>,
-): ToolDefinition {
-  const { name, input, output, execute, returns, needsApproval, preferredModel, lookup } = options
+function definitionOf<
+  S extends AnySchema,
+  R,
+  App,
+  O extends StandardSchemaV1,
+  Asking,
+  C extends boolean,
+  Secret extends string,
+>(options: ToolOptions<S, R, App, O, Asking, C, Secret>): ToolDefinition {
+  const { name, input, output, execute, returns, needsApproval, preferredModel, lookup, secrets } = options
   const { timeoutMs = timeoutOf(execute), executionMode = 'parallel', examples = [], effect = 'write' } = options
   const cache = cachingOf(name, options.cache, effect, execute === undefined)
   const trustedFields = (options.trustedFields ?? []).map((field) => pointerIn(name, field))
   if (options.timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
     throw invalidTool(name, `timeoutMs is ${timeoutMs}`, `Give milliseconds from 1 to ${longestTimeoutMs}.`)
+  if (secrets && !execute)
+    throw invalidTool(
+      name,
+      'it is remote and declares secrets',
+      'They are given to what is executed here, and to nobody else.',
+    )
   if (lookup && !execute)
     throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
   const definition: ToolDefinition = Object.freeze({
@@ -101,6 +114,7 @@ function definitionOf<S extends AnySchema, R, App, O extends StandardSchemaV1, A
     timeoutMs,
     executionMode,
     trustedFields,
+    ...(secrets && { secrets: Object.freeze([...secrets]) }),
     examples,
     ...(preferredModel && { preferredModel }),
     ...(cache && { cache }),

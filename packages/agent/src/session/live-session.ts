@@ -1,5 +1,5 @@
 import type { Decisions, Extension, Input, NewEntry, RunResult, SessionStatus, SessionStore } from '@provost/core'
-import { SessionBusyError, toJson, uuidv7 } from '@provost/core'
+import { SessionBusyError, scrubAnswer, toJson, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
 import type { SendMode } from '../agent-options.ts'
@@ -64,6 +64,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const { state } = known
   const store = options.store ?? setup.plan.store
   const listeners = createListeners()
+  const { scrubber } = setup.plan.secrets
   const plan = governedBy(setup.plan, store, listeners.extension)
   const sendMode = options.sendMode ?? plan.sendMode
   const principal = options.principal ?? origin.principal
@@ -204,7 +205,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
   function deliver(token: string, value: unknown, then: () => void | Promise<void>): void {
     const by = principal?.id ?? 'session'
-    const work = store.deliver(id, token, toJson(value), by).then(then, (thrown: unknown) => {
+    const work = store.deliver(id, token, scrubber.tokenise(toJson(value)), by).then(then, (thrown: unknown) => {
       lost = thrown
     })
     delivering.add(work)
@@ -216,7 +217,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     let accepted = 0
     for (const entry of entries) {
       if (entry.type !== 'resolved') continue
-      if ((await store.deliver(id, entry.token, entry.value, entry.by)) === 'accepted') accepted++
+      if ((await store.deliver(id, entry.token, scrubAnswer(scrubber, entry.value), entry.by)) === 'accepted')
+        accepted++
     }
     return accepted
   }
@@ -239,7 +241,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     const before = writing ?? Promise.resolve()
     const work = before
       .then(() =>
-        writeBetweenRuns(store, id, known, (news) => {
+        writeBetweenRuns(store, id, known, scrubber, (news) => {
           const drafts = [...edits.entries.splice(0), ...draft()]
           if (drafts.length > 0 && news.length > 0) throw staleEdits(id)
           return drafts

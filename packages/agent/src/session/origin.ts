@@ -40,7 +40,7 @@ export async function beginSession(plan: AgentPlan, store: SessionStore, beginni
   const known = knownLog(id)
   const { repairs } = imported
   const created = createdBody({ agent: plan.name, ...(principal && { principal }), repairs })
-  await writeBetweenRuns(store, id, known, () => {
+  await writeBetweenRuns(store, id, known, plan.secrets.scrubber, () => {
     if (known.state.entries.length > 0) throw exists(id)
     return [newEntry(place, createdId(id), created), ...imported.entries]
   })

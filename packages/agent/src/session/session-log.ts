@@ -1,5 +1,5 @@
-import type { Entry, NewEntry, SessionStore } from '@provost/core'
-import { deepFreeze, ProvostError, SessionBusyError } from '@provost/core'
+import type { Entry, NewEntry, Scrubber, SessionStore } from '@provost/core'
+import { deepFreeze, ProvostError, scrubEntry, SessionBusyError } from '@provost/core'
 
 import type { KnownLog } from '../known-log.ts'
 import { learn, readLog } from '../known-log.ts'
@@ -16,6 +16,7 @@ export async function writeBetweenRuns(
   store: SessionStore,
   sessionId: string,
   known: KnownLog,
+  scrubber: Scrubber,
   draft: (news: readonly Entry[]) => readonly NewEntry[],
 ): Promise<void> {
   const lease = await holdLease(store, sessionId, defaultLeaseMs)
@@ -27,7 +28,9 @@ export async function writeBetweenRuns(
     const drafts = draft(news)
     if (drafts.length === 0) return
     const before = offsetOf(known.state)
-    const placed = drafts.map((entry, index): Entry => deepFreeze({ ...entry, offset: before + index + 1 }))
+    const placed = drafts.map((entry, index): Entry =>
+      deepFreeze({ ...scrubEntry(scrubber, entry), offset: before + index + 1 }),
+    )
     const { existing } = await store.append(sessionId, placed, { after: before, fence: lease.fence })
     learn(known, existing.length === 0 ? placed : await readLog(store, sessionId, before))
   } finally {

@@ -41,7 +41,8 @@ export async function runStopHooks({ plan, id, principal, context, known, write 
         await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
       },
       blob: (hash) => plan.store.blob(hash),
-      putBlob: (bytes) => plan.store.putBlob(bytes),
+      putBlob: (bytes) => plan.store.putBlob(plan.secrets.scrubber.scrubBytes(bytes)),
+      scrub: (text) => plan.secrets.scrubber.scrub(text),
       now: () => Date.now(),
       uuid: () => randomUUID(),
     }

@@ -1,0 +1,100 @@
+import { createScrubber, isRecord, ProvostError } from '@provost/core'
+import type { Scrubber, SecretRef } from '@provost/core'
+
+import { environmentValue, isSecretRef, readSecret } from './secret-ref.ts'
+
+/** The secrets that the tools of a run may be given, and the scrubber that knows what they were. */
+export interface SecretScope {
+  readonly refs: ReadonlyMap<string, SecretRef>
+  readonly scrubber: Scrubber
+  /**
+   * Reads the value of a secret and lets the scrubber know it.
+   *
+   * @throws ProvostError `secret-denied` for a name that is not in the scope, `secret-unavailable`
+   */
+  resolve(name: string): Promise<string>
+}
+
+const nameForm = /^[A-Za-z_][\w.-]{0,63}$/
+
+/**
+ * The scope of an agent's own secrets. Values of the environment are known to the scrubber at once, others once they
+ * were resolved.
+ *
+ * @throws ProvostError `invalid-secret` for a name or a reference that cannot be one.
+ */
+export function createSecretScope(secrets: Readonly<Record<string, SecretRef>> = {}): SecretScope {
+  if (!isRecord(secrets)) throw invalidSecret('The secrets of an agent are an object by name.')
+  const refs = new Map<string, SecretRef>()
+  for (const [name, ref] of Object.entries(secrets)) {
+    if (!nameForm.test(name)) throw invalidSecret(`A secret cannot be called ${JSON.stringify(name.slice(0, 100))}.`)
+    // A value given by mistake must not be shown in what is said of it.
+    if (!isSecretRef(ref)) throw invalidSecret(`The secret ${name} is no reference.`)
+    refs.set(name, ref)
+  }
+  return scopeOf(refs, createScrubber())
+}
+
+/** How a child comes by secrets; see {@link childSecrets}. */
+export type SecretInheritance = 'allowlist' | 'explicit' | 'isolated'
+
+/** What a child is lent. */
+export interface SecretGrant {
+  /** Default `allowlist`. */
+  readonly secrets?: SecretInheritance
+  /** Names of the parent's secrets. Default: none. */
+  readonly inheritSecrets?: readonly string[]
+}
+
+/**
+ * The scope of a child: nothing is inherited unless it is named.
+ *
+ * - `allowlist`: its own secrets, and those of the parent's that `inheritSecrets` names and the parent has; its own go
+ *   before them.
+ * - `explicit`: those that `inheritSecrets` names and nothing else, not even its own. Each has to be the parent's.
+ * - `isolated`: its own alone, whatever `inheritSecrets` names.
+ *
+ * The scrubber is the parent's: what the child resolves does not come back in its result.
+ *
+ * @param parent of the run that calls.
+ * @param own of the agent that is called.
+ * @throws ProvostError `secret-denied` where `explicit` names what the parent does not have.
+ */
+export function childSecrets(parent: SecretScope, own: SecretScope, grant: SecretGrant = {}): SecretScope {
+  const { secrets = 'allowlist', inheritSecrets = [] } = grant
+  const refs = new Map<string, SecretRef>(secrets === 'explicit' ? [] : own.refs)
+  for (const name of secrets === 'isolated' ? [] : inheritSecrets) {
+    const ref = parent.refs.get(name)
+    if (ref && !refs.has(name)) refs.set(name, ref)
+    else if (!ref && secrets === 'explicit') throw denied(name, 'the parent does not have it itself')
+  }
+  return scopeOf(refs, parent.scrubber)
+}
+
+function scopeOf(refs: ReadonlyMap<string, SecretRef>, scrubber: Scrubber): SecretScope {
+  for (const [name, ref] of refs) scrubber.add(name, environmentValue(ref) ?? '')
+  return Object.freeze({
+    refs,
+    scrubber,
+    async resolve(name: string) {
+      const ref = refs.get(name)
+      if (!ref) throw denied(name, 'it was not granted here')
+      const value = await readSecret(name, ref)
+      scrubber.add(name, value)
+      return value
+    },
+  })
+}
+
+/** The error for a secret that may not be had. */
+export function denied(name: string, why: string): ProvostError {
+  return new ProvostError('secret-denied', `The secret ${name.slice(0, 64)} may not be used: ${why}.`, {
+    hint: 'Secrets are for the tools that declare them, in agents that were given them.',
+  })
+}
+
+function invalidSecret(message: string): ProvostError {
+  return new ProvostError('invalid-secret', message, {
+    hint: "Give secrets: { API_KEY: secretRef('env:API_KEY') }; names have letters, digits, _ . and -.",
+  })
+}

@@ -1,0 +1,101 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+
+import { childSecrets, createSecretScope, secretRef } from '@provost/tools'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+beforeEach(() => vi.stubEnv('PROVOST_TEST_KEY', 'sk-live-77'))
+afterEach(() => vi.unstubAllEnvs())
+
+const key = secretRef('env:PROVOST_TEST_KEY')
+const parent = createSecretScope({ A: secretRef(() => 'value of a'), B: secretRef(() => 'value of b') })
+const own = createSecretScope({ C: secretRef(() => 'value of c') })
+
+describe('a reference says where a secret is and leads nobody to it', () => {
+  test('printed, copied or written as JSON it holds no value and no function', () => {
+    const custom = secretRef(() => 'sk-live-77')
+    expect(inspect([key, custom], { showHidden: true, depth: 9 }) + JSON.stringify([key, custom])).not.toContain('live')
+    expect(JSON.stringify(custom)).toBe('{"kind":"secret","from":"custom"}')
+  })
+
+  test('a copy of a custom one resolves to nothing', async () => {
+    const copy = { ...secretRef(() => 'sk-live-77') }
+    await expect(createSecretScope({ K: copy }).resolve('K')).rejects.toMatchObject({ code: 'secret-unavailable' })
+  })
+
+  test('a value given in its place is refused, and not repeated', () => {
+    expect(() => createSecretScope(JSON.parse('{"K":"sk-live-77"}'))).toThrow(/The secret K is no reference/)
+    expect(() => secretRef(JSON.parse('"sk-live-77"'))).toThrow(expect.objectContaining({ code: 'invalid-secret' }))
+  })
+})
+
+describe('a scope resolves what it was given', () => {
+  test('from the environment, from a file without its line end, from a function', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'provost-secret-')), 'key')
+    writeFileSync(file, 'from a file\n')
+    const scope = createSecretScope({ A: key, B: secretRef(`file:${file}`), C: secretRef(async () => 'asked for') })
+    expect(await Promise.all(['A', 'B', 'C'].map((name) => scope.resolve(name)))).toEqual([
+      'sk-live-77',
+      'from a file',
+      'asked for',
+    ])
+  })
+
+  test('what it resolves is hidden from then on; what stands in the environment from the start', async () => {
+    const scope = createSecretScope({ ENV: key, VAULT: secretRef(() => 'from the vault') })
+    expect(scope.scrubber.scrub('sk-live-77')).toBe('⟦secret:ENV⟧')
+    await scope.resolve('VAULT')
+    expect(scope.scrubber.scrub('it is from the vault.')).toBe('it is ⟦secret:VAULT⟧.')
+  })
+
+  test('what a source throws is not passed on: it may hold the value', async () => {
+    const scope = createSecretScope({
+      K: secretRef(() => {
+        throw new Error('could not unwrap sk-live-77')
+      }),
+    })
+    const error = await scope.resolve('K').catch((thrown: unknown) => thrown)
+    expect(inspect(error)).not.toContain('sk-live')
+    expect(error).toMatchObject({ code: 'secret-unavailable' })
+  })
+
+  test.each(['X', '__proto__', 'constructor', 'toString'])('%s, which was not granted, is denied', async (name) => {
+    await expect(parent.resolve(name)).rejects.toMatchObject({ code: 'secret-denied' })
+  })
+})
+
+describe('a child has what it was granted', () => {
+  const namesOf = (grant: Parameters<typeof childSecrets>[2]) => [...childSecrets(parent, own, grant).refs.keys()]
+
+  test.each([
+    ['nothing of the parent unless it is named', {}, ['C']],
+    ['what is named', { inheritSecrets: ['A'] }, ['C', 'A']],
+    ['of what is named, what the parent has', { inheritSecrets: ['A', 'Z', '__proto__'] }, ['C', 'A']],
+    ['explicit: what is named and not even its own', { secrets: 'explicit', inheritSecrets: ['B'] }, ['B']],
+    ['explicit without names: nothing', { secrets: 'explicit' }, []],
+    ['isolated: its own, whatever is named', { secrets: 'isolated', inheritSecrets: ['A'] }, ['C']],
+  ] as const)('%s', (_, grant, names) => expect(namesOf(grant)).toEqual(names))
+
+  test('explicit names that the parent lacks are an error', () => {
+    expect(() => namesOf({ secrets: 'explicit', inheritSecrets: ['Z'] })).toThrow(/secret Z may not be used/)
+  })
+
+  test('a grandchild cannot be granted what its parent was not', async () => {
+    const child = childSecrets(parent, own, { inheritSecrets: ['A'] })
+    const grandchild = childSecrets(child, createSecretScope(), { inheritSecrets: ['A', 'B'] })
+    expect(await grandchild.resolve('A')).toBe('value of a')
+    await expect(grandchild.resolve('B')).rejects.toMatchObject({ code: 'secret-denied' })
+  })
+
+  test('a name of its own is not replaced by the one of the parent', async () => {
+    const mine = createSecretScope({ A: secretRef(() => 'my own a') })
+    expect(await childSecrets(parent, mine, { inheritSecrets: ['A'] }).resolve('A')).toBe('my own a')
+  })
+
+  test('what it resolves the parent hides too', async () => {
+    await childSecrets(parent, own).resolve('C')
+    expect(parent.scrubber.scrub('value of c')).toBe('⟦secret:C⟧')
+  })
+})
