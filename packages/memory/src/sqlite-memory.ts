@@ -39,7 +39,9 @@ const schema = `
   create table vectors (no integer primary key, model text not null, bytes blob not null);
   -- The stems are made by us, and each carries the number of its shelf: the index only has to find them.
   create virtual table postings using fts5 (terms, content = '', detail = none, columnsize = 0, tokenize = 'ascii');
-  insert into postings (postings, rank) values ('secure-delete', 1);`
+  insert into postings (postings, rank) values ('secure-delete', 1);
+  -- Few segments: each costs every query a look.
+  insert into postings (postings, rank) values ('automerge', 2);`
 
 /**
  * Keeps a memory in one SQLite file, for the processes of one machine. What is removed is overwritten: in the tables,
@@ -252,10 +254,10 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     postings: async (shelves, groups, most) =>
       groups.map((group): Postings => {
         const match = shelves.map((no) => `(${group.map((term) => `"${no}x${term}"`).join(' AND ')})`).join(' OR ')
-        const query = `select json_group_array(rowid) from
+        const query = `select group_concat(rowid) from
           (select rowid from postings where postings match ? order by rowid desc limit ?)`
         const [found] = all(query, match, most + 1)[0] ?? []
-        const nos: number[] = typeof found === 'string' ? JSON.parse(found) : []
+        const nos = typeof found === 'string' ? found.split(',').map(Number) : []
         return { nos: nos.slice(0, most), all: nos.length <= most }
       }),
 
@@ -263,13 +265,10 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
 
     candidates: async (nos, shelves) => {
       const on = list(shelves)
-      // Sessions are numbered for each scope: a shelf of the same scope has the same turns.
       const near = `with chosen as materialized (
-          select i.session, i.turn, s.scope from items i join shelves s on s.no = i.shelf
-          where i.no in (select value from json_each(?1)) and i.session is not null)
+          select session, turn from items where no in (select value from json_each(?1)) and session is not null)
         select i.no from chosen c cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
-          cross join shelves s on s.no = i.shelf
-        where s.scope = c.scope and i.shelf in (select value from json_each(?2))`
+        where i.shelf in (select value from json_each(?2))`
       const around = nos.length > 0 ? all(near, list(nos), on).map(([no]) => Number(no)) : []
       const wanted = list([...new Set([...nos, ...around])])
       return all(`select ${candidateColumns} from items i where i.no in (select value from json_each(?))`, wanted).map(
