@@ -1,5 +1,6 @@
-import { type Agent, createAgent, type Message, type ModelSpec, type SessionStore, textOf } from 'provost'
+import { type Agent, createAgent, type Memory, type Message, type ModelSpec, type SessionStore, textOf } from 'provost'
 
+import { rememberDeeds } from './deeds.ts'
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
 import { rules } from './rules.ts'
@@ -21,11 +22,13 @@ Then draft an answer to the sender with draft_reply, in the language of the mail
 /**
  * The agent of the desk. It is immutable: all mails are handled by the same one, each in a run of its own.
  *
+ * @param memory of its customers.
  * @param policy `shadow`: nothing is stopped, and it is said what would have been.
  */
 export function createDeskAgent(
   model: ModelSpec,
   store: SessionStore,
+  memory: Memory,
   policy: 'enforce' | 'shadow' = 'enforce',
 ): Agent<string, Desk> {
   return createAgent({
@@ -34,7 +37,7 @@ export function createDeskAgent(
     instructions,
     model,
     tools: deskTools,
-    extensions: [deskPolicy(policy)],
+    extensions: [deskPolicy(policy), memory, rememberDeeds(memory)],
     store,
     leaseMs,
     maxSteps: 30,

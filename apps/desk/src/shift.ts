@@ -4,6 +4,7 @@ import { taskFor } from './agent.ts'
 import type { Desk } from './desk.ts'
 import { DeskError, reasonOf } from './fault.ts'
 import type { Mail } from './mail.ts'
+import { customerOf } from './memory.ts'
 import type { OpenSession } from './sessions.ts'
 import { createTallier, type Tallier, type Tally } from './tally.ts'
 
@@ -33,7 +34,11 @@ export async function workThrough(
       const mail = await desk.mailbox.read(name)
       tallier.begin(mail)
       watcher.heading(mail)
-      await follow(agent.stream(taskFor(name), { context: desk, signal, onApproval }), tallier, watcher)
+      await follow(
+        agent.stream(taskFor(name), { context: desk, principal: customerOf(mail, desk), signal, onApproval }),
+        tallier,
+        watcher,
+      )
     } catch (error) {
       // A run reports its failures as events; only what lies outside of runs is thrown.
       if (!(error instanceof DeskError) || error.kind !== 'mail') throw error

@@ -8,6 +8,7 @@ import { askAtTerminal } from './approval.ts'
 import { openDatabase } from './database.ts'
 import { DeskError } from './fault.ts'
 import type { Mailbox } from './mailbox.ts'
+import { openDeskMemory } from './memory.ts'
 import { chooseModel } from './model.ts'
 import type { Options } from './options.ts'
 import { createOrders } from './orders.ts'
@@ -30,13 +31,15 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const outbox = openOutbox(join(options.data, 'outbox'))
   const file = join(options.data, 'desk.sqlite')
   const sessions = join(options.data, 'sessions.sqlite')
+  const remembered = join(options.data, 'memory.sqlite')
   if (options.fresh) {
     await outbox.clear()
-    for (const one of [file, sessions])
+    for (const one of [file, sessions, remembered])
       for (const suffix of ['', '-wal', '-shm']) await rm(`${one}${suffix}`, { force: true })
   }
   const orders = createOrders(openDatabase(file))
   const store = sqliteStore(sessions)
+  const memory = openDeskMemory(remembered, mailbox)
 
   // With --json, stdout is for events alone.
   const messages = options.json ? process.stderr : process.stdout
@@ -45,7 +48,7 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const interrupt = onInterrupt()
   try {
     const { session: task } = options
-    const agent = createDeskAgent(model, store, options.policy ? 'enforce' : 'shadow')
+    const agent = createDeskAgent(model, store, memory, options.policy ? 'enforce' : 'shadow')
     const desk = { mailbox, orders, outbox }
     const asks = !options.json && process.stdin.isTTY && process.stdout.isTTY
     const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
@@ -75,6 +78,7 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
     interrupt.stop()
     orders.close()
     await store.close()
+    await memory.close()
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AgentEvent, assertNever, type Json, type ToolOutput } from 'provost'
+import { type AgentEvent, assertNever, type Json, type ToolOutput, z } from 'provost'
 
 import type { Mail } from './mail.ts'
 import { costOf, count } from './summary.ts'
@@ -126,6 +126,15 @@ export function createView(write: (text: string) => void, colours: Palette, widt
         case 'governance.blocked':
           line(`  ${red(`⛔ ${verdictOf(event)}`)}`)
           return
+        case 'extension': {
+          const { data } = recalled.safeParse(event.data)
+          if (event.name !== 'memory' || !data) return
+          for (const { text = 'a secret', why } of data.items)
+            line(
+              `  ${cyan('✎')} ${oneLine(text, width)} ${dim(`remembered for: ${oneLine(why.words.join(', '), 60)}`)}`,
+            )
+          return
+        }
         case 'handoff.start':
           line(`  ${cyan('⇒')} ${oneLine(event.to, 40)}`)
           return
@@ -167,7 +176,6 @@ export function createView(write: (text: string) => void, colours: Palette, widt
         case 'progress.written':
         case 'file.generated':
         case 'source.cited':
-        case 'extension':
           return
         default:
           assertNever(event)
@@ -175,6 +183,11 @@ export function createView(write: (text: string) => void, colours: Palette, widt
     },
   }
 }
+
+const recalled = z.object({
+  type: z.literal('recalled'),
+  items: z.array(z.object({ text: z.string().optional(), why: z.object({ words: z.array(z.string()) }) })),
+})
 
 /** `orderId 1041 · amount 49.9`: the values in brief, long ones cut, what is known left out. */
 function argumentsOf(input: Json, known: string): string {

@@ -89,4 +89,12 @@ export interface SessionStore {
   /** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
+  /** Where it is, so that something else can be kept beside it. Absent: it does not say. */
+  place?(): StorePlace
 }
+
+/** Where a store keeps things. */
+export type StorePlace =
+  | { readonly kind: 'process' }
+  | { readonly kind: 'file' | 'folder'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }

@@ -280,6 +280,35 @@ export type {
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
 
+// Memory.
+export { createMemory, postgresMemory, sqliteMemory } from '@provost/memory'
+export type {
+  Embedder,
+  Forgettable,
+  ListOptions,
+  Memory,
+  MemoryBlock,
+  MemoryExplanation,
+  MemoryHit,
+  MemoryInit,
+  MemoryItem,
+  MemoryKind,
+  MemoryOptions,
+  MemoryReach,
+  MemoryReason,
+  MemoryRunOptions,
+  MemoryScope,
+  MemoryScopes,
+  MemoryState,
+  MemoryStore,
+  PostgresMemoryOptions,
+  RankWeights,
+  RecallOptions,
+  ReminderOptions,
+  Reranker,
+  SqliteMemoryOptions,
+} from '@provost/memory'
+
 // The log, its store and the loop.
 export { drive, foldLog, loop, next, pendingWork, replayHandoffs, replaySession, startEntries } from '@provost/agent'
 export type {
@@ -338,6 +367,7 @@ export type {
   SessionInfo,
   SessionStatus,
   SessionStore,
+  StorePlace,
 } from '@provost/core'
 
 // For tests.

@@ -107,6 +107,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
 
   return {
+    place: () => ({ kind: 'folder', path: dir }),
     async lease(name, owner, ttlMs) {
       alive()
       return logs.lease(name, owner, ttlMs)

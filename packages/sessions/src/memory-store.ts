@@ -58,6 +58,7 @@ export function memoryStore(): SessionStore {
 
   return {
     ephemeral: true,
+    place: () => ({ kind: 'process' }),
 
     async lease(name, owner, ttlMs) {
       const log = logOf(name)

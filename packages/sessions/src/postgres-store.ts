@@ -57,6 +57,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     select pg_notify('${channel.replaceAll("'", "''")}', $1)::text from head`
 
   return {
+    place: () => ({ kind: 'postgres', url, schema }),
     lease: (name, owner, ttlMs) => logs.lease(name, owner, ttlMs),
     release: (name, fence) => logs.release(name, fence),
 

@@ -64,6 +64,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
 
   return {
     ...(path === ':memory:' && { ephemeral: true }),
+    place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
     lease: (name, owner, ttlMs) => answer(() => logs.lease(name, owner, ttlMs)),
     release: (name, fence) => answer(() => logs.release(name, fence)),
 

@@ -54,6 +54,8 @@ export interface Facts {
   readonly drafts: readonly Deed[]
   readonly forwards: readonly Deed[]
   readonly closed: boolean
+  /** What the desk remembers of the customer, as it was told. */
+  readonly memories: readonly string[]
   /** How many calls the conversation has so far; makes the ids of new ones unique. */
   readonly calls: number
 }
@@ -64,7 +66,8 @@ export const byCustomer = (id: string): string => `customer ${id}`
 
 /** Reads a conversation from its last user message on. */
 export function factsOf(prompt: LanguageModelV4Prompt): Facts {
-  const start = prompt.findLastIndex((message) => message.role === 'user')
+  const start = prompt.findLastIndex((message) => message.role === 'user' && !isReminder(textIn(message)))
+  const memories = prompt.flatMap((message) => (isReminder(textIn(message)) ? linesIn(textIn(message)) : []))
   const inputs = new Map<string, Readonly<Record<string, unknown>>>()
   const customers = new Map<string, readonly KnownCustomer[]>()
   const orders = new Map<string, readonly KnownOrder[]>()
@@ -116,14 +119,42 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
     }
   }
   const calls = prompt.reduce((sum, { role, content }) => sum + (role === 'tool' ? content.length : 0), 0)
-  return { task: taskOf(prompt[start]), mail, mailProblem, customers, orders, refunds, drafts, forwards, closed, calls }
+  return {
+    task: taskOf(prompt[start]),
+    mail,
+    mailProblem,
+    customers,
+    orders,
+    refunds,
+    drafts,
+    forwards,
+    closed,
+    memories,
+    calls,
+  }
+}
+
+function textIn(message: LanguageModelV4Prompt[number]): string {
+  if (message.role !== 'user') return ''
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+}
+
+function isReminder(text: string): boolean {
+  return text.startsWith('From memory:')
+}
+
+/** What stands in the quotes at the ends of the lines. */
+function linesIn(reminder: string): readonly string[] {
+  return reminder.split('\n').flatMap((line) => {
+    const [, quoted] = /^- .*: ("(?:[^"\\]|\\.)*")$/.exec(line) ?? []
+    return quoted === undefined ? [] : [z.string().parse(JSON.parse(quoted))]
+  })
 }
 
 /** The name of the mail stands as a JSON string in the task. */
 function taskOf(message: LanguageModelV4Prompt[number] | undefined): string | undefined {
   if (message?.role !== 'user') return undefined
-  const text = message.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-  const quoted = /"(?:[^"\\\n]|\\.)*\.eml"/i.exec(text)?.[0]
+  const quoted = /"(?:[^"\\\n]|\\.)*\.eml"/i.exec(textIn(message))?.[0]
   try {
     return quoted === undefined ? undefined : z.string().parse(JSON.parse(quoted))
   } catch {

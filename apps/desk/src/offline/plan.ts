@@ -126,7 +126,7 @@ function verdictsOf(decision: Decision): readonly Verdict[] {
   return decision.kind === 'orders' ? decision.verdicts : []
 }
 
-function lookupThought(mail: KnownMail, { customers }: Facts): string {
+function lookupThought(mail: KnownMail, { customers, memories }: Facts): string {
   const { wish, orderIds } = readingOf(mail)
   if (customers.size > 0) return 'I need more from the books before I decide.'
   const wishes = [
@@ -136,7 +136,8 @@ function lookupThought(mail: KnownMail, { customers }: Facts): string {
   ]
   const what = wishes.filter((one) => one !== false).join(' and ') || 'something I cannot name yet'
   const orders = orderIds.length === 0 ? 'No order is named.' : `Named: ${orderIds.join(', ')}.`
-  return `${mail.fromName || mail.from} wants ${what}. ${orders}`
+  const before = memories.length === 0 ? '' : ` I remember: ${memories.join(' ')}`
+  return `${mail.fromName || mail.from} wants ${what}. ${orders}${before}`
 }
 
 function thoughtOf(decision: Decision, { customerListTo, payTo, copyTo }: Instructions): string {

@@ -1,0 +1,156 @@
+import type { MemoryReason } from './item.ts'
+import type { Candidate, MemoryStore, Postings, Shelf } from './memory-store.ts'
+
+/** How much what stands around an item weighs, beside its own words. */
+export interface RankWeights {
+  /** Of the turn before it; default 0.7. */
+  readonly previous?: number
+  /** Of the turn after it; default 0.3. */
+  readonly next?: number
+  /** Of the best turns of its session; default 0.5. */
+  readonly session?: number
+  /** Of the similarity of embeddings, between 0 and 1; default 0.3. The rest is the words'. */
+  readonly similarity?: number
+}
+
+/** An item with what speaks for it. */
+export interface Ranked {
+  readonly item: Candidate
+  readonly score: number
+  readonly why: MemoryReason
+}
+
+/** A word that more items have than this chooses no candidates while rarer ones do. */
+const mostPostings = 200
+const mostCandidates = 48
+const k1 = 1.2
+const b = 0.75
+
+/**
+ * The items of some shelves that speak most of these terms. Rare words choose candidates; those and their neighbours are
+ * scored with all words (BM25), then each gets a part of what the turns around it and its session have.
+ */
+export async function rank(
+  store: MemoryStore,
+  shelves: readonly Shelf[],
+  terms: readonly string[],
+  weights: RankWeights = {},
+  extra: readonly { readonly no: number; readonly similarity: number }[] = [],
+): Promise<readonly Ranked[]> {
+  const numbers = shelves.map(({ no }) => no)
+  const total = shelves.reduce((sum, { items }) => sum + items, 0)
+  const average = shelves.reduce((sum, { terms: count }) => sum + count, 0) / Math.max(1, total)
+  const postings =
+    terms.length > 0
+      ? await store.postings(
+          numbers,
+          terms.map((term) => [term]),
+          mostPostings,
+        )
+      : []
+  const idf = new Map(terms.map((term, i) => [term, idfOf(postings[i], total)]))
+  const chosen = await candidates(store, numbers, terms, postings, idf)
+  const similar = new Map(extra.map(({ no, similarity }) => [no, similarity]))
+  const found = await store.candidates([...new Set([...chosen, ...similar.keys()])], numbers)
+  const scopes = new Map(shelves.map(({ no, scope }) => [no, scope]))
+  // A session may be remembered in several scopes, and its turns are numbered in each.
+  const place = ({ shelf, sessionId }: Candidate): string => `${scopes.get(shelf)}\0${sessionId}`
+  return weigh(found, (item) => ownScore(item, idf, average), place, weights, similar)
+}
+
+/** How telling a word is. Of one that is too frequent to be counted, the newest tell how frequent. */
+function idfOf(found: Postings | undefined, total: number): number {
+  if (!found) return 0
+  const [newest = 1] = found.nos
+  const oldest = found.nos.at(-1) ?? newest
+  const frequency = found.all
+    ? found.nos.length
+    : Math.min(total, Math.max(found.nos.length, (total * found.nos.length) / Math.max(total, newest - oldest)))
+  return Math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+}
+
+async function candidates(
+  store: MemoryStore,
+  shelves: readonly number[],
+  terms: readonly string[],
+  postings: readonly Postings[],
+  idf: ReadonlyMap<string, number>,
+): Promise<readonly number[]> {
+  const sums = new Map<number, number>()
+  const add = (nos: readonly number[], weight: number): void => {
+    for (const no of nos) sums.set(no, (sums.get(no) ?? 0) + weight)
+  }
+  const frequent: string[] = []
+  for (const [i, term] of terms.entries()) {
+    const found = postings[i]
+    if (!found) continue
+    if (!found.all) frequent.push(term)
+    add(found.nos, idf.get(term) ?? 0)
+  }
+  const [first, second] = frequent.toSorted((x, y) => (idf.get(y) ?? 0) - (idf.get(x) ?? 0))
+  if (first !== undefined && second !== undefined && frequent.length === terms.length) {
+    // Nothing but frequent words: those that have the two rarest of them, however old.
+    const [both] = await store.postings(shelves, [[first, second]], mostPostings)
+    if (both) add(both.nos, (idf.get(first) ?? 0) + (idf.get(second) ?? 0))
+  }
+  const best = [...sums].toSorted(([x, one], [y, other]) => other - one || y - x)
+  return best.slice(0, mostCandidates).map(([no]) => no)
+}
+
+function ownScore({ terms: text }: Candidate, idf: ReadonlyMap<string, number>, average: number): Own {
+  const terms = text === '' ? [] : text.split(' ')
+  const counts = new Map<string, number>()
+  for (const term of terms) if (idf.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
+  const length = average > 0 ? terms.length / average : 1
+  let own = 0
+  for (const [term, count] of counts)
+    own += ((idf.get(term) ?? 0) * count * (k1 + 1)) / (count + k1 * (1 - b + b * length))
+  return { own, words: [...counts.keys()] }
+}
+
+interface Own {
+  readonly own: number
+  readonly words: readonly string[]
+}
+
+function weigh(
+  items: readonly Candidate[],
+  score: (item: Candidate) => Own,
+  place: (item: Candidate) => string,
+  weights: RankWeights,
+  similar: ReadonlyMap<number, number>,
+): readonly Ranked[] {
+  const { previous = 0.7, next = 0.3, session = 0.5, similarity: share = 0.3 } = weights
+  const scored = items.map((item) => ({ item, ...score(item) }))
+  /** Scores by session and turn. */
+  const turns = new Map<string, Map<number, number>>()
+  for (const { item, own } of scored) {
+    if (item.sessionId === undefined || item.turn === undefined) continue
+    const known = turns.get(place(item))
+    if (known) known.set(item.turn, own)
+    else turns.set(place(item), new Map([[item.turn, own]]))
+  }
+  const priors = new Map<string, number>()
+  for (const [id, scores] of turns) {
+    const top = [...scores.values()].toSorted((x, y) => y - x).slice(0, 3)
+    priors.set(id, top.reduce((sum, one) => sum + one, 0) / 3)
+  }
+  const weighed = scored.map(({ item, own, words }) => {
+    const { turn = 0 } = item
+    const others = turns.get(place(item))
+    const near = previous * (others?.get(turn - 1) ?? 0) + next * (others?.get(turn + 1) ?? 0)
+    const prior = session * (priors.get(place(item)) ?? 0)
+    return { item, words, own, near, prior, lexical: own + near + prior }
+  })
+  const highest = weighed.reduce((most, { lexical }) => Math.max(most, lexical), 0)
+  const fused = (lexical: number, alike: number): number =>
+    similar.size === 0 ? lexical : (1 - share) * (highest > 0 ? lexical / highest : 0) + share * Math.max(0, alike)
+  return weighed
+    .map(({ item, words, own, near, prior, lexical }): Ranked => {
+      const alike = similar.get(item.no)
+      const why = { words, own, neighbours: near, session: prior, ...(alike !== undefined && { similarity: alike }) }
+      return { item, score: fused(lexical, alike ?? 0), why }
+    })
+    .filter(({ score: one, why }) => one > 0 && (why.own > 0 || why.neighbours > 0 || why.similarity !== undefined))
+    .toSorted((x, y) => y.score - x.score || y.item.no - x.item.no)
+}

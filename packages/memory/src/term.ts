@@ -1,0 +1,86 @@
+import { stemmer } from 'stemmer'
+
+/** Words that say nothing of what a sentence is about. */
+const stopWords: ReadonlySet<string> = new Set(
+  `a about after again all also am an and any are as at be because been before being both but by can could did do does
+  doing done down each few for from further had has have having he her here hers him his how i if in into is it its
+  just let like me might more most must my no nor not now of off on once only or other our ours out over own please s
+  same shall she should so some such t than that the their theirs them then there these they this those through to too
+  under until up us very was we were what when where which while who whom whose why will with would you your yours ll
+  re ve d m don didn doesn isn wasn tell`.split(/\s+/),
+)
+
+const longestWord = 40
+/** In other scripts, whose letters take more room. */
+const longestOther = 20
+const mostQueryTerms = 24
+/** Items are searched by what stands in this much of them. */
+const mostTerms = 4_096
+
+// Words in these scripts are written without spaces: pairs of neighbouring characters stand for them.
+const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}`
+const piece = new RegExp(`([${unspaced}]+)|[^${unspaced}]+`, 'gu')
+const word = /[\p{L}\p{N}]+/gu
+
+/** Stems are asked for again and again; the table begins anew rather than grow for ever. */
+const stems = new Map<string, string>()
+
+function stemOf(text: string): string {
+  const known = stems.get(text)
+  if (known !== undefined) return known
+  const stem = /^[a-z]+$/.test(text) ? stemmer(text) : text
+  if (stems.size >= 50_000) stems.clear()
+  stems.set(text, stem)
+  return stem
+}
+
+function* termsIn(text: string): Generator<string> {
+  const plain = text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/\p{M}+/gu, '')
+  for (const [found] of plain.matchAll(word)) {
+    if (stopWords.has(found)) continue
+    if (!/[^\x20-\x7f]/.test(found)) {
+      yield stemOf(found.slice(0, longestWord))
+      continue
+    }
+    for (const [part, run] of found.matchAll(piece)) {
+      if (run === undefined) {
+        yield encoded(part.slice(0, longestOther))
+        continue
+      }
+      const characters = Array.from(run)
+      if (characters.length === 1) yield encoded(run)
+      for (let i = 1; i < characters.length; i++) yield encoded(`${characters[i - 1]}${characters[i]}`)
+    }
+  }
+}
+
+/** A term that every index takes for one word, whatever it thinks of other scripts. */
+function encoded(term: string): string {
+  if (/^[a-z0-9]+$/.test(term)) return stemOf(term)
+  return `u${Buffer.from(term.toWellFormed()).toString('hex')}`
+}
+
+/**
+ * The stems of a text, in its order and with repetitions, without words that say nothing: what is put into an index.
+ * Letters and digits only, so that no query language can be spoken in them.
+ */
+export function termsOf(text: string): readonly string[] {
+  const terms: string[] = []
+  for (const term of termsIn(text)) {
+    if (terms.push(term) >= mostTerms) break
+  }
+  return terms
+}
+
+/** The stems of a question, each once. */
+export function queryTerms(query: string): readonly string[] {
+  const terms = new Set<string>()
+  for (const term of termsIn(query.slice(0, 4_000))) {
+    terms.add(term)
+    if (terms.size >= mostQueryTerms) break
+  }
+  return [...terms]
+}

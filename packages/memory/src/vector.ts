@@ -1,0 +1,39 @@
+/** How many of the newest embeddings are compared where the database cannot do it. */
+export const mostCompared = 20_000
+
+export function similarity(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return 0
+  let [dot, left, right] = [0, 0, 0]
+  for (let i = 0; i < a.length; i++) {
+    const [x = 0, y = 0] = [a[i], b[i]]
+    dot += x * y
+    left += x * x
+    right += y * y
+  }
+  const length = Math.sqrt(left * right)
+  return length > 0 ? dot / length : 0
+}
+
+/** Little-endian bytes, whatever machine reads them. */
+export function toBytes(vector: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(vector.length * 4)
+  const view = new DataView(bytes.buffer)
+  for (const [i, value] of vector.entries()) view.setFloat32(i * 4, value, true)
+  return bytes
+}
+
+export function fromBytes(bytes: Uint8Array): Float32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Float32Array.from({ length: bytes.byteLength >> 2 }, (_, i) => view.getFloat32(i * 4, true))
+}
+
+/** The nearest of some stored embeddings. */
+export function nearestOf(
+  stored: Iterable<readonly [no: number, bytes: Uint8Array]>,
+  vector: Float32Array,
+  limit: number,
+): readonly { readonly no: number; readonly similarity: number }[] {
+  const found: { no: number; similarity: number }[] = []
+  for (const [no, bytes] of stored) found.push({ no, similarity: similarity(vector, fromBytes(bytes)) })
+  return found.toSorted((a, b) => b.similarity - a.similarity || b.no - a.no).slice(0, limit)
+}
