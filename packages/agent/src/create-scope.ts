@@ -58,6 +58,7 @@ export function createScope(
     questions: 0,
     generated: 0,
     trigger: 'step',
+    request: {},
     claim: undefined,
     resumedFrom: undefined,
     spent: undefined,

@@ -13,7 +13,7 @@ import type {
   View,
 } from '@provost/core'
 import { isEventType, isRecord, positionId, ProvostError, toJson } from '@provost/core'
-import { messageTokens } from '@provost/provider'
+import { modelName, windowOf } from '@provost/provider'
 
 import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -22,15 +22,18 @@ import { generate } from './generate.ts'
 import { offsetOf } from './log-state.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
+import { stepModel } from './step-model.ts'
+import type { ViewSize } from './view-size.ts'
+import { createViewSize } from './view-size.ts'
 
 /** Makes the contexts that a run hands to hooks: one for each extension, all over the same log. */
 export function hookContexts(scope: () => RunScope): (extension: Extension) => HookContext {
   const contexts = new Map<Extension, HookContext>()
   const folds = new Map<string, Folded>()
-  const tokens = createTokenCount()
+  const size = createViewSize()
   return (extension) => {
     let context = contexts.get(extension)
-    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), folds, tokens)))
+    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), folds, size)))
     return context
   }
 }
@@ -71,12 +74,7 @@ interface Folded {
   readonly fold: Fold<unknown>
 }
 
-function contextOf(
-  extension: Extension,
-  scope: RunScope,
-  folds: Map<string, Folded>,
-  tokens: (scope: RunScope) => number,
-): HookContext {
+function contextOf(extension: Extension, scope: RunScope, folds: Map<string, Folded>, size: ViewSize): HookContext {
   const { state, journal, given } = scope
   // Of this run alone: the last one of the session may have been somebody else's.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
@@ -140,7 +138,7 @@ function contextOf(
       return scope.instructions
     },
     get view(): View {
-      return viewOf(scope, tokens)
+      return viewOf(scope, size)
     },
     fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
     blob: (hash) => scope.plan.store.blob(hash),
@@ -175,30 +173,24 @@ function contextOf(
 }
 
 /** What the model is about to see. The messages are copied for those who look. */
-export function viewOf(scope: RunScope, tokens: (scope: RunScope) => number): View {
+function viewOf(scope: RunScope, size: ViewSize): View {
   const { state } = scope
+  const model = modelName(stepModel(scope))
+  const window = windowOf(model)
   return {
     get messages() {
       return [...state.view]
     },
     label: state.viewLabel,
     get tokens() {
-      return tokens(scope)
+      return size.messages(scope)
     },
+    get overhead() {
+      return size.beside(scope)
+    },
+    model,
+    ...(window !== undefined && { window }),
     trigger: scope.trigger,
-  }
-}
-
-/** Counts the view's tokens: each message once, until the view is cut. */
-function createTokenCount(): (scope: RunScope) => number {
-  let [version, count, sum] = [-1, 0, 0]
-  return ({ state }) => {
-    if (version !== state.viewVersion) [version, count, sum] = [state.viewVersion, 0, 0]
-    for (; count < state.view.length; count++) {
-      const message = state.view[count]
-      if (message) sum += messageTokens(message)
-    }
-    return sum
   }
 }
 
