@@ -168,7 +168,7 @@ describe('what a context hook may answer', () => {
     assertWellFormed(session.messages)
   })
 
-  it('it cannot put a message in twice, nor half of a pair', async () => {
+  it('none of them twice, nor half of a pair', async () => {
     for (const pick of [
       [0, 1],
       [0, 2],

@@ -131,7 +131,7 @@ export type {
 } from '@provost/core'
 
 // Models, usage and prices.
-export { mayRead, modelFallback, modelName, priceOf, restOf } from '@provost/provider'
+export { mayRead, modelFallback, modelName, priceOf, restOf, windowOf } from '@provost/provider'
 export type { FallbackOptions, Price, PriceTable, Rates, Resting } from '@provost/provider'
 export type {
   ClearedModel,
@@ -276,6 +276,20 @@ export type {
 } from '@provost/governance'
 export { createScrubber } from '@provost/core'
 export type { InboundPolicy, Scrubber } from '@provost/core'
+
+// What a model gets to see.
+export { compaction } from '@provost/memory'
+export type {
+  AfterCompaction,
+  Compacted,
+  CompactionInput,
+  CompactionOptions,
+  CustomStrategy,
+  Lines,
+  Strategy,
+  Summarizer,
+  SummaryRequest,
+} from '@provost/memory'
 
 // The log, its store and the loop.
 export { drive, foldLog, loop, next, pendingWork, replayHandoffs, replaySession, startEntries } from '@provost/agent'

@@ -402,7 +402,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     async compact() {
       alive()
       if (plan.hooks.context.length === 0) throw nothingCompacts(id, plan.name)
-      while (underway) {
+      for (;;) {
+        if (!underway) return betweenRuns(compactHere)
         const asked = Promise.withResolvers<void>()
         const { compactions } = mailbox
         compactions.push(asked)
@@ -414,7 +415,6 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
         if (!over || !compactions.includes(asked)) return
         compactions.splice(compactions.indexOf(asked), 1)
       }
-      return betweenRuns(compactHere)
     },
 
     async reset() {
