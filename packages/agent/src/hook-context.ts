@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 
 import type {
   EmittedByExtensions,
-  Entry,
   EventType,
   Extension,
   Fold,
@@ -19,6 +18,7 @@ import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
+import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
@@ -29,11 +29,10 @@ import { createViewSize } from './view-size.ts'
 /** Makes the contexts that a run hands to hooks: one for each extension, all over the same log. */
 export function hookContexts(scope: () => RunScope): (extension: Extension) => HookContext {
   const contexts = new Map<Extension, HookContext>()
-  const folds = new Map<string, Folded>()
   const size = createViewSize()
   return (extension) => {
     let context = contexts.get(extension)
-    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), folds, size)))
+    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), size)))
     return context
   }
 }
@@ -74,7 +73,7 @@ interface Folded {
   readonly fold: Fold<unknown>
 }
 
-function contextOf(extension: Extension, scope: RunScope, folds: Map<string, Folded>, size: ViewSize): HookContext {
+function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookContext {
   const { state, journal, given } = scope
   // Of this run alone: the last one of the session may have been somebody else's.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
@@ -140,7 +139,7 @@ function contextOf(extension: Extension, scope: RunScope, folds: Map<string, Fol
     get view(): View {
       return viewOf(scope, size)
     },
-    fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
+    fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
     blob: (hash) => scope.plan.store.blob(hash),
     putBlob: (bytes) => scope.plan.store.putBlob(bytes),
     memo,
@@ -194,7 +193,13 @@ function viewOf(scope: RunScope, size: ViewSize): View {
   }
 }
 
-function foldNow<S>(entries: readonly Entry[], folds: Map<string, Folded>, fold: Fold<S>): S {
+/** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */
+const folded = new WeakMap<LogState, Map<string, Folded>>()
+
+function foldNow<S>(state: LogState, fold: Fold<S>): S {
+  const { entries } = state
+  const folds = folded.get(state) ?? new Map<string, Folded>()
+  folded.set(state, folds)
   const known = folds.get(fold.key)
   const cached = known?.fold === fold ? known : undefined
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by this very fold, so it is of its type

@@ -204,10 +204,10 @@ test(
         }
         cuts += expectCompacted(await entriesOf(store, sessionId))
       }),
-      { numRuns: full ? 400 : 25 },
+      { numRuns: full ? 400 : 12 },
     )
     // Else nothing was tested.
-    expect(cuts).toBeGreaterThan(full ? 400 : 25)
+    expect(cuts).toBeGreaterThan(full ? 400 : 10)
   },
 )
 
@@ -252,7 +252,7 @@ test(
           }
         },
       ),
-      { numRuns: full ? 200 : 12 },
+      { numRuns: full ? 200 : 6 },
     )
   },
 )
