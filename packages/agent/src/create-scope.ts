@@ -70,6 +70,7 @@ export function createScope(
     audits: 0,
     generated: 0,
     trigger: 'step',
+    request: {},
     claim: undefined,
     resumedFrom: undefined,
     spent: undefined,

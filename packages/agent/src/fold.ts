@@ -413,8 +413,22 @@ function applyView(state: LogState, entry: EntryOf<'view'>): void {
   const from = state.view.findIndex((message) => message.id === entry.from)
   const to = state.view.findIndex((message) => message.id === entry.to)
   if (from < 0 || to < from) return
-  state.view.splice(from, to - from + 1, ...entry.with)
+  const cut = state.view.slice(from, to + 1)
+  // Not spread: a long view has more messages than a call takes arguments.
+  const rest = state.view.splice(from)
+  for (const message of entry.with) state.view.push(message)
+  for (const message of rest.slice(cut.length)) state.view.push(message)
+  keepWriters(state, cut, entry.with)
   state.viewVersion++
   const sent = [...state.preludes.values(), state.view].flat()
   state.viewLabel = joinLabels(...sent.map(labelOf))
+}
+
+/** A message that stands in the view again under its id was written by the same model. */
+function keepWriters({ writers }: LogState, cut: readonly Message[], kept: readonly Message[]): void {
+  const known = new Map(cut.map((message) => [message.id, writers.get(message)]))
+  for (const message of kept) {
+    const writer = known.get(message.id)
+    if (writer !== undefined) writers.set(message, writer)
+  }
 }

@@ -27,14 +27,16 @@ export async function generate(scope: RunScope, request: Request, shown?: Label)
   const model = await resolveModel(request.model ?? given.model ?? plan.model)
   const prompt = createPrompt()
   prompt.reset(messages)
-  const maxRetries = plan.settings.maxRetries ?? 2
+  const maxRetries = request.settings?.maxRetries ?? plan.settings.maxRetries ?? 2
+  const signal = request.signal ? AbortSignal.any([scope.signal, request.signal]) : scope.signal
   for (let attempt = 1; ; attempt++) {
     const answer = await callModel(
       {
         model,
         prompt: prompt.build(),
         label,
-        signal: scope.signal,
+        signal,
+        ...(request.settings && { settings: request.settings }),
         callId: (index) => positionId(scope.id, scope.step, 'generated', index),
         ...(request.output && { responseFormat: { schema: jsonSchemaOf(request.output), name: 'output' } }),
       },
@@ -67,7 +69,7 @@ export async function generate(scope: RunScope, request: Request, shown?: Label)
       if (answer.error instanceof ProvostError && answer.error.code === 'not-cleared') throw answer.error
       throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
     }
-    await sleep(delay, undefined, { signal: scope.signal })
+    await sleep(delay, undefined, { signal })
   }
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 
 import type {
   EmittedByExtensions,
-  Entry,
   EventType,
   Extension,
   Fold,
@@ -13,24 +12,27 @@ import type {
   View,
 } from '@provost/core'
 import { isEventType, isRecord, positionId, ProvostError, toJson } from '@provost/core'
-import { messageTokens } from '@provost/provider'
+import { modelName, windowOf } from '@provost/provider'
 
 import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
+import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
+import { stepModel } from './step-model.ts'
+import type { ViewSize } from './view-size.ts'
+import { createViewSize } from './view-size.ts'
 
 /** Makes the contexts that a run hands to hooks: one for each extension, all over the same log. */
 export function hookContexts(scope: () => RunScope): (extension: Extension) => HookContext {
   const contexts = new Map<Extension, HookContext>()
-  const folds = new Map<string, Folded>()
-  const tokens = createTokenCount()
+  const size = createViewSize()
   return (extension) => {
     let context = contexts.get(extension)
-    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), folds, tokens)))
+    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), size)))
     return context
   }
 }
@@ -73,12 +75,7 @@ interface Folded {
   readonly fold: Fold<unknown>
 }
 
-function contextOf(
-  extension: Extension,
-  scope: RunScope,
-  folds: Map<string, Folded>,
-  tokens: (scope: RunScope) => number,
-): HookContext {
+function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookContext {
   const { state, journal, given } = scope
   // Of this run alone: the last one of the session may have been somebody else's.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
@@ -141,9 +138,9 @@ function contextOf(
       return scope.instructions
     },
     get view(): View {
-      return viewOf(scope, tokens)
+      return viewOf(scope, size)
     },
-    fold: <S>(fold: Fold<S>): S => foldNow(state.entries, folds, fold),
+    fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
     blob: (hash) => scope.plan.store.blob(hash),
     putBlob: (bytes) => scope.plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
     scrub: (text) => scope.secrets.scrubber.scrub(text),
@@ -166,34 +163,34 @@ function contextOf(
 }
 
 /** What the model is about to see. The messages are copied for those who look. */
-export function viewOf(scope: RunScope, tokens: (scope: RunScope) => number): View {
+function viewOf(scope: RunScope, size: ViewSize): View {
   const { state } = scope
+  const model = modelName(stepModel(scope))
+  const window = windowOf(model)
   return {
     get messages() {
       return [...state.view]
     },
     label: state.viewLabel,
     get tokens() {
-      return tokens(scope)
+      return size.messages(scope)
     },
+    get overhead() {
+      return size.beside(scope)
+    },
+    model,
+    ...(window !== undefined && { window }),
     trigger: scope.trigger,
   }
 }
 
-/** Counts the view's tokens: each message once, until the view is cut. */
-function createTokenCount(): (scope: RunScope) => number {
-  let [version, count, sum] = [-1, 0, 0]
-  return ({ state }) => {
-    if (version !== state.viewVersion) [version, count, sum] = [state.viewVersion, 0, 0]
-    for (; count < state.view.length; count++) {
-      const message = state.view[count]
-      if (message) sum += messageTokens(message)
-    }
-    return sum
-  }
-}
+/** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */
+const folded = new WeakMap<LogState, Map<string, Folded>>()
 
-function foldNow<S>(entries: readonly Entry[], folds: Map<string, Folded>, fold: Fold<S>): S {
+function foldNow<S>(state: LogState, fold: Fold<S>): S {
+  const { entries } = state
+  const folds = folded.get(state) ?? new Map<string, Folded>()
+  folded.set(state, folds)
   const known = folds.get(fold.key)
   const cached = known?.fold === fold ? known : undefined
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by this very fold, so it is of its type

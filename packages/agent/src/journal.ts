@@ -62,6 +62,7 @@ export interface JournalOptions {
   readonly store: SessionStore
   readonly log: string
   readonly sessionId: string
+  /** Of the run that writes; the session's own id for what is written between runs. */
   readonly runId: string
   /** The agent that begins the run. */
   readonly agent: string
@@ -85,6 +86,8 @@ export function openJournal(
   const { store, log, lease, hub, scrubber = createScrubber() } = options
   const { fence } = lease
   const { state, projection } = known
+  /** Nothing has to be begun before something is written. */
+  const between = options.runId === options.sessionId
   const early: NewEntry[] = []
   let passing = 0
   let sealed = false
@@ -160,10 +163,10 @@ export function openJournal(
   }
 
   /** Whether the run stands in the log. */
-  const stands = (): boolean => state.run?.id === options.runId
+  const stands = (): boolean => between || state.run?.id === options.runId
 
   function place(): Place {
-    return stands() ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
+    return stands() && !between ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
   }
 
   const begin = (entries: readonly NewEntry[]): Promise<Written> => enqueue([...entries, ...once(early.splice(0))])

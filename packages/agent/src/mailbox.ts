@@ -20,6 +20,8 @@ export interface Mailbox {
   readonly deliveries: Map<string, Delivery>
   /** Decisions on their way to the inbox: a run does not pause before they are there. None of them rejects. */
   readonly arriving: Set<Promise<void>>
+  /** Who wants the view cut before the next model call. */
+  readonly compactions: PromiseWithResolvers<void>[]
   /** Whoever waits for a human is called to look here again. */
   readonly watchers: Set<() => void>
   /** The run ends after the present step. */
@@ -45,6 +47,7 @@ export function createMailbox(left?: Mailbox): Mailbox {
     decisions: left?.decisions.splice(0) ?? [],
     deliveries: left?.deliveries ?? new Map(),
     arriving: new Set(),
+    compactions: [],
     watchers: new Set(),
     draining: false,
     drained: Promise.withResolvers(),

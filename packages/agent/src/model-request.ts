@@ -1,15 +1,6 @@
-import type {
-  Label,
-  MaybePromise,
-  MessageInit,
-  ModelRequest,
-  ModelSettings,
-  OneModel,
-  Tier,
-  ToolInfo,
-} from '@provost/core'
+import type { Label, MaybePromise, MessageInit, ModelRequest, ModelSettings, OneModel, ToolInfo } from '@provost/core'
 import { joinLabels, trustedLabel } from '@provost/core'
-import { chooseModel, hasTiers, modelName } from '@provost/provider'
+import { chooseModel, modelName } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { knowing } from './hook-context.ts'
@@ -17,6 +8,7 @@ import { tailMessages } from './input.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { stepModel, tierOf } from './step-model.ts'
 import type { WireTool } from './wire-tool.ts'
 
 /** A model call as the `model.request` hooks left it. */
@@ -47,30 +39,6 @@ export function prepareRequest(scope: RunScope, options: StepRequest): MaybeProm
   if (plan.hooks['model.request'].length > 0) return throughHooks(scope, model, tail, settings, options.tools)
   const tools = options.tools ? namedTools(plan, options.tools) : plan.offered
   return { tail, ...offering(plan, tools), model, settings }
-}
-
-/**
- * The model of a step before hooks choose another: an orchestrator's, else of the tier that it or the tools ask for, else
- * the run's, else the agent's.
- */
-function stepModel(scope: RunScope, options: StepRequest): OneModel {
-  const { plan, given } = scope
-  const tier = options.tier ?? tierOf(scope)
-  if (options.model !== undefined) return chooseModel(options.model, tier)
-  if (tier && given.model !== undefined && !hasTiers(given.model) && hasTiers(plan.model)) {
-    return chooseModel(plan.model, tier)
-  }
-  return chooseModel(given.model ?? plan.model, tier)
-}
-
-const ranks: Readonly<Record<Tier, number>> = { fast: 0, balanced: 1, smart: 2 }
-
-/** What the tools whose results are read next ask for; it follows from the log, so a run that goes on asks for the same. */
-export function tierOf({ plan, state }: Pick<RunScope, 'plan' | 'state'>): Tier | undefined {
-  const used = state.run?.used ?? []
-  const wishes = used.map((name) => plan.tools.get(name)?.['~tool'].preferredModel)
-  if (wishes.every((wish) => wish === undefined)) return undefined
-  return wishes.map((wish) => wish ?? 'balanced').reduce((a, b) => (ranks[a] >= ranks[b] ? a : b))
 }
 
 /** How confidential a request is: its view, its tail and our own instructions. */

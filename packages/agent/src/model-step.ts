@@ -17,7 +17,15 @@ import type {
 } from '@provost/core'
 import { isPromise, joinLabels, labelOf, positionId, scrubParts, toErrorInfo, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
-import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+import {
+  callModel,
+  chooseModel,
+  costOf,
+  modelName,
+  resolveModel,
+  retryDelayMs,
+  withCachePoints,
+} from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -30,7 +38,7 @@ import { joinAsks } from './judge.ts'
 import type { LoopAnswers, Repair } from './loop.ts'
 import { messageOf } from './message-init.ts'
 import type { PreparedRequest } from './model-request.ts'
-import { prepareRequest, sentLabel, tierOf } from './model-request.ts'
+import { prepareRequest, sentLabel } from './model-request.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { checkOutput } from './output.ts'
 import type { PieceEvents } from './piece-events.ts'
@@ -39,6 +47,7 @@ import { next } from './position.ts'
 import { promptFor } from './run-prompt.ts'
 import { around, heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { tierOf } from './step-model.ts'
 import { cutView } from './view-edit.ts'
 
 /** However often hooks ask for another attempt, a step ends. */
@@ -54,9 +63,13 @@ export async function askModel(scope: RunScope, options: StepRequest = {}): Prom
   const run = state.run
   scope.step = (run?.step ?? 0) + (next(state) === 'model' ? 0 : 1)
   scope.attempt = (run?.attempts ?? 0) + 1
-  scope.trigger = 'step'
+  scope.request = options
   const place: Place = { ...placeOf(state), step: scope.step }
-  if (plan.hooks.context.length > 0) await cutView(scope, place)
+  if (plan.hooks.context.length > 0) {
+    for (const asked of scope.mailbox.compactions.splice(0)) await cutByHand(scope, place, asked)
+    scope.trigger = 'step'
+    await cutView(scope, place)
+  }
   const prepared = prepareRequest(scope, options)
   let request = isPromise(prepared) ? await prepared : prepared
   let spec = request.model
@@ -101,6 +114,18 @@ export async function askModel(scope: RunScope, options: StepRequest = {}): Prom
     }
     scope.attempt++
     heedAbort(scope)
+  }
+}
+
+/** Somebody asked for it: should it fail, it is theirs to hear of, and the run goes on. */
+async function cutByHand(scope: RunScope, place: Place, asked: PromiseWithResolvers<void>): Promise<void> {
+  scope.trigger = 'manual'
+  try {
+    await cutView(scope, place)
+    asked.resolve()
+  } catch (thrown) {
+    heedAbort(scope)
+    asked.reject(thrown)
   }
 }
 
@@ -151,10 +176,15 @@ async function attempt(
     callModel(
       {
         model,
-        prompt: prompt.build(tail?.messages),
+        ...withCachePoints({
+          model,
+          prompt: prompt.build(tail?.messages),
+          settings: request.settings,
+          lasting: prompt.length,
+          key: scope.sessionId,
+        }),
         label: sent,
         tools: request.tools,
-        settings: request.settings,
         ...(responseFormat && { responseFormat }),
         signal: scope.signal,
         callId: (index) => positionId(id, step, 'call', index),

@@ -276,12 +276,13 @@ export function createProjection(sessionId: string, state: LogState): Projection
         }
         case 'handoff':
           return projectHandoff(emit, entry)
+        case 'view':
+          return entry.compacted && emit('context.compacted', entry.compacted)
         case 'attempt':
         case 'child':
         case 'ext':
         case 'memo':
         case 'tail':
-        case 'view':
           return undefined
         default:
           return assertNever(entry)

@@ -49,7 +49,7 @@ function newPrompt({ plan, state }: RunScope, model: string): Prompt {
 }
 
 /** The system prompt comes from source, each time: no summary and no edit of the history touches it. */
-function systemMessages(scope: RunScope): readonly Message[] {
+export function systemMessages(scope: RunScope): readonly Message[] {
   const { plan, state } = scope
   const texts = [scope.instructions, plan.skills.length > 0 ? skillCatalogue(plan.skills) : ''].filter(
     (text) => text !== '',

@@ -21,6 +21,7 @@ import type { Journal } from './journal.ts'
 import type { LiveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
+import type { StepRequest } from './orchestrator/orchestrator.ts'
 import type { RunPrompt } from './run-prompt.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
@@ -77,6 +78,8 @@ export interface RunScope {
   /** Counts the model calls that hooks made. */
   generated: number
   trigger: ViewTrigger
+  /** What an orchestrator wants otherwise in the step under way. */
+  request: StepRequest
   /**
    * What this driver has still to write so that the run stands in the log as its own; empty once it does. Undefined
    * where the run is not its own: nothing of it may be closed.

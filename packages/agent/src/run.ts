@@ -278,14 +278,21 @@ async function brokenOff<Output>(
   return brokenResult<Output>(plan, state, ids, error)
 }
 
-function asError(thrown: unknown): ProvostError {
+/** What a run's error says of whatever ended it. */
+export function asError(thrown: unknown): ProvostError {
   if (thrown instanceof ProvostError) return thrown
+  if (thrown instanceof RunEnding && thrown.status === 'aborted') {
+    return new ProvostError('aborted', 'It was aborted before it was done.', {
+      hint: 'Nothing has changed: do it again.',
+    })
+  }
   if (thrown instanceof RunEnding)
     return thrown.info ? fromErrorInfo(thrown.info, thrown.thrown) : asError(thrown.thrown)
   return fromErrorInfo(toErrorInfo(thrown), thrown)
 }
 
-function hearWithHooks(scope: RunScope, hub: EventHub): void {
+/** Lets the extensions hear of what happens. */
+export function hearWithHooks(scope: RunScope, hub: EventHub): void {
   const hearing = new Map<Extension, () => void>()
   scope.hear = () => {
     const hooks = new Map(scope.plan.hooks.event.map(({ extension, hook }) => [extension, hook]))

@@ -1,24 +1,26 @@
-import type { Message, ViewEdit } from '@provost/core'
-import { positionId, ProvostError } from '@provost/core'
+import type { Message, MessageInit, ViewEdit } from '@provost/core'
+import { deepFreeze, fillLabel, labelOf, positionId, ProvostError } from '@provost/core'
 
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
 import { offsetOf } from './log-state.ts'
-import { messageOf } from './message-init.ts'
-import { hookFailed } from './run-scope.ts'
+import { messageOf, partsOf } from './message-init.ts'
+import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 
 /**
  * Lets the `context` hooks cut the view before a model call. What was said stays in the log.
  *
- * @throws RunEnding when a hook fails, or asks for a cut that would tear the history.
+ * @throws RunEnding when a hook stops the run, fails, or asks for a cut that would tear the history.
  */
 export async function cutView(scope: RunScope, place: Place): Promise<void> {
   for (const { extension, hook } of scope.plan.hooks.context) {
     const ctx = scope.contextFor(extension)
     try {
       const edit = await hook(ctx.view, ctx)
-      if (edit) await applyEdit(scope, place, edit, extension.name)
+      if (!edit) continue
+      if ('stop' in edit) throw stopped(edit)
+      await applyEdit(scope, place, edit, extension.name)
     } catch (thrown) {
       throw hookFailed(scope, extension.name, 'context', thrown)
     }
@@ -35,38 +37,61 @@ async function applyEdit(scope: RunScope, place: Place, edit: ViewEdit, by: stri
     })
   }
   const cut = view.slice(from, to + 1)
-  const torn = tornCall(cut)
+  const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(scope.state))
+  const label = scope.state.viewLabel
+  const known = new Map(cut.map((message) => [message.id, message]))
+  const messages = edit.with.map((init, index) => {
+    const old = 'id' in init ? known.get(init.id) : undefined
+    if (!old) return messageOf(init, `${key}/${index}`, label, place.agent)
+    // Each of them once: two messages of one id could not be told apart.
+    known.delete(old.id)
+    return old === init ? old : rewritten(old, init)
+  })
+  const [before, after] = [looseEnds(cut), looseEnds(messages)]
+  const torn = before.find((callId) => !after.includes(callId))
   if (torn !== undefined) {
     throw new ProvostError('split-pair', `The edit would part call ${torn} from its result.`, {
       hint: 'Cut before the assistant message that holds the call, or behind the tool message that holds the result.',
     })
   }
-  const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(scope.state))
-  const label = scope.state.viewLabel
-  const messages = edit.with.map((init, index) => messageOf(init, `${key}/${index}`, label, place.agent))
-  const rest = [...view.slice(0, from), ...messages, ...view.slice(to + 1)]
-  if (tornCall(messages) !== undefined || messages.some(({ role }) => role === 'system') || !rest.some(isTurn)) {
+  const turns = view.slice(0, from).some(isTurn) || messages.some(isTurn) || view.slice(to + 1).some(isTurn)
+  if (after.length > before.length || messages.some(({ role }) => role === 'system') || !turns) {
     throw new ProvostError('invalid-view-edit', 'What the edit puts in would not leave a well-formed history.', {
       hint: 'Put in user and assistant messages, whole pairs of call and result, and leave a turn of the user.',
     })
   }
-  const { from: first, to: last } = edit
-  const reason = scope.trigger === 'step' ? 'edit' : 'compaction'
-  await scope.journal.append([newEntry(place, key, { type: 'view', from: first, to: last, with: messages, reason })])
+  const { from: first, to: last, compacted } = edit
+  const reason = compacted || scope.trigger !== 'step' ? 'compaction' : 'edit'
+  await scope.journal.append([
+    newEntry(place, key, {
+      type: 'view',
+      from: first,
+      to: last,
+      with: messages,
+      reason,
+      ...(compacted && { compacted }),
+    }),
+  ])
 }
 
 function isTurn({ role }: Message): boolean {
   return role === 'user'
 }
 
-/** The first call in a stretch of messages whose result is outside it, or the other way round. */
-export function tornCall(messages: readonly Message[]): string | undefined {
+/** A message with other content. Without a label it keeps its own, so that nothing gets trusted by being shortened. */
+function rewritten(old: Message, { content, label }: MessageInit): Message {
+  return deepFreeze({ ...old, content: partsOf(content), label: fillLabel(label, labelOf(old)) })
+}
+
+/** The calls in a stretch of messages whose results are outside it, or the other way round, in their order. */
+function looseEnds(messages: readonly Message[]): readonly string[] {
   const open = new Set<string>()
-  for (const message of messages) {
-    for (const part of message.content) {
+  const orphans: string[] = []
+  for (const { role, content } of messages) {
+    for (const part of content) {
       if (part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
-      else if (part.type === 'tool-result' && message.role === 'tool' && !open.delete(part.callId)) return part.callId
+      else if (part.type === 'tool-result' && role === 'tool' && !open.delete(part.callId)) orphans.push(part.callId)
     }
   }
-  return open.values().next().value
+  return [...orphans, ...open]
 }

@@ -33,9 +33,13 @@ export interface View {
   readonly messages: readonly Message[]
   /** The join over all of it. */
   readonly label: Label
-  /** An estimate. */
+  /** Of the messages, an estimate. */
   readonly tokens: number
-  /** The model's window in tokens, where known. */
+  /** Tokens of what is sent beside them, an estimate: the system prompt, the tools, what the run keeps in its tail. */
+  readonly overhead: number
+  /** `provider/model` of the model that is asked next, unless a `model.request` hook chooses another. */
+  readonly model: string
+  /** That model's window in tokens, where known. */
   readonly window?: number
   readonly trigger: ViewTrigger
 }
@@ -45,7 +49,13 @@ export interface ViewEdit {
   readonly from: string
   /** A message id. */
   readonly to: string
-  readonly with: readonly MessageInit[]
+  /**
+   * What stands there from then on. A message of the stretch that is given again stays what it is; one that is given
+   * with its id and other content keeps its id, its role and whoever wrote it.
+   */
+  readonly with: readonly (MessageInit | Message)[]
+  /** Makes it a compaction: emitted as `context.compacted` once the edit stands in the log. */
+  readonly compacted?: EventPayloads['context.compacted']
 }
 /** A model call before it is made. */
 export interface ModelRequest {
@@ -142,6 +152,10 @@ export interface GenerateRequest {
   /** Default: the agent's. */
   readonly model?: ModelSpec
   readonly system?: string
+  /** Default: the provider's, whatever the agent's are. */
+  readonly settings?: ModelSettings
+  /** Gives the call up before the run ends. */
+  readonly signal?: AbortSignal
 }
 export interface Generated<Out = string> {
   readonly text: string
@@ -246,8 +260,8 @@ export interface Hooks<App = unknown> {
     message: Message,
     ctx: HookContext<App>,
   ): Answer<{ message?: MessageInit; tail?: readonly MessageInit[] } | Stop>
-  /** Before each model call: may cut the view. */
-  context?(view: View, ctx: HookContext<App>): Answer<ViewEdit>
+  /** Before each model call, after one that was too long, and for `session.compact()`: may cut the view. */
+  context?(view: View, ctx: HookContext<App>): Answer<ViewEdit | Stop>
   'model.request'?(request: ModelRequest, ctx: HookContext<App>): Answer<RequestEdit | Stop>
   'model.error'?(failure: ModelFailure, ctx: HookContext<App>): Answer<FailureAnswer>
   'model.response'?(message: Message, ctx: HookContext<App>): Answer<ResponseAnswer>

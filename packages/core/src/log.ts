@@ -1,4 +1,5 @@
 import type { ErrorInfo } from './error.ts'
+import type { EventPayloads } from './event.ts'
 import type { FilterDescriptor, HandoffMode } from './handoff.ts'
 import type { Json, JsonPointer, Timestamp } from './json.ts'
 import type { Label } from './label.ts'
@@ -149,7 +150,14 @@ export type EntryBody =
       /** It did not take place. */
       denied?: string
     }
-  | { type: 'view'; from: string; to: string; with: readonly Message[]; reason: 'compaction' | 'edit' | 'reset' }
+  | {
+      type: 'view'
+      from: string
+      to: string
+      with: readonly Message[]
+      reason: 'compaction' | 'edit' | 'reset'
+      compacted?: EventPayloads['context.compacted']
+    }
   /** What stood behind the history in a request: its hash and label; `with` only where it must outlive a crash. */
   | { type: 'tail'; hash: string; label: Label; with?: readonly MessageInit[] }
   | {

@@ -38,6 +38,8 @@ export interface ModelSettings {
   readonly seed?: number
   readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string }
   readonly providerOptions?: SharedV4ProviderOptions
+  /** `off` leaves out what tells a provider to cache the beginning of the prompt. Default `auto`. */
+  readonly promptCaching?: 'auto' | 'off'
   /** Attempts after the first, on failures that may pass. Default 2. */
   readonly maxRetries?: number
   /** Milliseconds without any part of the answer before an attempt fails. Default 120,000. */

@@ -1,3 +1,15 @@
+export { compaction } from './compaction.ts'
+export type {
+  AfterCompaction,
+  Compacted,
+  CompactionInput,
+  CompactionOptions,
+  CustomStrategy,
+  Lines,
+  Strategy,
+  Summarizer,
+  SummaryRequest,
+} from './compaction-options.ts'
 export type { Embedder, Reranker } from './embedding.ts'
 export type {
   MemoryHit,

@@ -39,6 +39,8 @@ export interface Prompt {
   append(message: Message): void
   /** Starts over with other messages, as after a compaction. */
   reset(messages: readonly Message[]): void
+  /** How many messages of a prompt are there for the next call too: all but the tail. */
+  readonly length: number
   /** The prompt for one call: all messages so far, then `tail`, which is not kept. */
   build(tail?: readonly Message[]): LanguageModelV4Prompt
 }
@@ -97,6 +99,9 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
       wire = fresh
       ids = freshIds
       sent = 0
+    },
+    get length() {
+      return wire.length
     },
     build: (tail) => {
       sent = wire.length

@@ -134,7 +134,7 @@ export type {
 } from '@provost/core'
 
 // Models, usage and prices.
-export { mayRead, modelFallback, modelName, priceOf, restOf } from '@provost/provider'
+export { mayRead, modelFallback, modelName, priceOf, restOf, windowOf } from '@provost/provider'
 export type { FallbackOptions, Price, PriceTable, Rates, Resting } from '@provost/provider'
 export type {
   ClearedModel,
@@ -307,6 +307,20 @@ export type {
   ReminderOptions,
   Reranker,
   SqliteMemoryOptions,
+} from '@provost/memory'
+
+// What a model gets to see.
+export { compaction } from '@provost/memory'
+export type {
+  AfterCompaction,
+  Compacted,
+  CompactionInput,
+  CompactionOptions,
+  CustomStrategy,
+  Lines,
+  Strategy,
+  Summarizer,
+  SummaryRequest,
 } from '@provost/memory'
 
 // The log, its store and the loop.

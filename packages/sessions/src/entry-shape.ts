@@ -168,7 +168,22 @@ const bodies: Readonly<Record<string, Check>> = {
     manifest: optional(manifest),
     denied: optional(text),
   }),
-  view: fields({ from: text, to: text, with: listOf(message), reason: oneOf('compaction', 'edit', 'reset') }),
+  view: fields({
+    from: text,
+    to: text,
+    with: listOf(message),
+    reason: oneOf('compaction', 'edit', 'reset'),
+    compacted: optional(
+      fields({
+        beforeTokens: number,
+        afterTokens: number,
+        summaryTokens: number,
+        durationMs: number,
+        hooksFired: texts,
+        source: oneOf('step', 'overflow', 'manual'),
+      }),
+    ),
+  }),
   tail: fields({ hash: text, label, with: optional(listOf(record)) }),
   memo: fields({ key: text, argsHash: optional(text), value: json }),
   ext: fields({ name: text, key: text, data: json }),

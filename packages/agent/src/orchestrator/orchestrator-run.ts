@@ -1,12 +1,13 @@
 import type { Json, Message, StandardSchemaV1, ToolResult, View } from '@provost/core'
 import { fillLabel, joinLabels, parseWith, ProvostError, textOf, toJson } from '@provost/core'
-import { messageTokens } from '@provost/provider'
+import { estimateTokens, messageTokens, windowOf } from '@provost/provider'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import type { LogState } from '../log-state.ts'
 import { readJson } from '../output.ts'
 import { callsAt, next } from '../position.ts'
 import { toolCall } from '../tool-call.ts'
+import { toolTokens } from '../view-size.ts'
 import type { OrchestratorRun, StepOptions, StepRequest, Wish } from './orchestrator.ts'
 import { orchestratorName } from './orchestrator.ts'
 import type { Past } from './past.ts'
@@ -93,7 +94,7 @@ export function orchestratorRun(
 
   return {
     get view() {
-      return viewOf(past.state)
+      return viewOf(past.state, plan)
     },
     get position() {
       return next(past.state)
@@ -123,7 +124,8 @@ export function orchestratorRun(
   }
 }
 
-function viewOf(state: LogState): View {
+function viewOf(state: LogState, plan: AgentPlan): View {
+  const window = windowOf(plan.modelName)
   return {
     get messages() {
       return [...state.view]
@@ -132,6 +134,11 @@ function viewOf(state: LogState): View {
     get tokens() {
       return state.view.reduce((sum, message) => sum + messageTokens(message), 0)
     },
+    get overhead() {
+      return estimateTokens(plan.instructions ?? '') + toolTokens(plan)
+    },
+    model: plan.modelName,
+    ...(window !== undefined && { window }),
     trigger: 'step',
   }
 }

@@ -2,6 +2,8 @@ import type { Decisions, Extension, Input, NewEntry, RunResult, SessionStatus, S
 import { SessionBusyError, scrubAnswer, toJson, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
+import type { AbortControl } from '../abort-control.ts'
+import { createAbortControl } from '../abort-control.ts'
 import type { SendMode } from '../agent-options.ts'
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
@@ -18,7 +20,8 @@ import { pendingWork } from '../position.ts'
 import { dueDecisions, resolvedEntries } from '../resolution.ts'
 import { localState } from '../run-state.ts'
 import type { RunHandle, RunHost, RunStart } from '../run.ts'
-import { startRun } from '../run.ts'
+import { asError, startRun } from '../run.ts'
+import { compactSession } from './compact-session.ts'
 import { createLedger } from './ledger.ts'
 import { createListeners } from './listeners.ts'
 import { createMessageEdits } from './message-edits.ts'
@@ -26,6 +29,7 @@ import type { Opened } from './origin.ts'
 import { reopenSession } from './origin.ts'
 import {
   alreadyDecided,
+  nothingCompacts,
   nothingToResume,
   sessionClosed,
   sessionOpen,
@@ -83,6 +87,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   let mailbox = createMailbox()
   let underway: Underway<Output> | undefined
   let writing: Promise<void> | undefined
+  let compacting: AbortControl | undefined
   let last: RunResult<Output> | undefined
   let lost: unknown
   let closing: Promise<void> | undefined
@@ -238,22 +243,36 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   }
 
   function write(draft: () => readonly NewEntry[]): Promise<void> {
+    return betweenRuns(() =>
+      writeBetweenRuns(store, id, known, scrubber, (news) => {
+        const drafts = [...edits.entries.splice(0), ...draft()]
+        if (drafts.length > 0 && news.length > 0) throw staleEdits(id)
+        return drafts
+      }),
+    )
+  }
+
+  /** One after the other, and none while a run goes on. */
+  function betweenRuns(task: () => Promise<void>): Promise<void> {
     const before = writing ?? Promise.resolve()
-    const work = before
-      .then(() =>
-        writeBetweenRuns(store, id, known, scrubber, (news) => {
-          const drafts = [...edits.entries.splice(0), ...draft()]
-          if (drafts.length > 0 && news.length > 0) throw staleEdits(id)
-          return drafts
-        }),
-      )
-      .finally(() => {
-        if (writing === settled) writing = undefined
-      })
+    const work = before.then(task).finally(() => {
+      if (writing === settled) writing = undefined
+    })
     // Whoever waits for the lease only wants it to be free.
     const settled = work.catch(() => {})
     writing = settled
     return work
+  }
+
+  async function compactHere(): Promise<void> {
+    const control = createAbortControl(createMailbox())
+    compacting = control
+    try {
+      await compactSession({ plan, id, known, given: base, edits: edits.entries, control })
+    } finally {
+      compacting = undefined
+      control.release()
+    }
   }
 
   async function idle(): Promise<void> {
@@ -382,6 +401,24 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return liveSession<Output, App>({ ...setup, options: { ...rest, store } }, branch)
     },
 
+    async compact() {
+      alive()
+      if (plan.hooks.context.length === 0) throw nothingCompacts(id, plan.name)
+      for (;;) {
+        if (!underway) return betweenRuns(compactHere)
+        const asked = Promise.withResolvers<void>()
+        const { compactions } = mailbox
+        compactions.push(asked)
+        const ended = underway.handle.ended.then(() => true)
+        const over = await Promise.race([asked.promise, ended]).catch((thrown: unknown) => {
+          throw asError(thrown)
+        })
+        // The run has asked no model any more: it is done without it.
+        if (!over || !compactions.includes(asked)) return
+        compactions.splice(compactions.indexOf(asked), 1)
+      }
+    },
+
     async reset() {
       edits.reset()
       await write(() => [])
@@ -389,6 +426,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
     async abort(abortOptions) {
       alive()
+      compacting?.abort()
       await refresh()
       if (underway) return underway.handle.abort(abortOptions)
       const run = openRun()

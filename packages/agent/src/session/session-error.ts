@@ -52,3 +52,14 @@ export function waitExpired(tokens: readonly string[]): ProvostError {
     hint: 'The run goes on without it. What was done meanwhile has to be told to it in words.',
   })
 }
+
+/** Nobody is there to shorten the view. */
+export function nothingCompacts(sessionId: string, agent: string): ProvostError {
+  return new ProvostError(
+    'nothing-compacts',
+    `Session ${sessionId} cannot be compacted: agent ${agent} has nothing for it.`,
+    {
+      hint: 'Give the agent compaction() of @provost/memory, or an extension of your own with a context hook.',
+    },
+  )
+}

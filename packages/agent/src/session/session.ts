@@ -135,6 +135,15 @@ export interface Session<Output = string, App = unknown> {
    * @throws ProvostError `unknown-message`, `no-turn`
    */
   fork(options?: { at?: string }): Promise<Session<Output, App>>
+  /**
+   * Has the extensions shorten what the model sees: before the next model call of a run that goes on, else at once. What
+   * was said stays in the log, and `context.compacted` tells what came of it. Where there is nothing to shorten, nothing
+   * happens.
+   *
+   * @throws SessionBusyError while another process runs the session; ProvostError `nothing-compacts` for an agent
+   * without `compaction()` or an extension like it, and whatever kept the extensions from it: nothing has changed then.
+   */
+  compact(): Promise<void>
   /** Empties what the model sees. The log keeps all. @throws ProvostError `session-open` */
   reset(): Promise<void>
   /** Ends the run that goes on or waits, wherever it lives; resolves when it has ended, or the word is delivered. */

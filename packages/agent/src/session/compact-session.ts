@@ -1,0 +1,68 @@
+import type { NewEntry } from '@provost/core'
+import { isPromise, SessionBusyError } from '@provost/core'
+
+import type { AbortControl } from '../abort-control.ts'
+import type { AgentPlan } from '../agent-plan.ts'
+import type { Given } from '../agent.ts'
+import { createScope } from '../create-scope.ts'
+import { createEventHub } from '../event-hub.ts'
+import { openJournal } from '../journal.ts'
+import type { KnownLog } from '../known-log.ts'
+import { readLog } from '../known-log.ts'
+import { holdLease } from '../lease.ts'
+import { offsetOf } from '../log-state.ts'
+import { createMailbox } from '../mailbox.ts'
+import { asError, hearWithHooks } from '../run.ts'
+import { cutView } from '../view-edit.ts'
+import { staleEdits } from './session-log.ts'
+
+/** The session whose view is to be cut. */
+export interface Compacting {
+  readonly plan: AgentPlan
+  readonly id: string
+  readonly known: KnownLog
+  readonly given: Given
+  /** Entries to write before, which are taken out. */
+  readonly edits: NewEntry[]
+  readonly control: AbortControl
+}
+
+/**
+ * Lets the `context` hooks cut the view of a session while no run goes on; one that is suspended stays so.
+ *
+ * @throws SessionBusyError while somebody else writes; what kept a hook from its work.
+ */
+export async function compactSession({ plan, id, known, given, edits, control }: Compacting): Promise<void> {
+  const { store, name } = plan
+  const ready = plan.ready()
+  if (isPromise(ready)) await ready
+  const lease = await holdLease(store, id, plan.leaseMs)
+  if (!lease) throw new SessionBusyError(id)
+  const hub = createEventHub([])
+  try {
+    const news = await readLog(store, id, offsetOf(known.state))
+    const { run, memos } = known.state
+    const journal = openJournal({ store, log: id, sessionId: id, lease, hub, runId: id, agent: name }, news, known)
+    const scope = createScope(plan, given, id, id, journal, createMailbox(), control)
+    // Those that were made for the last run, where they are made anew for each.
+    const made = run && memos.get(`${run.id}/${name}/instructions`)
+    if (typeof made === 'string') scope.instructions = made
+    scope.trigger = 'manual'
+    hearWithHooks(scope, hub)
+    if (edits.length > 0) {
+      const drafts = edits.splice(0)
+      if (news.length > 0) throw staleEdits(id)
+      await journal.copy(drafts)
+    }
+    try {
+      await cutView(scope, journal.place())
+    } finally {
+      await journal.seal().quiet
+    }
+  } catch (thrown) {
+    throw asError(thrown)
+  } finally {
+    hub.close()
+    await lease.release()
+  }
+}

@@ -1,0 +1,39 @@
+/** The day the built-in windows were last checked. */
+export const windowsAsOf: string = '2026-11-22'
+
+/** A date or `latest` at the end of a model id names a version with the same window. */
+const version = /[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/
+
+/**
+ * Tokens that a model reads and writes in one call; `undefined` when it is not known.
+ *
+ * @param model `provider/model`; a leading `gateway/`, a date at the end and the gateway's dots make no difference.
+ *
+ * @example
+ * windowOf('anthropic/claude-haiku-4-5') // 200_000
+ */
+export function windowOf(model: string): number | undefined {
+  const name = model.startsWith('gateway/') ? model.slice('gateway/'.length) : model
+  const plain = name.replace(version, '')
+  return windows.get(plain) ?? windows.get(plain.replaceAll('.', '-'))
+}
+
+/** By provider, then by window. A model whose window was not certain is absent. */
+const table: readonly (readonly [provider: string, tokens: number, models: readonly string[]])[] = [
+  ['anthropic', 1_000_000, ['claude-fable-5-1', 'claude-fable-5', 'claude-opus-5-5', 'claude-opus-5']],
+  ['anthropic', 1_000_000, ['claude-opus-4-8', 'claude-opus-4-7', 'claude-opus-4-6']],
+  ['anthropic', 1_000_000, ['claude-sonnet-5-5', 'claude-sonnet-5', 'claude-haiku-5-5']],
+  // More only for those who ask for it with a beta header.
+  ['anthropic', 200_000, ['claude-sonnet-4-6', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5']],
+  ['openai', 1_050_000, ['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.4']],
+  ['openai', 400_000, ['gpt-5.4-mini', 'gpt-5.4-nano', 'gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano']],
+  ['openai', 1_047_576, ['gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano']],
+  ['openai', 200_000, ['o3', 'o4-mini']],
+  ['openai', 128_000, ['gpt-4o', 'gpt-4o-mini']],
+  ['google', 1_048_576, ['gemini-3.1-pro-preview', 'gemini-3-flash', 'gemini-3-flash-preview']],
+  ['google', 1_048_576, ['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite']],
+]
+
+const windows: ReadonlyMap<string, number> = new Map(
+  table.flatMap(([provider, tokens, models]) => models.map((model) => [`${provider}/${model}`, tokens] as const)),
+)
