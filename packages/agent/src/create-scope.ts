@@ -10,6 +10,8 @@ import type { Journal } from './journal.ts'
 import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { RunScope } from './run-scope.ts'
+import type { Watchers } from './watchers.ts'
+import { watchersOf } from './watchers.ts'
 
 /**
  * Puts together what the answers of a run share.
@@ -25,11 +27,17 @@ export function createScope(
   mailbox: Mailbox,
   control: AbortControl,
 ): RunScope {
+  let watched: { readonly plan: AgentPlan; readonly watchers: Watchers } | undefined
   const scope: RunScope = {
     get plan() {
       return activePlan(entry, journal.state)
     },
     entry,
+    get watchers() {
+      const { plan } = scope
+      if (watched?.plan !== plan) watched = { plan, watchers: watchersOf(plan.hooks) }
+      return watched.watchers
+    },
     id,
     sessionId,
     given,
@@ -57,6 +65,7 @@ export function createScope(
     watched: false,
     questions: 0,
     generated: 0,
+    asking: 0,
     trigger: 'step',
     claim: undefined,
     resumedFrom: undefined,

@@ -12,6 +12,7 @@ import type {
   ModelSpec,
   NewEntry,
   OneModel,
+  OpOf,
   Part,
   Usage,
 } from '@provost/core'
@@ -21,6 +22,7 @@ import { callModel, chooseModel, costOf, modelName, resolveModel, retryDelayMs }
 import { jsonSchemaOf } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { aroundModel } from './around-model.ts'
 import { answeredEntry } from './draft.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -37,7 +39,7 @@ import type { PieceEvents } from './piece-events.ts'
 import { pieceEvents } from './piece-events.ts'
 import { next } from './position.ts'
 import { promptFor } from './run-prompt.ts'
-import { around, heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
+import { heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { cutView } from './view-edit.ts'
 
@@ -162,15 +164,16 @@ async function attempt(
       },
       pieces.emit,
     )
-  const op = {
+  const op: OpOf<'model'> = {
     kind: 'model',
     id: messageId,
     parent: key,
     step,
     model: modelName(model),
     attempt: scope.attempt,
-  } as const
-  const answer = await around(scope, op, call)
+    settings: request.settings,
+  }
+  const answer = await aroundModel(scope, op, call)
   const message = said(scope.state.agent, messageId, label, answer.parts)
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
   if (answer.parts.length > 0 && !request.hold) scope.partial = message
