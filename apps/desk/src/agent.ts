@@ -1,4 +1,12 @@
-import { type Agent, createAgent, type Message, type ModelSpec, type SessionStore, textOf } from 'provost'
+import {
+  type Agent,
+  createAgent,
+  type Extension,
+  type Message,
+  type ModelSpec,
+  type SessionStore,
+  textOf,
+} from 'provost'
 
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
@@ -27,6 +35,7 @@ export function createDeskAgent(
   model: ModelSpec,
   store: SessionStore,
   policy: 'enforce' | 'shadow' = 'enforce',
+  tracing: readonly Extension<unknown>[] = [],
 ): Agent<string, Desk> {
   return createAgent({
     name: 'desk',
@@ -34,7 +43,7 @@ export function createDeskAgent(
     instructions,
     model,
     tools: deskTools,
-    extensions: [deskPolicy(policy)],
+    extensions: [...tracing, deskPolicy(policy)],
     store,
     leaseMs,
     maxSteps: 30,

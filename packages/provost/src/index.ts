@@ -72,6 +72,7 @@ export type {
   GrepResult,
   McpDefinition,
   McpEffects,
+  McpCallInfo,
   McpOptions,
   McpResourceLink,
   McpTools,
@@ -221,8 +222,10 @@ export type {
   Hooks,
   MaybePromise,
   ModelFailure,
+  ModelOutcome,
   ModelRequest,
   Op,
+  OpOf,
   RequestEdit,
   ResponseAnswer,
   RoleValue,
@@ -234,6 +237,7 @@ export type {
   View,
   ViewEdit,
   ViewTrigger,
+  Watching,
 } from '@provost/core'
 
 // Governance.
