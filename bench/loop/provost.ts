@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createAgent, sqliteStore, tool } from 'provost'
-import type { SessionStore } from 'provost'
+import type { Extension, SessionStore } from 'provost'
 
 import { emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
@@ -11,7 +11,7 @@ import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } fr
 
 type Run = () => Promise<{ readonly tally: Tally; readonly result: unknown }>
 
-function prepare(steps: number, store?: SessionStore): Run {
+function prepare(steps: number, store?: SessionStore, extensions: readonly Extension<unknown>[] = []): Run {
   let tally = emptyTally()
   const agent = createAgent({
     name: 'looker',
@@ -28,6 +28,7 @@ function prepare(steps: number, store?: SessionStore): Run {
       }),
     ],
     maxSteps: steps,
+    extensions,
     ...(store && { store }),
   })
   return async () => {
@@ -73,6 +74,18 @@ export const provostSqlite: Contender = {
     const run = prepare(steps, openFile())
     return async () => (await run()).tally
   },
+}
+
+/** The same with extensions, made anew for each agent. */
+export function provostWith(name: string, extensions: () => readonly Extension<unknown>[]): Contender {
+  return {
+    name,
+    package: 'provost',
+    prepare(steps) {
+      const run = prepare(steps, undefined, extensions())
+      return async () => (await run()).tally
+    },
+  }
 }
 
 /** Runs with everything they leave behind: the agent with its store, and the results. */

@@ -38,11 +38,13 @@ describe.concurrent.each(examples)('%s', (example) => {
     expect({ lines, code }, stderr).toEqual({ lines: expected, code: 0 })
   })
 
-  test('begins with what it shows, fits on a page and imports nothing but provost and the AI SDK', ({ expect }) => {
+  test('begins with what it shows, fits on a page and imports nothing but provost, its packages and the AI SDK', ({
+    expect,
+  }) => {
     expect(source).toMatch(/^\/\/ [A-Z]/)
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(65)
     const imported = [...source.matchAll(/ from '(.*)'$/gm)].map(([, name = '']) => name)
-    const others = imported.filter((name) => name !== 'provost' && name !== 'ai' && !name.startsWith('node:'))
+    const others = imported.filter((name) => !/^(provost|@provost\/.*|ai|node:.*)$/.test(name))
     expect(others).toEqual([])
     expect(imported).toContain('provost')
   })

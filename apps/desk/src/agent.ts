@@ -1,4 +1,13 @@
-import { type Agent, createAgent, type Memory, type Message, type ModelSpec, type SessionStore, textOf } from 'provost'
+import {
+  type Agent,
+  createAgent,
+  type Extension,
+  type Memory,
+  type Message,
+  type ModelSpec,
+  type SessionStore,
+  textOf,
+} from 'provost'
 
 import { rememberDeeds } from './deeds.ts'
 import type { Desk } from './desk.ts'
@@ -30,6 +39,7 @@ export function createDeskAgent(
   store: SessionStore,
   memory: Memory,
   policy: 'enforce' | 'shadow' = 'enforce',
+  tracing: readonly Extension<unknown>[] = [],
 ): Agent<string, Desk> {
   return createAgent({
     name: 'desk',
@@ -37,7 +47,7 @@ export function createDeskAgent(
     instructions,
     model,
     tools: deskTools,
-    extensions: [deskPolicy(policy), memory, rememberDeeds(memory)],
+    extensions: [...tracing, deskPolicy(policy), memory, rememberDeeds(memory)],
     store,
     leaseMs,
     maxSteps: 30,

@@ -9,6 +9,8 @@ export interface Options {
   readonly fresh: boolean
   /** Without it nothing is stopped, and what would have been is said. */
   readonly policy: boolean
+  /** Where traces and metrics go, if they go anywhere. */
+  readonly trace: TraceTask | undefined
   readonly mail: string
   readonly data: string
   readonly model: string | undefined
@@ -21,6 +23,12 @@ export interface Options {
 
 /** What can be done with open sessions: list them, or go on with one, maybe with a decision. */
 export type SessionTask = { readonly op: 'list' } | { readonly op: 'resume' | 'approve' | 'deny'; readonly id: string }
+
+/** Traces are shown here, drawn into a file, or sent to a collector at a URL. */
+export type TraceTask =
+  | { readonly to: 'terminal' }
+  | { readonly to: 'picture'; readonly file: string }
+  | { readonly to: 'collector'; readonly url: URL }
 
 const app = join(import.meta.dirname, '..')
 
@@ -37,6 +45,9 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --sessions         list what is open: waiting for approval, interrupted, failed
   --resume ID        go on with an open session where it stands; nothing that was done is done again
   --approve ID       go on with it and approve what it waits for; --deny ID refuses it
+  --trace            show what each mail took as a tree of spans
+  --picture FILE     draw the same as an SVG, with every attribute
+  --otel URL         send traces and metrics to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
@@ -82,6 +93,7 @@ export function parseOptions(args: readonly string[]): Options {
     json: values['json'] === true,
     fresh: values['fresh'] === true,
     policy: values['no-policy'] !== true,
+    trace: traceTask(values['trace'] === true, text),
     mail: resolve(text('mail') ?? join(app, 'mail')),
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
@@ -89,6 +101,19 @@ export function parseOptions(args: readonly string[]): Options {
     session: sessionTask(values['sessions'] === true, text),
     command: ['npm start --', ...['mail', 'data', 'model'].flatMap((name) => again(name, text(name)))].join(' '),
   }
+}
+
+function traceTask(here: boolean, text: (name: string) => string | undefined): TraceTask | undefined {
+  const [url, file] = [text('otel'), text('picture')]
+  if ([here, url !== undefined, file !== undefined].filter(Boolean).length > 1)
+    throw usage('--trace, --picture and --otel are for one at a time')
+  if (here) return { to: 'terminal' }
+  if (file !== undefined) return { to: 'picture', file: resolve(file) }
+  if (url === undefined) return undefined
+  const parsed = URL.parse(url)
+  if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:')
+    throw usage(`--otel needs the URL of a collector, such as http://localhost:4318, not ${JSON.stringify(url)}`)
+  return { to: 'collector', url: parsed }
 }
 
 /** An option as it would be typed in again. */
@@ -121,6 +146,9 @@ const known: Readonly<
   json: { type: 'boolean' },
   fresh: { type: 'boolean' },
   'no-policy': { type: 'boolean' },
+  trace: { type: 'boolean' },
+  otel: { type: 'string' },
+  picture: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 }
 

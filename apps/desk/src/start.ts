@@ -18,6 +18,7 @@ import { goOn, type Watcher, workThrough } from './shift.ts'
 import { summaryOf } from './summary.ts'
 import type { Tally } from './tally.ts'
 import { neutralise, oneLine, palette, printableJson } from './terminal.ts'
+import { openTracing, type Tracing } from './tracing.ts'
 import { createView, type View } from './view.ts'
 
 /**
@@ -43,12 +44,14 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
 
   // With --json, stdout is for events alone.
   const messages = options.json ? process.stderr : process.stdout
-  const colours = palette(messages.isTTY && messages.hasColors())
+  const coloured = messages.isTTY && messages.hasColors()
+  const colours = palette(coloured)
   const write = (text: string): void => void messages.write(text)
   const interrupt = onInterrupt()
+  const tracing = await openTracing(options.trace, coloured)
   try {
     const { session: task } = options
-    const agent = createDeskAgent(model, store, memory, options.policy ? 'enforce' : 'shadow')
+    const agent = createDeskAgent(model, store, memory, options.policy ? 'enforce' : 'shadow', tracing.extensions)
     const desk = { mailbox, orders, outbox }
     const asks = !options.json && process.stdin.isTTY && process.stdout.isTTY
     const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
@@ -61,7 +64,7 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
       )
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
     const view = createView(write, colours)
-    const watcher = options.json ? jsonLines(view) : view
+    const watcher = withTraces(options.json ? jsonLines(view) : view, tracing, write)
     let tally: Tally
     if (task) {
       const waiting = (): void => write(colours.dim('The desk that had it does not answer yet; waiting.\n'))
@@ -79,6 +82,8 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
     orders.close()
     await store.close()
     await memory.close()
+    const problem = await tracing.close()
+    if (problem !== undefined) write(`${colours.yellow(`traces: ${oneLine(problem, 200)}`)}\n`)
   }
 }
 
@@ -92,6 +97,16 @@ function listSessions(sessions: readonly OpenSession[], command: string, write: 
     write(`  ${neutralise(command)} ${how}\n`)
   }
   return 0
+}
+
+function withTraces(watcher: Watcher, tracing: Tracing, write: (text: string) => void): Watcher {
+  return {
+    ...watcher,
+    event(event) {
+      watcher.event(event)
+      write(tracing.after(event))
+    },
+  }
 }
 
 function jsonLines(view: View): Watcher {

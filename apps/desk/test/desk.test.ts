@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSyn
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textIn } from 'node:stream/consumers'
 
 import type { AgentEvent } from 'provost'
 import { beforeAll, expect, test } from 'vitest'
@@ -298,3 +299,39 @@ test.skipIf(process.platform === 'win32')(
     expect(err).toContain('Summary')
   },
 )
+
+test('--trace draws what each mail took', async () => {
+  const { code, out } = await desk('--trace', '--data', folder(), '--only', '10-two-orders.eml')
+  expect(code).toBe(0)
+  const [, tree = ''] = /\n(invoke_agent desk[^]*?)\n\n/.exec(out) ?? []
+  const names = tree.split('\n').map((line) => line.replace(/ [\d.]+ m?s .*/, '').replace(/ [\d.]+ m?s$/, ''))
+  expect(names.slice(0, 5)).toEqual([
+    'invoke_agent desk',
+    '├─ chat rules',
+    '├─ execute_tool read_mail',
+    '├─ chat rules',
+    '├─ execute_tool find_customer',
+  ])
+})
+
+test('--otel sends traces and metrics to a collector, and says so when there is none', async () => {
+  const bodies = new Map<string, string>()
+  const collector = createServer((request, response) => {
+    void textIn(request).then((body) => {
+      bodies.set(request.url ?? '', body)
+      response.setHeader('content-type', 'application/json').end('{}')
+    })
+  })
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  const address = collector.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const args = ['--data', folder(), '--only', '10-two-orders.eml']
+  const sent = await desk('--otel', url, ...args)
+  await new Promise((resolve) => collector.close(resolve))
+  const unsent = await desk('--otel', url, ...args)
+  expect([sent.code, unsent.code]).toEqual([0, 0])
+  expect(bodies.get('/v1/traces')).toMatch(/provost-desk.*invoke_agent desk/)
+  expect(bodies.get('/v1/metrics')).toContain('gen_ai.invoke_agent.duration')
+  expect(sent.out).not.toContain('traces:')
+  expect(unsent.out).toContain('traces:')
+})

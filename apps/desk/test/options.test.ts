@@ -11,6 +11,7 @@ test('without arguments: the samples, the data beside the app, no model named', 
     json: false,
     fresh: false,
     policy: true,
+    trace: undefined,
     mail: join(app, 'mail'),
     data: join(app, '.data'),
     model: undefined,
@@ -37,6 +38,7 @@ test('values come with a blank or an equals sign', () => {
     json: true,
     fresh: true,
     policy: true,
+    trace: undefined,
     mail: '/m',
     data: '/d',
     model: 'offline',
@@ -83,4 +85,12 @@ test('a session is named with what is to become of it, and the desk says how it 
   const { session, command } = parseOptions(['--approve', 'x', '--data', '/a b'])
   expect(session).toEqual({ op: 'approve', id: 'x' })
   expect(command).toBe("npm start -- --data='/a b'")
+})
+
+test('traces are drawn here or sent to a collector, not both', () => {
+  expect(parseOptions(['--trace']).trace).toEqual({ to: 'terminal' })
+  const { trace } = parseOptions(['--otel', 'http://localhost:4318'])
+  expect(trace).toEqual({ to: 'collector', url: new URL('http://localhost:4318') })
+  for (const args of [['--otel', 'localhost'], ['--otel=ftp://x'], ['--trace', '--otel=http://x']])
+    expect(() => parseOptions(args)).toThrow(/--otel/)
 })

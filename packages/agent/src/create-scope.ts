@@ -11,6 +11,8 @@ import type { Journal } from './journal.ts'
 import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { RunScope } from './run-scope.ts'
+import type { Watchers } from './watchers.ts'
+import { watchersOf } from './watchers.ts'
 
 /**
  * Puts together what the answers of a run share.
@@ -29,11 +31,17 @@ export function createScope(
 ): RunScope {
   /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
   const handed = new Map<AgentPlan, SecretScope>()
+  let watched: { readonly plan: AgentPlan; readonly watchers: Watchers } | undefined
   const scope: RunScope = {
     get plan() {
       return activePlan(entry, journal.state)
     },
     entry,
+    get watchers() {
+      const { plan } = scope
+      if (watched?.plan !== plan) watched = { plan, watchers: watchersOf(plan.hooks) }
+      return watched.watchers
+    },
     id,
     sessionId,
     given,
@@ -69,6 +77,7 @@ export function createScope(
     questions: 0,
     audits: 0,
     generated: 0,
+    asking: 0,
     trigger: 'step',
     request: {},
     claim: undefined,

@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Generated, GenerateRequest, Label, Message, MessageInit, StandardSchemaV1 } from '@provost/core'
+import type {
+  Extension,
+  Generated,
+  GenerateRequest,
+  Label,
+  Message,
+  MessageInit,
+  StandardSchemaV1,
+} from '@provost/core'
 import { addUsage, joinLabels, labelOf, parseWith, positionId, ProvostError, textOf } from '@provost/core'
+import type { ModelAnswer } from '@provost/provider'
 import { callModel, costOf, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
+import { aroundModel } from './around-model.ts'
 import { newEntry } from './entry.ts'
 import { offsetOf } from './log-state.ts'
 import { messageOf } from './message-init.ts'
@@ -17,10 +27,16 @@ type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
  * One model call outside the conversation. What it cost counts for the run, what it says carries the labels of what
  * it was given; what says nothing of its label is taken to come from the present view, and from what its hook was shown.
  *
+ * @param by whose hook asks.
  * @param shown the label of what the hook was shown that is not in the view.
  * @throws ProvostError with the class of the failure, or `output-invalid`.
  */
-export async function generate(scope: RunScope, request: Request, shown?: Label): Promise<Generated<never>> {
+export async function generate(
+  scope: RunScope,
+  by: Extension,
+  request: Request,
+  shown?: Label,
+): Promise<Generated<never>> {
   const { plan, state, given } = scope
   const messages = promptOf(scope, request, shown)
   const label = joinLabels(...messages.map(labelOf))
@@ -29,8 +45,10 @@ export async function generate(scope: RunScope, request: Request, shown?: Label)
   prompt.reset(messages)
   const maxRetries = request.settings?.maxRetries ?? plan.settings.maxRetries ?? 2
   const signal = request.signal ? AbortSignal.any([scope.signal, request.signal]) : scope.signal
-  for (let attempt = 1; ; attempt++) {
-    const answer = await callModel(
+  const name = modelName(model)
+  const nth = ++scope.asking
+  const call = (): Promise<ModelAnswer> =>
+    callModel(
       {
         model,
         prompt: prompt.build(),
@@ -42,7 +60,11 @@ export async function generate(scope: RunScope, request: Request, shown?: Label)
       },
       () => {},
     )
-    const name = modelName(model)
+  for (let attempt = 1; ; attempt++) {
+    const { id, step } = scope
+    const opId = positionId(id, step, `generating/${by.name}`, `${nth}.${attempt}`)
+    const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt } as const
+    const answer = await aroundModel(scope, { ...op, settings: request.settings ?? {}, purpose: 'generated' }, call, by)
     const cost = costOf(answer.usage, name, plan.prices)
     await scope.journal.append([
       newEntry(

@@ -47,7 +47,7 @@ export function withApproval(ctx: HookContext, approval: HookContext['approval']
 /** A context whose hook is shown what is not in the view yet: what it generates from that carries its label too. */
 export function knowing(scope: RunScope, extension: Extension, label: Label): HookContext {
   const ask = (request: Parameters<HookContext['generate']>[0]): ReturnType<typeof generate> =>
-    generate(scope, request, label)
+    generate(scope, extension, request, label)
   const child: HookContext = Object.create(scope.contextFor(extension), { generate: { value: ask, enumerable: true } })
   return child
 }
@@ -153,7 +153,7 @@ function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookC
     emit(...args: readonly unknown[]) {
       emitFor(scope, extension, args)
     },
-    generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, request),
+    generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, extension, request),
     report: (thrown, listener) => report(scope, thrown, { kind: 'listener', name: listener }),
     stop: (code, message) => ({ stop: { code, message } }),
     now: () => Date.now(),

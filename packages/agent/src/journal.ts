@@ -1,5 +1,5 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
-import { createScrubber, deepFreeze, ProvostError, scrubEntry, scrubPayload } from '@provost/core'
+import { deepFreeze, ProvostError, scrubEntry, scrubPayload } from '@provost/core'
 
 import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -68,8 +68,7 @@ export interface JournalOptions {
   readonly agent: string
   readonly lease: Pick<Lease, 'fence' | 'confirm'>
   readonly hub: EventHub
-  /** Default: one that knows of no secret. */
-  readonly scrubber?: Scrubber
+  readonly scrubber: Scrubber
 }
 
 /**
@@ -83,7 +82,7 @@ export function openJournal(
   past: Iterable<Entry>,
   known: KnownLog = knownLog(options.sessionId),
 ): Journal {
-  const { store, log, lease, hub, scrubber = createScrubber() } = options
+  const { store, log, lease, hub, scrubber } = options
   const { fence } = lease
   const { state, projection } = known
   /** Nothing has to be begun before something is written. */

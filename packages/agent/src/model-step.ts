@@ -12,6 +12,7 @@ import type {
   ModelSpec,
   NewEntry,
   OneModel,
+  OpOf,
   Part,
   Usage,
 } from '@provost/core'
@@ -29,6 +30,7 @@ import {
 import { jsonSchemaOf } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { aroundModel } from './around-model.ts'
 import { answeredEntry } from './draft.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -45,7 +47,7 @@ import type { PieceEvents } from './piece-events.ts'
 import { pieceEvents } from './piece-events.ts'
 import { next } from './position.ts'
 import { promptFor } from './run-prompt.ts'
-import { around, heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
+import { heedAbort, hookFailed, RunEnding, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { tierOf } from './step-model.ts'
 import { cutView } from './view-edit.ts'
@@ -192,15 +194,16 @@ async function attempt(
       },
       pieces.emit,
     )
-  const op = {
+  const op: OpOf<'model'> = {
     kind: 'model',
     id: messageId,
     parent: key,
     step,
     model: modelName(model),
     attempt: scope.attempt,
-  } as const
-  const given = await around(scope, op, call)
+    settings: request.settings,
+  }
+  const given = await aroundModel(scope, op, call)
   // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
   const answer = { ...given, parts: scrubParts(scope.secrets.scrubber, given.parts) }
   const message = said(scope.state.agent, messageId, label, answer.parts)

@@ -47,20 +47,34 @@ import { waitExpired } from './session/session-error.ts'
  * @throws RunEnding, or whatever the store throws: the run then has to be closed.
  */
 export async function driveRun<Output>(scope: RunScope, start: RunStart<Output>): Promise<RunStatus> {
-  const { entry, id, given } = scope
-  if ('resume' in start) await resume(scope, start)
-  else await begin(scope, start.input, start.token)
-  const { plan } = scope
+  const { plan, id } = scope
+  const op = { kind: 'run', id, runId: id, agent: plan.name } as const
+  if (!('resume' in start)) {
+    const started = startedRun(scope, start.token)
+    return around(scope, op, async () => {
+      await begin(scope, started, start.input, start.token)
+      return driveLoop(scope)
+    })
+  }
+  await claim(scope, start)
+  return around(scope, { ...op, resumed: true }, async () => {
+    await resume(scope)
+    return driveLoop(scope)
+  })
+}
+
+async function driveLoop(scope: RunScope): Promise<RunStatus> {
+  const { entry, given } = scope
   const loop = loopOf(scope.state, entry, given.maxSteps ?? entry.maxSteps, scope.journal.fence, scope.signal)
   const handlers = handlersOf(scope)
-  const driven = (): Promise<RunStatus> => {
-    if (plan.hooks.around.length === 0 && plan.handoffs.size === 0) return drive(loop, handlers)
-    const op = { kind: 'run', id, runId: id, agent: plan.name } as const
-    return around(scope, op, () => driveSteps(scope, loop, handlers))
+  const { plan } = scope
+  const plain = scope.watchers.around.step.length === 0 && plan.handoffs.size === 0
+  try {
+    return await (plain ? drive(loop, handlers) : driveSteps(scope, loop, handlers))
+  } finally {
+    // An orchestrator hears that the run is over; the loop alone has nobody to tell.
+    if (entry.orchestrator !== undefined || entry.handoffs.size > 0) await loop.return('aborted')
   }
-  // An orchestrator hears that the run is over; the loop alone has nobody to tell.
-  const led = entry.orchestrator !== undefined || entry.handoffs.size > 0
-  return led ? driven().finally(() => loop.return('aborted')) : driven()
 }
 
 function handlersOf(scope: RunScope): LoopHandlers {
@@ -106,9 +120,9 @@ function beginsStep({ ask }: LoopAsk): boolean {
   return ask === 'model' || ask === 'decide' || ask === 'execute'
 }
 
-/** A new run: who runs, with what, and the messages it starts with, in one append. */
-async function begin(scope: RunScope, input: Input, token: string | undefined): Promise<void> {
-  const { plan, given, id, journal, state } = scope
+/** What tells of a new run, once nothing stands in its way. */
+function startedRun(scope: RunScope, token: string | undefined): NewEntry {
+  const { plan, given, id, state } = scope
   checkActive(scope.entry, state)
   const place: Place = { runId: id, step: 0, agent: plan.name }
   // A session that another run left open is not gone on with by accident.
@@ -131,6 +145,13 @@ async function begin(scope: RunScope, input: Input, token: string | undefined): 
   })
   // Should its input not get in, the log tells of the run all the same.
   scope.claim = [started]
+  return started
+}
+
+/** Begins a run: who runs, with what, and the messages it starts with, in one append. */
+async function begin(scope: RunScope, started: NewEntry, input: Input, token: string | undefined): Promise<void> {
+  const { plan, id, journal } = scope
+  const place: Place = { runId: id, step: 0, agent: plan.name }
   const key = positionId(id, 0, 'message', 'input')
   const messages = messagesOf(input, key, plan.name, takenIds(scope))
   const entered = await enterMessages(scope, messages, 'input', place, key)
@@ -195,10 +216,10 @@ async function prepareSystem(scope: RunScope, place: Place): Promise<void> {
   await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
 }
 
-/** A run that goes on: from the log if the state is behind it. */
-async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
+/** Finds the run to go on with, and checks that it is this one's to go on with. */
+async function claim(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
   const from = start.resume
-  const { entry, journal, state, given, mailbox } = scope
+  const { entry, state, given, mailbox } = scope
   checkAgent(from, entry)
   if (!start.own) checkSignature(from, entry)
   await importEntries(scope, from.entries ?? [])
@@ -220,6 +241,13 @@ async function resume(scope: RunScope, start: Extract<RunStart<unknown>, { resum
   // Where the run waits already, a decision on nothing is a mistake: it is said before anything is written.
   if (next(state) === 'wait') resolvedEntries(state, decisions)
   mailbox.decisions.push(decisions)
+}
+
+/** A run that goes on: from the log if the state is behind it. */
+async function resume(scope: RunScope): Promise<void> {
+  const { journal, state } = scope
+  const { run } = state
+  if (!run) return
   if (run.status === 'completed') {
     // Nothing happens any more: the stream says so once more.
     journal.emit('agent.end', endPayload(state))

@@ -23,6 +23,7 @@ import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import type { RunPrompt } from './run-prompt.ts'
+import type { Watchers } from './watchers.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
 export interface RunScope {
@@ -30,6 +31,8 @@ export interface RunScope {
   readonly plan: AgentPlan
   /** The agent that runs of the session begin with. */
   readonly entry: AgentPlan
+  /** Who watches the run while its present agent is active. */
+  readonly watchers: Watchers
   readonly id: string
   readonly sessionId: string
   readonly given: Given
@@ -77,6 +80,8 @@ export interface RunScope {
   audits: number
   /** Counts the model calls that hooks made. */
   generated: number
+  /** And the requests that they were made for. */
+  asking: number
   trigger: ViewTrigger
   /** What an orchestrator wants otherwise in the step under way. */
   request: StepRequest
@@ -144,11 +149,23 @@ export function heedAbort(scope: RunScope): void {
   if (scope.signal.aborted) throw new RunEnding('aborted')
 }
 
-/** Runs `next` inside the `around` hooks, the first extension outermost. Without hooks it costs a comparison. */
-export function around<T>(scope: RunScope, op: Parameters<AroundHook>[0], next: () => Promise<T>): Promise<T> {
-  const { around: hooks } = scope.plan.hooks
+/**
+ * Runs `next` inside the `around` hooks, the first extension outermost. Without hooks it costs a comparison.
+ *
+ * @param by who set it off, and is not called.
+ */
+export function around<T>(
+  scope: RunScope,
+  op: Parameters<AroundHook>[0],
+  next: () => Promise<T>,
+  by?: Extension,
+): Promise<T> {
+  const hooks = scope.watchers.around[op.kind]
   if (hooks.length === 0) return next()
-  return hooks.reduceRight<() => Promise<T>>((inner, hooked) => () => callAround(scope, hooked, op, inner), next)()
+  return hooks.reduceRight<() => Promise<T>>(
+    (inner, hooked) => (hooked.extension === by ? inner : () => callAround(scope, hooked, op, inner)),
+    next,
+  )()
 }
 type AroundHook = Hooked<'around'>['hook']
 

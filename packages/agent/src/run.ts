@@ -295,7 +295,7 @@ export function asError(thrown: unknown): ProvostError {
 export function hearWithHooks(scope: RunScope, hub: EventHub): void {
   const hearing = new Map<Extension, () => void>()
   scope.hear = () => {
-    const hooks = new Map(scope.plan.hooks.event.map(({ extension, hook }) => [extension, hook]))
+    const hooks = new Map(scope.watchers.event.map(({ extension, hook }) => [extension, hook]))
     for (const [extension, leave] of hearing) {
       if (hooks.has(extension)) continue
       leave()

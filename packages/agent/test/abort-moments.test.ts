@@ -298,7 +298,7 @@ describe('a run that is aborted', () => {
     await expectLogged(store, seen.result)
     expect(seen.result.status).toBe(name === 'run.end' ? 'completed' : 'aborted')
     // What no hook has let in has not been said.
-    expect(seen.result.messages[0]).toMatchObject({ role: name === 'input' ? 'aborted' : 'user' })
+    expect(seen.result.messages[0]).toMatchObject({ role: name === 'input' || name === 'around' ? 'aborted' : 'user' })
   })
 })
 

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
-import type { Extension, HookContext, Op } from '@provost/core'
+import type { Extension, HookContext, Op, Watching } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -76,6 +77,8 @@ describe('around is around', () => {
         step: 1,
         model: 'scripted/scripted-model',
         attempt: 1,
+        settings: {},
+        outcome: { usage: {}, finishReason: 'tool-calls' },
       },
       {
         kind: 'tool',
@@ -93,9 +96,100 @@ describe('around is around', () => {
         step: 2,
         model: 'scripted/scripted-model',
         attempt: 1,
+        settings: {},
+        outcome: { usage: {}, finishReason: 'stop' },
       },
     ])
     expect(new Set(ops.map(({ id }) => id)).size).toBe(ops.length)
+  })
+
+  it('model calls, and tells what came of each', async () => {
+    const seen: unknown[] = []
+    const trace = around('trace', async (op, next) => {
+      const before = op.kind === 'model' && op.outcome
+      const value = await next()
+      if (op.kind === 'model') seen.push([before, op.outcome])
+      return value
+    })
+    const again = extension('again', { 'model.error': () => ({ retryAfterMs: 0 }) })
+    const usage = { inputTokens: 10, outputTokens: 2 }
+    await agentOf([trace, again], [{ error: new Error('no luck') }, { text: 'done', usage }], {
+      prices: { 'scripted/scripted-model': { input: 1, output: 1 } },
+    }).run('go')
+    expect(seen).toMatchObject([
+      [undefined, { usage: {}, fault: { class: 'unknown', message: 'no luck' } }],
+      [undefined, { usage, finishReason: 'stop', cost: 0.000012 }],
+    ])
+  })
+
+  it('what goes before the first step, such as hooks that see the input', async () => {
+    const storage = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const trace = around('trace', (op, next) => storage.run(op.kind, next))
+    const hooks = extension('look', {
+      input: () => void seen.push(storage.getStore()),
+      'session.start': () => void seen.push(storage.getStore()),
+    })
+    await agentOf([trace, hooks]).run('go')
+    expect(seen).toEqual(['run', 'run'])
+  })
+
+  it('model calls that hooks ask for, and none that the same extension asked for itself', async () => {
+    const seen: string[] = []
+    const asks = extension('asks', {
+      async around(op, next, ctx) {
+        if (op.kind === 'model') await ctx.generate({ prompt: 'Anything to add?' })
+        return next()
+      },
+    })
+    const trace = around('trace', (op, next) => {
+      if (op.kind === 'model') seen.push(`${op.purpose ?? 'answer'} of ${op.parent?.split('/').at(-1)}`)
+      return next()
+    })
+    await agentOf([asks, trace], [{ text: 'No.' }, { text: 'done' }]).run('go')
+    expect(seen).toEqual(['generated of 1', 'answer of 1'])
+  })
+
+  it('a run that goes on, and says so', async () => {
+    const seen: unknown[] = []
+    const trace = around('trace', (op, next) => {
+      if (op.kind === 'run') seen.push(op.resumed)
+      return next()
+    })
+    const ask = extension('ask', {
+      'tool.call': (_call, { approval }) => (approval ? undefined : { ask: { reason: '?' } }),
+    })
+    const agent = agentOf([trace, ask])
+    const { state, pending } = await agent.run('go')
+    await agent.run(state, { approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })) })
+    expect(seen).toEqual([undefined, true])
+  })
+
+  it('only what an extension watches of a run, asked as it starts', async () => {
+    const seen: string[] = []
+    let watching: Watching = { ops: ['run', 'tool'], events: false }
+    const trace = defineExtension({
+      name: 'trace',
+      watches: () => watching,
+      hooks: {
+        around: (op, next) => {
+          seen.push(nameOf(op))
+          return next()
+        },
+        event: ({ type }) => void (type === 'agent.end' && seen.push(type)),
+      },
+    })
+    const agent = createAgent({
+      name: 'a',
+      model: scriptedModel([...twoSteps, ...twoSteps]),
+      tools: [echo],
+      extensions: [trace],
+    })
+    await agent.run('go')
+    expect(seen.splice(0)).toEqual(['run', 'tool echo'])
+    watching = { ops: ['model'], events: true }
+    await agent.run('go')
+    expect(seen).toEqual(['model 1', 'model 1', 'agent.end'])
   })
 
   it('by several extensions: the first is outermost', async () => {

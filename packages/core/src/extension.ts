@@ -12,7 +12,7 @@ import type { ApprovalDecision } from './pending.ts'
 import type { Principal, RunResult, RunStatus } from './run.ts'
 import type { SessionAccess } from './store.ts'
 import type { Effect, Tool, ToolCall, ToolInfo, ToolResult } from './tool.ts'
-import type { ErrorClass, Grant, Usage, UsageReport } from './usage.ts'
+import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
 
 /** Asks a human. Becomes an approval bound to the exact arguments. */
 export interface Ask {
@@ -117,13 +117,43 @@ export interface ChildResult<Out = unknown> {
   readonly cost?: number
   readonly label: Label
 }
+/** What a model call came to. */
+export interface ModelOutcome {
+  readonly usage: Usage
+  /** US dollars; absent when the price is unknown. */
+  readonly cost?: number
+  /** What the provider says it answered with, where it says so. */
+  readonly responseModel?: string
+  /** Absent where it failed. */
+  readonly finishReason?: FinishReason
+  /** Why there is no whole answer. The message is the provider's. */
+  readonly fault?: { readonly class: ErrorClass | 'aborted'; readonly message: string }
+}
 /** What an `around` hook is around. */
 export type Op = { readonly id: string; readonly parent?: string } & (
-  | { readonly kind: 'run' | 'child'; readonly runId: string; readonly agent: string }
+  | {
+      readonly kind: 'run' | 'child'
+      readonly runId: string
+      readonly agent: string
+      /** It goes on, maybe in another process than it began in. */
+      readonly resumed?: true
+    }
   | { readonly kind: 'step'; readonly step: number }
-  | { readonly kind: 'model'; readonly step: number; readonly model: string; readonly attempt: number }
+  | {
+      readonly kind: 'model'
+      readonly step: number
+      readonly model: string
+      readonly attempt: number
+      readonly settings: ModelSettings
+      /** Asked for by a hook, with `ctx.generate`: no part of the conversation. */
+      readonly purpose?: 'generated'
+      /** There once `next()` has resolved. */
+      readonly outcome?: ModelOutcome
+    }
   | { readonly kind: 'tool'; readonly callId: string; readonly toolName: string; readonly effect: Effect }
 )
+/** One kind of what an `around` hook is around. */
+export type OpOf<K extends Op['kind']> = Op & { readonly kind: K }
 
 /** What hooks of a session get. */
 export interface SessionContext<App = unknown> extends SessionAccess {
@@ -309,6 +339,12 @@ export interface Skill {
   readonly read?: (path: string) => MaybePromise<string>
 }
 
+/** What of a run an extension watches with its `around` and `event` hooks. */
+export interface Watching {
+  readonly ops: readonly Op['kind'][]
+  readonly events: boolean
+}
+
 export interface ExtensionOptions<App = unknown> {
   readonly name: string
   /** `tree` covers children and handoff targets too. Default `agent`. */
@@ -317,6 +353,11 @@ export interface ExtensionOptions<App = unknown> {
   readonly skills?: readonly Skill[]
   /** Once for each agent, before its first run. */
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
+  /**
+   * Asked as each run starts: of what is not watched, `around` and `event` are not told, and the run is spared the work.
+   * All other hooks are called in any case. Default: everything is watched.
+   */
+  readonly watches?: () => Watching
   readonly hooks?: Hooks<App>
 }
 
@@ -327,6 +368,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
+  readonly watches?: () => Watching
   readonly hooks: Hooks
 }
 
@@ -342,7 +384,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
  * } })
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
-  const { name, scope = 'agent', tools = [], skills = [], init, hooks = {} } = options
+  const { name, scope = 'agent', tools = [], skills = [], init, watches, hooks = {} } = options
   for (const hook of Object.keys(hooks)) {
     // A policy on a misspelt hook would govern nothing, and nobody would know.
     if (Object.hasOwn(hookNames, hook)) continue
@@ -354,5 +396,5 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
       },
     )
   }
-  return { name, scope, tools, skills, ...(init && { init }), hooks }
+  return { name, scope, tools, skills, ...(init && { init }), ...(watches && { watches }), hooks }
 }

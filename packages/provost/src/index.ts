@@ -73,6 +73,7 @@ export type {
   GrepResult,
   McpDefinition,
   McpEffects,
+  McpCallInfo,
   McpOptions,
   McpResourceLink,
   McpTools,
@@ -224,8 +225,10 @@ export type {
   Hooks,
   MaybePromise,
   ModelFailure,
+  ModelOutcome,
   ModelRequest,
   Op,
+  OpOf,
   RequestEdit,
   ResponseAnswer,
   RoleValue,
@@ -237,6 +240,7 @@ export type {
   View,
   ViewEdit,
   ViewTrigger,
+  Watching,
 } from '@provost/core'
 
 // Governance.

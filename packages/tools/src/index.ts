@@ -21,6 +21,7 @@ export type { McpEffects } from './mcp/effect.ts'
 export { mcpTools } from './mcp/mcp-tools.ts'
 export type {
   McpDefinition,
+  McpCallInfo,
   McpOptions,
   McpTools,
   McpToolSettings,

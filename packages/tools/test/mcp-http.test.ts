@@ -388,3 +388,20 @@ describe('access', () => {
     expect(asked).toEqual([])
   })
 })
+
+test('what an application adds to calls stands in their `_meta`, and in no other message', async () => {
+  const { transport, asked } = await httpServer(
+    [definition('act')],
+    callsThat((message, response) => void json(response, { id: message.id, ...did })),
+  )
+  const tools = await connected({
+    transport,
+    meta: ({ server, tool, method }) => ({ traceparent: `${server} ${tool} ${method}` }),
+  })
+  expect(await callTo(tools, 'act', { a: 1 })).toMatchObject({ outcome: 'ok' })
+  const metas = asked.flatMap(({ method, params }) =>
+    JSON.stringify(params ?? {}).includes('traceparent') ? [[method, params]] : [],
+  )
+  const meta = expect.objectContaining({ traceparent: 'fake act tools/call' })
+  expect(metas).toEqual([['tools/call', { name: 'act', arguments: { a: 1 }, _meta: meta }]])
+})

@@ -78,7 +78,7 @@ async function summarise(
     prompt: [{ content: messages.map(transcribed).join('\n\n'), label }],
   }
   const ctx = scope.contextFor(scope.plan.self)
-  const text = await ctx.memo(key, async () => (await generate(scope, request, label)).text)
+  const text = await ctx.memo(key, async () => (await generate(scope, scope.plan.self, request, label)).text)
   return cut(text.trim(), maxTokens)
 }
 

@@ -34,6 +34,7 @@ export interface Compacting {
  */
 export async function compactSession({ plan, id, known, given, edits, control }: Compacting): Promise<void> {
   const { store, name } = plan
+  const { scrubber } = plan.secrets
   const ready = plan.ready()
   if (isPromise(ready)) await ready
   const lease = await holdLease(store, id, plan.leaseMs)
@@ -42,7 +43,11 @@ export async function compactSession({ plan, id, known, given, edits, control }:
   try {
     const news = await readLog(store, id, offsetOf(known.state))
     const { run, memos } = known.state
-    const journal = openJournal({ store, log: id, sessionId: id, lease, hub, runId: id, agent: name }, news, known)
+    const journal = openJournal(
+      { store, log: id, sessionId: id, lease, hub, runId: id, agent: name, scrubber },
+      news,
+      known,
+    )
     const scope = createScope(plan, given, id, id, journal, createMailbox(), control)
     // Those that were made for the last run, where they are made anew for each.
     const made = run && memos.get(`${run.id}/${name}/instructions`)

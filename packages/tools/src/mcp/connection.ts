@@ -4,6 +4,7 @@ import { ProvostError } from '@provost/core'
 
 import { mcpFetch } from './http.ts'
 import type { McpOptions } from './options.ts'
+import { metaAdder } from './protocol.ts'
 import type { McpMessage } from './protocol.ts'
 import { createQuestions } from './questions.ts'
 import type { AskHuman } from './questions.ts'
@@ -41,7 +42,7 @@ const maxMessageLength = 2_000
 const unsupportedVersion = -32_022
 
 /** The settings of a connection, defaults filled in. */
-export type ConnectionOptions = Pick<McpOptions, 'name' | 'transport'> &
+export type ConnectionOptions = Pick<McpOptions, 'name' | 'transport' | 'meta'> &
   Required<Pick<McpOptions, 'connectTimeoutMs' | 'maxMessageBytes' | 'elicitation'>>
 
 /**
@@ -65,17 +66,24 @@ function isUnsupportedVersion(cause: unknown): boolean {
 }
 
 async function greet(
-  { name, transport, connectTimeoutMs, maxMessageBytes, elicitation }: ConnectionOptions,
+  { name, transport, connectTimeoutMs, maxMessageBytes, elicitation, meta }: ConnectionOptions,
   signal: AbortSignal,
   discover: boolean,
 ): Promise<Connection> {
   let stale = false
   const questions = createQuestions(name)
   let closed = false
+  const addMeta = meta ? metaAdder(name, meta) : undefined
   const listener = { onListChanged: () => void (stale = true) }
   const stdio =
     transport.type === 'stdio'
-      ? stdioTransport(transport, maxMessageBytes, (message): McpMessage => validateJSONRPCMessage(message), listener)
+      ? stdioTransport(
+          transport,
+          maxMessageBytes,
+          (message): McpMessage => validateJSONRPCMessage(message),
+          listener,
+          addMeta,
+        )
       : undefined
 
   const fault = (what: string, error: unknown, hint?: string): ProvostError => {
@@ -102,7 +110,7 @@ async function greet(
   let client: MCPClient
   try {
     client = await createMCPClient({
-      transport: stdio ?? httpTransport(transport, mcpFetch(maxMessageBytes, listener)),
+      transport: stdio ?? httpTransport(transport, mcpFetch(maxMessageBytes, listener, addMeta)),
       clientName: 'provost',
       protocolVersionDiscovery: discover,
       ...(elicitation === 'ask' && { capabilities: { elicitation: {} } }),

@@ -5,7 +5,7 @@ import { createParser } from 'eventsource-parser'
 import type { EventSourceMessage } from 'eventsource-parser'
 
 import { answeredId, cancelled, failureOf, listChanged, notificationOf, requestId } from './protocol.ts'
-import type { McpListener } from './protocol.ts'
+import type { AddMeta, McpListener } from './protocol.ts'
 import { tooLong } from './stdio.ts'
 
 const maxResumptions = 5
@@ -20,8 +20,9 @@ const cancelsByClosing = '2026-07-28'
  * stream that ends without the answer is resumed or fails the request, the server is told of calls that are given up,
  * and what wants no answer (notifications, the empty first event) stays here.
  */
-export function mcpFetch(maxMessageBytes: number, listener: McpListener): typeof fetch {
-  return async (url, init) => {
+export function mcpFetch(maxMessageBytes: number, listener: McpListener, addMeta?: AddMeta): typeof fetch {
+  return async (url, given) => {
+    const init = addMeta ? withMeta(given, addMeta) : given
     const request = requestOf(init)
     const { id } = request
     const stopCancelling = id === undefined ? () => undefined : cancelOnAbort(id, request, url, init)
@@ -48,6 +49,11 @@ export function mcpFetch(maxMessageBytes: number, listener: McpListener): typeof
       : bounded(response.body, maxMessageBytes)
     return new Response(streamOf(bytes, stopCancelling), { status, headers })
   }
+}
+
+function withMeta(init: RequestInit | undefined, addMeta: AddMeta): RequestInit | undefined {
+  if (init?.method !== 'POST' || typeof init.body !== 'string' || !init.body.includes('"tools/call"')) return init
+  return { ...init, body: JSON.stringify(addMeta(JSON.parse(init.body))) }
 }
 
 interface Request {

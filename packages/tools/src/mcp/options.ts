@@ -1,5 +1,5 @@
 import type { MCPClientConfig } from '@ai-sdk/mcp'
-import type { JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
+import type { Json, JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
 
 import type { ToolOptions } from '../tool-options.ts'
 import type { McpEffects } from './effect.ts'
@@ -58,6 +58,15 @@ export interface RefusedMcpTool {
   readonly fingerprint?: string
 }
 
+/** A call that is about to be sent to a server. */
+export interface McpCallInfo {
+  readonly method: 'tools/call'
+  /** As you call it. */
+  readonly server: string
+  /** As the server calls it. */
+  readonly tool: string
+}
+
 /** What {@link mcpTools} takes. */
 export interface McpOptions {
   /** What you call the server: it stands in labels, as `mcp:NAME`, and in errors. */
@@ -82,6 +91,12 @@ export interface McpOptions {
   readonly accept?: Readonly<Record<string, string>>
   /** Is told of each tool that is refused, which is then left out. Absent: `mcpTools` rejects. */
   readonly onRefused?: (refused: RefusedMcpTool) => void
+  /**
+   * What goes with each call as its `_meta`, such as the context of a trace. Called in the async context of the call.
+   *
+   * @param call which method, of which tool of which server.
+   */
+  readonly meta?: (call: McpCallInfo) => Readonly<Record<string, Json>>
   /** Your settings for a tool, such as its effect, roles or approval; `leave-out` for one you do not want. */
   readonly configure?: (definition: McpDefinition) => McpToolSettings | 'leave-out' | undefined
 }

@@ -1,6 +1,8 @@
 import type { MCPTransport } from '@ai-sdk/mcp'
 import { isRecord } from '@provost/core'
 
+import type { McpOptions } from './options.ts'
+
 /** A message of the protocol, as `@ai-sdk/mcp` has it. */
 export type McpMessage = Parameters<MCPTransport['send']>[0]
 
@@ -23,6 +25,20 @@ export function answeredId(message: unknown): string | number | undefined {
 
 function idOf({ id }: Record<string, unknown>): string | number | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined
+}
+
+/** Adds to the `_meta` of a call. */
+export type AddMeta = (message: McpMessage) => McpMessage
+
+/** What adds the `_meta` that an application wants to calls of tools, and leaves all other messages alone. */
+export function metaAdder(server: string, meta: NonNullable<McpOptions['meta']>): AddMeta {
+  return (message) => {
+    if (!('method' in message) || message.method !== 'tools/call' || !('id' in message)) return message
+    const params: Record<string, unknown> = message.params ?? {}
+    const known = isRecord(params['_meta']) ? params['_meta'] : {}
+    const added = meta({ method: 'tools/call', server, tool: String(params['name']) })
+    return { ...message, params: { ...params, _meta: { ...known, ...added } } }
+  }
 }
 
 /** The name of a message that wants no answer. */

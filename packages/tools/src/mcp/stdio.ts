@@ -5,7 +5,7 @@ import { createLines } from './lines.ts'
 import type { Line } from './lines.ts'
 import type { McpTransport } from './options.ts'
 import { answeredId, cancelled, failureOf, listChanged, notificationOf, requestId } from './protocol.ts'
-import type { McpListener, McpMessage } from './protocol.ts'
+import type { AddMeta, McpListener, McpMessage } from './protocol.ts'
 import { startServer } from './server-process.ts'
 import type { ServerProcess } from './server-process.ts'
 import { serverText } from './server-text.ts'
@@ -29,6 +29,7 @@ export function stdioTransport(
   maxMessageBytes: number,
   validate: (message: unknown) => McpMessage,
   listener: McpListener,
+  addMeta: AddMeta = (message) => message,
 ): StdioTransport {
   let server: ServerProcess | undefined
   let starting: Promise<ServerProcess> | undefined
@@ -93,7 +94,7 @@ export function stdioTransport(
         if (!('method' in message && message.method === 'initialize'))
           signal?.addEventListener('abort', cancel, { once: true })
       }
-      server.write(`${JSON.stringify(message)}\n`)
+      server.write(`${JSON.stringify(addMeta(message))}\n`)
     },
     async close() {
       const started = await starting?.catch(() => undefined)

@@ -1,0 +1,49 @@
+import type { Tracer } from '@opentelemetry/api'
+import { createNoopMeter, metrics, ProxyTracerProvider, trace } from '@opentelemetry/api'
+
+import type { Recorder } from './content.ts'
+import type { Meters } from './meters.ts'
+import { createMeters } from './meters.ts'
+import type { TelemetryOptions } from './telemetry.ts'
+
+/** What runs are traced and measured with. */
+export interface Instruments {
+  readonly tracer: Tracer
+  readonly meters: Meters | undefined
+  readonly record: Recorder
+  /** Tools that retrieve. */
+  readonly retrieval: ReadonlySet<string>
+}
+
+const scopeName = '@provost/telemetry'
+const noTracing = new ProxyTracerProvider().getDelegate()
+const noMeter = createNoopMeter().constructor
+
+/**
+ * Gives what is there to trace and measure with when a run starts: an SDK may be registered after the agent was made.
+ *
+ * @returns undefined where nobody would see any of it.
+ */
+export function instruments(options: TelemetryOptions, record: Recorder): () => Instruments | undefined {
+  const retrieval = new Set(options.retrievalTools)
+  const made = options.meter && createMeters(options.meter)
+  const proxy = trace.getTracer(scopeName)
+  let known: Instruments | undefined
+  let registered: Meters | undefined
+  return () => {
+    const meters = made ?? (registered ??= registeredMeters())
+    if (!options.tracer && !meters && !isTraced()) return undefined
+    if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, record, retrieval }
+    return known
+  }
+}
+
+function isTraced(): boolean {
+  const provider = trace.getTracerProvider()
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== noTracing
+}
+
+function registeredMeters(): Meters | undefined {
+  const meter = metrics.getMeter(scopeName)
+  return meter.constructor === noMeter ? undefined : createMeters(meter)
+}

@@ -1,0 +1,17 @@
+/** What the conventions call the providers that the AI SDK has under other names. */
+const names: Readonly<Record<string, string>> = {
+  'amazon-bedrock': 'aws.bedrock',
+  azure: 'azure.ai.openai',
+  google: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  vertex: 'gcp.vertex_ai',
+  xai: 'x_ai',
+}
+
+/** The provider and the model of a `provider/model`. */
+export function splitModel(model: string): { readonly provider: string; readonly model: string } {
+  const slash = model.indexOf('/')
+  if (slash < 0) return { provider: '_OTHER', model }
+  const provider = model.slice(0, slash)
+  return { provider: names[provider] ?? provider, model: model.slice(slash + 1) }
+}

@@ -1,0 +1,251 @@
+import type { Context, Span } from '@opentelemetry/api'
+import { context, SpanKind, trace } from '@opentelemetry/api'
+import type { AgentEvent, EventOf, HookContext, Message, OpOf } from '@provost/core'
+
+import type { ChatSpan } from './chat-span.ts'
+import { openChat } from './chat-span.ts'
+import { isSecret } from './content.ts'
+import type { Instruments } from './instruments.ts'
+import { told, wasCompacted, waitsSince } from './log-fold.ts'
+import type { Given } from './open-span.ts'
+import { fail, mark, present, secondsSince } from './open-span.ts'
+import { hear } from './run-events.ts'
+import { attr, own } from './semconv.ts'
+import type { ToolSpan } from './tool-span.ts'
+import { openTool } from './tool-span.ts'
+import { fromHeaders, lastSpans, logKeyOf, toHeaders } from './trace-context.ts'
+
+/** What a run is doing now, as spans. */
+export interface RunTrace {
+  readonly span: Span
+  aroundModel<T>(op: OpOf<'model'>, next: () => Promise<T>, ctx: HookContext): Promise<T>
+  aroundTool<T>(op: OpOf<'tool'>, next: () => Promise<T>, ctx: HookContext): Promise<T>
+  event(event: AgentEvent, ctx: HookContext): void
+  /** The span that a child run belongs under. */
+  spanAbove(childRun: string): Span
+  /** It ended without saying so. */
+  broken(): void
+}
+
+/** What those who hear the events of a run change in its trace. */
+export interface TracedRun {
+  readonly parts: Instruments
+  /** The innermost span that what happens next stands under. */
+  current(): Span
+  /** The call of an id, while its span is open. */
+  call(callId: string): ToolSpan | undefined
+  chat(messageId: string): ChatSpan | undefined
+  /** What was said since the model was last asked. */
+  enters(message: Message): void
+  /** Keeps what a call is given, until it runs. */
+  given(callId: string, input: string): void
+  settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
+  /** Puts what follows under a span of its own, until it is left. */
+  enter(key: string, name: string, given: Given, startTime?: number): Span
+  /** Ends it, and all that was entered in it. @returns seconds it took; undefined where it is not open. */
+  leave(key: string): number | undefined
+  /** Says that a run is a part of what was entered under a key. */
+  belongs(childRun: string, key: string): void
+  /** When the last model call began. */
+  lastChat(): number | undefined
+  compacted(): void
+  waitedSince(token: string, ctx: HookContext): number | undefined
+  /** What the run says of itself in each of its spans. */
+  readonly shared: Given
+  link(ctx: HookContext): void
+  close(event: EventOf<'agent.end'>): void
+}
+
+interface Entered {
+  readonly key: string
+  readonly span: Span
+  readonly started: number
+}
+
+/** Opens the trace of a run. */
+export function traceRun(
+  parts: Instruments,
+  op: OpOf<'run' | 'child'>,
+  ctx: HookContext,
+  parent: Context,
+  over: () => void,
+): RunTrace {
+  const { tracer, meters, record } = parts
+  const { sessionId } = ctx.run
+  const agent = record.name(op.agent)
+  const shared: Given = {
+    [attr.conversationId]: record.name(sessionId),
+    [attr.sessionId]: record.name(sessionId),
+    [attr.userId]: ctx.principal && record.name(ctx.principal.id),
+  }
+  const base = { [attr.operation]: 'invoke_agent', [attr.agentName]: agent }
+  const attributes = present({
+    ...base,
+    ...shared,
+    [own.runId]: op.runId,
+    [own.parentRun]: ctx.run.id === op.runId ? ctx.run.parents[0] : ctx.run.id,
+    [own.resumed]: op.resumed,
+  })
+  const span = tracer.startSpan(`invoke_agent ${agent}`, { kind: SpanKind.INTERNAL, attributes }, parent)
+  const started = performance.now()
+  const entered: Entered[] = []
+  const calls = new Map<string, ToolSpan>()
+  const inputs = new Map<string, string>()
+  const children = new Map<string, string>()
+  let chats: ChatSpan[] = []
+  let fresh: Message[] = []
+  let counts = { chats: 0, tools: 0 }
+  let cut: boolean | undefined
+  let closed = false
+
+  // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
+  if (!op.resumed && op.kind === 'run') keep(ctx)
+
+  function keep(at: HookContext): void {
+    const headers = toHeaders(span.spanContext())
+    if (headers) at.append(logKeyOf(span.spanContext()), headers).catch(() => {})
+  }
+
+  const current = (): Span => entered.at(-1)?.span ?? span
+  const under = (above: Span): Context => trace.setSpan(context.active(), above)
+  const mayTell = (at: HookContext): boolean => !isSecret(at.view.label)
+
+  function endChats(): void {
+    for (const chat of chats) chat.end()
+    chats = []
+  }
+
+  function leave(key: string): number | undefined {
+    const index = entered.findLastIndex((one) => one.key === key)
+    const left = index < 0 ? [] : entered.splice(index)
+    for (const { span: inner } of left.toReversed()) inner.end()
+    return left[0] && secondsSince(left[0].started)
+  }
+
+  /** Spans that are still open end with the run. */
+  function finish(suspended = false): void {
+    closed = true
+    endChats()
+    for (const [callId, call] of calls) {
+      calls.delete(callId)
+      // A call that waits goes on with the run, in a span of its own.
+      const error = suspended ? undefined : { code: 'unfinished', message: 'The run ended before the call did.' }
+      call.settle({ ...(error ? { error } : { parked: true }), mayTell: false })
+    }
+    while (entered.length > 0) entered.pop()?.span.end()
+    span.end()
+    over()
+  }
+
+  const traced: TracedRun = {
+    parts,
+    shared,
+    current,
+    call: (callId) => calls.get(callId),
+    chat: (messageId) => chats.find(({ id }) => id === messageId),
+    enters(message) {
+      if (record.records('messages')) fresh.push(message)
+    },
+    given: (callId, input) => void inputs.set(callId, input),
+    settle(callId, result) {
+      const call = calls.get(callId)
+      call?.settle(result)
+      return calls.delete(callId)
+    },
+    enter(key, name, given, startTime) {
+      const options = { kind: SpanKind.INTERNAL, attributes: present({ ...shared, ...given }) }
+      const made = tracer.startSpan(
+        name,
+        startTime === undefined ? options : { ...options, startTime },
+        under(current()),
+      )
+      entered.push({ key, span: made, started: startTime ?? performance.now() })
+      return made
+    },
+    leave,
+    belongs: (childRun, key) => void children.set(childRun, key),
+    lastChat: () => chats.at(-1)?.started ?? undefined,
+    compacted: () => void (cut = true),
+    waitedSince: (token, at) => told(at.fold(waitsSince), token),
+    link(at) {
+      const before = fromHeaders(at.fold(lastSpans)[op.runId])
+      if (before) span.addLink({ context: before, attributes: { [own.runId]: op.runId } })
+      keep(at)
+    },
+    close(event) {
+      const { status, usage, cost, error } = event
+      const known = { [own.runStatus]: status, [own.steps]: event.step, [own.cost]: cost }
+      span.setAttributes(
+        present({
+          ...known,
+          // Not under the conventions' names: who sums those up over a trace would count everything twice.
+          'provost.usage.input_tokens': usage.inputTokens,
+          'provost.usage.output_tokens': usage.outputTokens,
+          'provost.inference_calls': counts.chats,
+          'provost.tool_calls': counts.tools,
+        }),
+      )
+      const type = status === 'failed' ? fail(span, record, error, true) : undefined
+      const measured = present({ ...base, [own.runStatus]: status, [attr.errorType]: type })
+      meters?.agent(secondsSince(started), counts.chats, counts.tools, measured)
+      finish(status === 'suspended')
+    },
+  }
+
+  return {
+    span,
+    async aroundModel(asked, next, at) {
+      if (closed) return next()
+      endChats()
+      const answers = asked.purpose === undefined
+      if (answers) counts = { ...counts, chats: counts.chats + 1 }
+      cut ??= at.fold(wasCompacted)
+      const messages = answers && record.records('messages')
+      const given = { ...shared, [attr.compacted]: cut || undefined }
+      const chat = openChat(
+        parts,
+        asked,
+        under(current()),
+        messages ? { ...given, [attr.inputMessages]: record.messages(fresh) } : given,
+        () => mayTell(at),
+        messages,
+      )
+      if (answers) fresh = []
+      chats.push(chat)
+      return chat.run(next)
+    },
+    async aroundTool(called, next, at) {
+      if (closed) return next()
+      counts = { ...counts, tools: counts.tools + 1 }
+      const above = called.parent === undefined ? undefined : calls.get(called.parent)
+      const { callId } = called
+      const given = { ...shared, [own.step]: at.run.step }
+      const call = openTool(parts, called, under(above?.span ?? current()), given, inputs.get(callId))
+      inputs.delete(callId)
+      // Entered anew after it waited.
+      calls.get(callId)?.settle({ parked: true, mayTell: false })
+      calls.set(callId, call)
+      return call.run(next)
+    },
+    event(event, at) {
+      if (!closed) hear(traced, event, at, mayTell)
+    },
+    spanAbove(childRun) {
+      const key = children.get(childRun)
+      const workflow = entered.find((one) => one.key === key)
+      if (workflow) return workflow.span
+      // The id of a child is that of the call that spawned it, or begins with it.
+      for (let id = childRun; id !== ''; id = id.slice(0, Math.max(0, id.lastIndexOf('/')))) {
+        const call = calls.get(id)
+        if (call) return call.span
+      }
+      return current()
+    },
+    broken() {
+      if (closed) return
+      mark(span, 'provost.error')
+      fail(span, record, undefined, false)
+      finish()
+    },
+  }
+}

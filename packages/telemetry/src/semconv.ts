@@ -1,0 +1,96 @@
+/**
+ * Names of the OpenTelemetry conventions for generative AI, as the repository `open-telemetry/semantic-conventions-genai`
+ * had them in autumn 2026 (status: development). `@opentelemetry/semantic-conventions` still has those of 2025, from
+ * before the repository was split off, so the names stand here. What the conventions have no name for is `provost.*`.
+ */
+export const attr = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  agentName: 'gen_ai.agent.name',
+  conversationId: 'gen_ai.conversation.id',
+  compacted: 'gen_ai.conversation.compacted',
+  requestModel: 'gen_ai.request.model',
+  temperature: 'gen_ai.request.temperature',
+  maxTokens: 'gen_ai.request.max_tokens',
+  responseModel: 'gen_ai.response.model',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cacheRead: 'gen_ai.usage.cache_read.input_tokens',
+  cacheWrite: 'gen_ai.usage.cache_write.input_tokens',
+  reasoning: 'gen_ai.usage.reasoning.output_tokens',
+  toolName: 'gen_ai.tool.name',
+  toolCallId: 'gen_ai.tool.call.id',
+  toolType: 'gen_ai.tool.type',
+  toolArguments: 'gen_ai.tool.call.arguments',
+  toolResult: 'gen_ai.tool.call.result',
+  transferMode: 'gen_ai.transfer.mode',
+  transferTarget: 'gen_ai.transfer.target.name',
+  workflowName: 'gen_ai.workflow.name',
+  dataSource: 'gen_ai.data_source.id',
+  query: 'gen_ai.retrieval.query.text',
+  documents: 'gen_ai.retrieval.documents',
+  inputMessages: 'gen_ai.input.messages',
+  outputMessages: 'gen_ai.output.messages',
+  instructions: 'gen_ai.system_instructions',
+  errorType: 'error.type',
+  /** Of the general conventions; what reads traces of models looks for these two, and not for the conversation. */
+  sessionId: 'session.id',
+  userId: 'user.id',
+} as const
+
+/** Values of `gen_ai.operation.name`. Readers take any other for a model call. */
+export type Operation = 'invoke_agent' | 'chat' | 'execute_tool' | 'invoke_workflow' | 'plan' | 'retrieval'
+
+/** Names of ours. */
+export const own = {
+  runId: 'provost.run.id',
+  runStatus: 'provost.run.status',
+  resumed: 'provost.run.resumed',
+  parentRun: 'provost.run.parent_id',
+  step: 'provost.step',
+  steps: 'provost.steps',
+  attempt: 'provost.attempt',
+  purpose: 'provost.purpose',
+  cost: 'provost.cost_usd',
+  effect: 'provost.tool.effect',
+  callId: 'provost.tool.call_id',
+  parked: 'provost.tool.parked',
+  via: 'provost.tool.result_from',
+  rule: 'provost.rule',
+  sources: 'provost.sources',
+  evidence: 'provost.evidence',
+  reason: 'provost.reason',
+  by: 'provost.by',
+  decision: 'provost.decision',
+  waited: 'provost.waited_s',
+} as const
+
+/** Names of metrics, of the same source. */
+export const metric = {
+  inputTokens: 'gen_ai.client.inference.usage.input_tokens',
+  outputTokens: 'gen_ai.client.inference.usage.output_tokens',
+  cacheRead: 'gen_ai.client.inference.usage.cache_read.input_tokens',
+  cacheWrite: 'gen_ai.client.inference.usage.cache_write.input_tokens',
+  reasoning: 'gen_ai.client.inference.usage.reasoning.output_tokens',
+  operationInput: 'gen_ai.client.inference.operation.input_tokens',
+  operationOutput: 'gen_ai.client.inference.operation.output_tokens',
+  inference: 'gen_ai.client.inference.duration',
+  firstChunk: 'gen_ai.client.inference.time_to_first_chunk',
+  outputChunk: 'gen_ai.client.inference.time_per_output_chunk',
+  agent: 'gen_ai.invoke_agent.duration',
+  agentInferences: 'gen_ai.invoke_agent.inference_calls',
+  agentTools: 'gen_ai.invoke_agent.tool_calls',
+  tool: 'gen_ai.execute_tool.duration',
+  workflow: 'gen_ai.invoke_workflow.duration',
+  cost: 'provost.cost',
+  approval: 'provost.approval.duration',
+  compaction: 'provost.compaction.duration',
+  compactedTokens: 'provost.compaction.tokens_removed',
+  turns: 'provost.turns',
+  queued: 'provost.queue.followups',
+  retries: 'provost.model.retries',
+  fallbacks: 'provost.model.fallbacks',
+  governance: 'provost.governance.decisions',
+} as const

@@ -1,0 +1,107 @@
+import type { CollectedSpan } from './collect-spans.ts'
+
+/** A span with those under it, in the order they were started. */
+export interface SpanNode extends CollectedSpan {
+  readonly children: readonly SpanNode[]
+}
+
+/** Spans as trees: one for each that has no other among them above it. Linear. */
+export function spanTree(spans: readonly CollectedSpan[]): readonly SpanNode[] {
+  const nodes = new Map(spans.map((span) => [span.spanId, { ...span, children: new Array<SpanNode>() }]))
+  const roots: SpanNode[] = []
+  for (const node of nodes.values()) {
+    const above = node.parentId === undefined ? undefined : nodes.get(node.parentId)
+    const siblings = above ? above.children : roots
+    siblings.push(node)
+  }
+  return roots
+}
+
+/** A line of a tree that is drawn: a span, or an event in one. */
+export interface TreeLine {
+  /** `│  ├─ ` */
+  readonly branch: string
+  readonly kind: 'span' | 'event'
+  readonly name: string
+  /** What matters about it, in a few words. */
+  readonly facts: readonly string[]
+  readonly span: CollectedSpan
+  readonly failed: boolean
+}
+
+const deepest = 200
+
+/** A tree as lines, from the top: what came first stands first, be it a span or an event. */
+export function treeLines(roots: readonly SpanNode[]): readonly TreeLine[] {
+  const lines: TreeLine[] = []
+  const walk = (node: SpanNode, lead: string, below: string, depth: number): void => {
+    const { name, failed } = node
+    lines.push({ branch: lead, kind: 'span', name, facts: factsOf(node), span: node, failed })
+    const inside = [
+      ...node.events.map((event) => ({ at: event.at, event, child: undefined })),
+      ...node.children.map((child) => ({ at: child.start, event: undefined, child })),
+    ].toSorted((a, b) => a.at - b.at)
+    for (const [index, { event, child }] of inside.entries()) {
+      const last = index === inside.length - 1
+      const [branch, under] = last ? ['└─ ', '   '] : ['├─ ', '│  ']
+      if (child) {
+        if (depth < deepest) walk(child, below + branch, below + under, depth + 1)
+      } else if (event) {
+        const facts = Object.entries(event.attributes).flatMap(([key, value]) =>
+          value === undefined || isNoise(key, value, event.name)
+            ? []
+            : [`${key.slice(key.lastIndexOf('.') + 1)} ${written(value)}`],
+        )
+        lines.push({
+          branch: below + branch,
+          kind: 'event',
+          name: event.name.replace(/^provost\./, ''),
+          facts,
+          span: node,
+          failed: false,
+        })
+      }
+    }
+  }
+  for (const root of roots) walk(root, '', '', 0)
+  return lines
+}
+
+/** What is long and tells a person nothing, or what the name says already. */
+function isNoise(key: string, value: unknown, event: string): boolean {
+  return key === 'gen_ai.tool.call.id' || (typeof value === 'string' && event.endsWith(`.${value}`))
+}
+
+function factsOf({ attributes, message, links }: CollectedSpan): readonly string[] {
+  const of = (key: string): string | undefined => {
+    const value = attributes[key]
+    return value === undefined ? undefined : written(value)
+  }
+  const [input, output, cached] = [
+    of('gen_ai.usage.input_tokens'),
+    of('gen_ai.usage.output_tokens'),
+    of('gen_ai.usage.cache_read.input_tokens'),
+  ]
+  const cost = attributes['provost.cost_usd']
+  const error = of('error.type')
+  return [
+    of('provost.run.status'),
+    input === undefined && output === undefined ? undefined : `${input ?? '?'} → ${output ?? '?'} tokens`,
+    cached !== undefined && cached !== '0' ? `${cached} cached` : undefined,
+    of('gen_ai.response.finish_reasons'),
+    typeof cost === 'number' ? `$${cost.toFixed(4)}` : undefined,
+    of('provost.purpose'),
+    error === undefined ? undefined : message === undefined ? error : `${error}: ${message}`,
+    attributes['gen_ai.conversation.compacted'] === true ? 'compacted' : undefined,
+    links.length > 0 ? 'linked to an earlier span' : undefined,
+  ].filter((fact) => fact !== undefined)
+}
+
+/** An attribute as text. */
+export function written(value: unknown): string {
+  return typeof value === 'string'
+    ? value
+    : Array.isArray(value)
+      ? value.map(written).join(', ')
+      : JSON.stringify(value)
+}

@@ -1,0 +1,110 @@
+import type { Context, Meter, Span, Tracer } from '@opentelemetry/api'
+import { context, trace } from '@opentelemetry/api'
+import type { Extension, HookContext, OpOf, Scrubber, Watching } from '@provost/core'
+import { assertNever, defineExtension } from '@provost/core'
+
+import type { ContentKind } from './content.ts'
+import { createRecorder } from './content.ts'
+import { instruments } from './instruments.ts'
+import { withinRun } from './run-context.ts'
+import type { RunTrace } from './run-trace.ts'
+import { traceRun } from './run-trace.ts'
+import { logName } from './trace-context.ts'
+
+/** How runs are traced and measured. */
+export interface TelemetryOptions {
+  /** Default: that of the OpenTelemetry SDK which the process has registered; without one nothing is traced. */
+  readonly tracer?: Tracer
+  /** Default: likewise. */
+  readonly meter?: Meter
+  /**
+   * What of the content is recorded: `true` for all of it, or the kinds that you name: `messages` (what was said),
+   * `instructions` (system prompts), `tools` (arguments, results, evidence of policies), `errors` (their messages; codes
+   * always are). What is labelled secret is not recorded in any case. Default `false`.
+   */
+  readonly recordContent?: boolean | readonly ContentKind[]
+  /** Takes secrets out of all that is recorded, names too. */
+  readonly scrubber?: Scrubber
+  /** Characters of content in one attribute. Default 16,384. */
+  readonly maxContentLength?: number
+  /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. */
+  readonly retrievalTools?: readonly string[]
+}
+
+const everyOp: Watching['ops'] = ['run', 'child', 'model', 'tool']
+const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
+
+/**
+ * Traces runs by the OpenTelemetry conventions for generative AI, and measures them. It is an extension like any other:
+ * what it knows it has from hooks and events. It covers children and handoff targets too.
+ *
+ * - Spans: `invoke_agent`, `chat`, `execute_tool`, `invoke_workflow`, `plan`, `retrieval`.
+ * - Span events: decisions of policies, approvals with their waiting times, retries, fallbacks, steering, compaction.
+ * - A run that goes on is a span of its own, linked with the one before; the log holds the context, so this also works
+ *   from one process to another.
+ * - Without a registered SDK, `tracer` and `meter` it does nothing.
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model, tools, extensions: [telemetry({ recordContent: ['errors'] })] })
+ */
+export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
+  const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
+  const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
+  const present = instruments(options, createRecorder(new Set(kinds), scrubber, maxContentLength))
+  // Spans under way: of a process, as they are. All that has to outlive it is in the log.
+  const runs = new Map<string, RunTrace>()
+
+  /** The span that set a run off: a call of the run above, or whatever is active where the run was started. */
+  function parentOf(runId: string, ctx: HookContext): Context {
+    const active = context.active()
+    const above = ctx.run.id === runId ? ctx.run.parents[0] : ctx.run.id
+    const span: Span | undefined = above === undefined ? undefined : runs.get(above)?.spanAbove(runId)
+    return span ? trace.setSpan(active, span) : active
+  }
+
+  async function aroundRun<T>(op: OpOf<'run' | 'child'>, next: () => Promise<T>, ctx: HookContext): Promise<T> {
+    const { runId, agent } = op
+    const known = runs.get(runId)
+    const parts = known ? undefined : present()
+    const run = known ?? (parts && traceRun(parts, op, ctx, parentOf(runId, ctx), () => runs.delete(runId)))
+    if (run) runs.set(runId, run)
+    const span = run?.span.spanContext()
+    const inContext = (): Promise<T> =>
+      withinRun({ runId, sessionId: ctx.run.sessionId, agent, ...(span && { span }) }, next)
+    if (!run) return inContext()
+    try {
+      return await context.with(trace.setSpan(context.active(), run.span), inContext)
+    } catch (thrown) {
+      // Not a run of ours, so no event tells of its end.
+      if (op.kind === 'child') run.broken()
+      throw thrown
+    }
+  }
+
+  return defineExtension({
+    name: logName,
+    scope: 'tree',
+    watches: () => ({ ops: present() ? everyOp : ['run', 'child'], events: present() !== undefined }),
+    hooks: {
+      around(op, next, ctx) {
+        switch (op.kind) {
+          case 'run':
+          case 'child':
+            return aroundRun(op, next, ctx)
+          case 'model':
+            return runs.get(ctx.run.id)?.aroundModel(op, next, ctx) ?? next()
+          case 'tool':
+            return runs.get(ctx.run.id)?.aroundTool(op, next, ctx) ?? next()
+          case 'step':
+            return next()
+          default:
+            return assertNever(op)
+        }
+      },
+      event(event, ctx) {
+        // Those of children come to the children themselves, too.
+        if (event.runId === ctx.run.id) runs.get(event.runId)?.event(event, ctx)
+      },
+    },
+  })
+}

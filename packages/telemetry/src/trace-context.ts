@@ -1,0 +1,112 @@
+import type { Context, SpanContext, TextMapGetter, TextMapSetter } from '@opentelemetry/api'
+import {
+  context,
+  createTraceState,
+  defaultTextMapGetter,
+  isSpanContextValid,
+  isValidSpanId,
+  isValidTraceId,
+  propagation,
+  trace,
+  TraceFlags,
+} from '@opentelemetry/api'
+import type { Fold, Json } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+/** A span as W3C Trace Context writes it. */
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate?: string
+}
+
+/** A span in W3C's writing; undefined for one that nobody could find again. */
+export function toHeaders(span: SpanContext): TraceHeaders | undefined {
+  if (!isSpanContextValid(span)) return undefined
+  const { traceId, spanId, traceFlags, traceState } = span
+  const flags = (traceFlags & 0xff).toString(16).padStart(2, '0')
+  const state = traceState?.serialize()
+  return { traceparent: `00-${traceId}-${spanId}-${flags}`, ...(state && { tracestate: state }) }
+}
+
+const longestState = 512
+
+/** Reads W3C's writing, which comes from outside: what does not fit is nobody's span. */
+export function fromHeaders(carrier: unknown): SpanContext | undefined {
+  if (!isRecord(carrier)) return undefined
+  const [parent, state] = [carrier['traceparent'], carrier['tracestate']]
+  if (typeof parent !== 'string' || parent.length > 200) return undefined
+  const [, version, traceId = '', spanId = '', flags = '00', more] =
+    /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/.exec(parent.trim()) ?? []
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (!isValidTraceId(traceId) || !isValidSpanId(spanId)) return undefined
+  return {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+    ...(typeof state === 'string' && state.length <= longestState && { traceState: createTraceState(state) }),
+  }
+}
+
+/** What a request to somebody else carries, so that what it sets off there stands under the span that is active here. */
+export function traceHeaders(active: Context = context.active()): Record<string, string> {
+  const headers: Record<string, string> = {}
+  propagation.inject(active, headers, setter)
+  // Where nobody has set a propagator, W3C's is meant.
+  const span = headers['traceparent'] === undefined ? trace.getSpanContext(active) : undefined
+  return { ...headers, ...(span && toHeaders(span)) }
+}
+
+/**
+ * Runs `fn` as a part of what a caller does, so that the runs it starts stand under the caller's span.
+ *
+ * @param carrier the headers of its request, or the `_meta` of an MCP message; without a context `fn` just runs.
+ *
+ * @example
+ * const result = await withTrace(Object.fromEntries(request.headers), () => agent.run(input))
+ */
+export function withTrace<T>(carrier: Readonly<Record<string, unknown>>, fn: () => T): T {
+  const extracted = propagation.extract(context.active(), carrier, getter)
+  const span = fromHeaders(carrier)
+  const known = trace.getSpanContext(extracted)
+  return context.with(span && !known?.isRemote ? trace.setSpanContext(extracted, span) : extracted, fn)
+}
+
+const setter: TextMapSetter<Record<string, string>> = {
+  set: (carrier, key, value) => void (carrier[key] = value),
+}
+const getter: TextMapGetter<Readonly<Record<string, unknown>>> = {
+  keys: (carrier) => Object.keys(carrier),
+  get(carrier, key) {
+    const value = defaultTextMapGetter.get(carrier, key)
+    return typeof value === 'string' ? value : undefined
+  },
+}
+
+/**
+ * The `_meta` of a call to an MCP server, for `mcpTools({ meta: traceMeta })`. It tells the span of the call that it is
+ * one, and the server where it belongs.
+ */
+export function traceMeta(call: { readonly method: string }): Record<string, string> {
+  trace.getActiveSpan()?.setAttribute('mcp.method.name', call.method)
+  return traceHeaders()
+}
+
+/** Under which name and key of `ext` entries the spans of runs stand in the log. */
+export const logName = 'telemetry'
+const logKey = 'trace'
+
+export function logKeyOf(span: SpanContext): string {
+  return `${logKey}/${span.spanId}`
+}
+
+/** The last span of each run, as the log has it. */
+export const lastSpans: Fold<Readonly<Record<string, Json>>> = {
+  key: 'provost.telemetry.spans',
+  initial: {},
+  apply(spans, entry) {
+    if (entry.type !== 'ext' || entry.name !== logName || !entry.key.startsWith(`${logKey}/`)) return spans
+    // Only the run that is gone on with is looked up, and that is the last one.
+    return { [entry.runId]: entry.data }
+  },
+}

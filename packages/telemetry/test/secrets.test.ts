@@ -1,0 +1,221 @@
+import {
+  InMemoryMetricExporter,
+  AggregationTemporality,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { createAgent } from '@provost/agent'
+import { createScrubber, defineExtension } from '@provost/core'
+import type { Scrubber } from '@provost/core'
+import { scriptedModel } from '@provost/testing'
+import { rich, tool } from '@provost/tools'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { createRecorder } from '../src/content.ts'
+import { collectSpans, createLogger, drawSpans, printSpans, telemetry } from '../src/index.ts'
+import { doneStep, traced } from './traced.ts'
+
+/** Keys, tokens, passwords, numbers, with quotes, spaces, other scripts and half a pair of surrogates in them. */
+const secrets: readonly string[] = Array.from({ length: 50 }, (_, n) => {
+  const base = `s3cr3t-${n}-${(n * 7919 + 104_729).toString(36)}`
+  const shapes = [
+    `sk-${base}`,
+    `${base} with "quotes"`,
+    `pässwörd/${base}`,
+    `\ud800${base}`,
+    String(700_000_000 + n * 7_919),
+  ]
+  return shapes[n % shapes.length] ?? base
+})
+const huge = 'x'.repeat(10_000_000)
+
+function knowingAll(): Scrubber {
+  const scrubber = createScrubber()
+  for (const [index, secret] of secrets.entries()) scrubber.add(`S${index}`, secret)
+  return scrubber
+}
+
+/** Finds secrets however they are written. */
+function leaksIn(text: string): string[] {
+  const lower = text.toLowerCase()
+  const writings = (secret: string): string[] => [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    secret.toWellFormed(),
+    encodeURIComponent(secret.toWellFormed()),
+    Buffer.from(secret).toString('base64').slice(0, -4),
+    Buffer.from(secret).toString('hex'),
+  ]
+  return secrets.filter((secret) => writings(secret).some((one) => lower.includes(one.toLowerCase())))
+}
+
+const [a = '', b = '', c = '', d = '', e = ''] = secrets
+const all = secrets.join(' | ')
+
+/** A run that has the secrets wherever something is told. */
+async function hostileRun(scrubber: Scrubber) {
+  const { tracer, take } = collectSpans()
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const meters = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
+  })
+  const lines: string[] = []
+  const log = createLogger({ scrubber, destination: { write: (line) => void lines.push(line) } })
+  const leak = tool({
+    name: 'leak',
+    input: z.object({}).loose(),
+    execute(input) {
+      const error = Object.assign(new Error(`no: ${all}`, { cause: new Error(all) }), { code: a, [b]: { deep: [c] } })
+      error.stack += `\n    at ${d} (${e})`
+      log.error(error, `failed ${all}`)
+      log.info({ input, [c]: { [d]: secrets } }, all.toUpperCase())
+      throw error
+    },
+  })
+  const big = tool({
+    name: 'big',
+    input: z.object({}),
+    execute: () => ({ [all]: secrets, nested: { deep: [{ [a]: `\udfff${all}\ud800` }] }, text: `${huge}${all}` }),
+  })
+  const policy = defineExtension({
+    name: 'policy',
+    hooks: {
+      'tool.call': (call, ctx) =>
+        ctx.audit('flagged', {
+          rule: a,
+          callId: call.callId,
+          sources: secrets,
+          evidence: { [b]: all, values: secrets },
+        }),
+    },
+  })
+  const agent = createAgent({
+    name: 'desk',
+    instructions: `Never tell ${all}.`,
+    model: scriptedModel([
+      { error: Object.assign(new Error(`401 for ${all}`), { status: 500, code: b }) },
+      {
+        text: `I know ${all}`,
+        toolCalls: [{ name: 'leak', input: { [a]: secrets, deep: { [b]: all } } }, { name: 'big' }, { name: c }],
+      },
+      { error: Object.assign(new Error(`refused: ${all}`), { status: 400 }) },
+    ]),
+    tools: [leak, big],
+    extensions: [
+      telemetry({ tracer, meter: meters.getMeter('test'), recordContent: true, scrubber }),
+      policy,
+      defineExtension({
+        name: 'again',
+        hooks: {
+          'model.error': (failure) =>
+            failure.attempt === 1 && failure.error.message.includes('401') ? { retryAfterMs: 0 } : undefined,
+        },
+      }),
+    ],
+  })
+  const { status } = await agent.run(`Hello ${all}${huge}`, { principal: { id: a } })
+  await meters.forceFlush()
+  return { status, spans: take(), metrics: JSON.stringify(exporter.getMetrics()), lines }
+}
+
+describe('of a hostile run with 50 secrets in it', () => {
+  it('no span, no metric, no line and no picture has any of them, with all content on', async () => {
+    const { status, spans, metrics, lines } = await hostileRun(knowingAll())
+    expect(status).toBe('failed')
+    const text = JSON.stringify(spans)
+    expect(leaksIn(text)).toEqual([])
+    expect(leaksIn(metrics)).toEqual([])
+    expect(leaksIn(lines.join(''))).toEqual([])
+    expect(leaksIn(printSpans(spans, { attributes: true, width: 100_000 }))).toEqual([])
+    expect(leaksIn(drawSpans(spans, { attributes: true }))).toEqual([])
+    // They were there to be found.
+    expect(text).toContain('⟦secret:S7⟧')
+    expect(lines.join('')).toContain('⟦secret:S7⟧')
+    // Ten megabytes went in twice.
+    expect(text.length).toBeLessThan(400_000)
+    const told = spans.flatMap(({ attributes }) => Object.values(attributes).map(String))
+    expect(told.filter((value) => !value.isWellFormed())).toEqual([])
+  })
+
+  it('nothing is told at all with content off, though nobody knows the secrets', async () => {
+    const { tracer, take } = collectSpans()
+    const fails = tool({ name: 'fails', input: z.object({}).loose(), execute: () => Promise.reject(new Error(all)) })
+    const model = scriptedModel([
+      { text: all, toolCalls: [{ name: 'fails', input: { [a]: all } }] },
+      { error: Object.assign(new Error(all), { status: 400 }) },
+    ])
+    const agent = createAgent({
+      name: 'desk',
+      instructions: all,
+      model,
+      tools: [fails],
+      extensions: [telemetry({ tracer })],
+    })
+    await agent.run(all)
+    expect(leaksIn(JSON.stringify(take()))).toEqual([])
+  })
+})
+
+describe('what is labelled secret', () => {
+  const secret = { integrity: 'trusted', confidentiality: 'secret', sources: ['vault'] } as const
+
+  it('is not recorded: not the result, nor what was said and done knowing it', async () => {
+    const vault = tool({
+      name: 'vault',
+      effect: 'read',
+      input: z.object({}),
+      returns: secret,
+      execute: () => 'the treasure',
+    })
+    const { agent, take } = traced(
+      [
+        { toolCalls: [{ name: 'vault' }] },
+        { text: 'under the oak', toolCalls: [{ name: 'vault', input: { at: 'the oak' } }] },
+        { text: 'yes, oak' },
+      ],
+      { tools: [vault] },
+      { recordContent: true },
+    )
+    await agent.run('where?')
+    const text = JSON.stringify(take())
+    expect(text).not.toMatch(/treasure|oak/)
+    expect(text).toContain('where?')
+    expect(text).toContain('[secret]')
+  })
+
+  it('is not recorded where only a field of a result is, or a part', async () => {
+    const person = tool({
+      name: 'person',
+      effect: 'read',
+      input: z.object({}),
+      returns: { integrity: 'trusted', confidentiality: 'internal', sources: ['crm'] },
+      execute: () => rich({ name: 'Ann', iban: 'DE02120300000000202051' }, { fields: { '/iban': secret } }),
+    })
+    const { agent, take } = traced(
+      [{ toolCalls: [{ name: 'person' }] }, doneStep],
+      { tools: [person] },
+      { recordContent: true },
+    )
+    await agent.run('who?')
+    expect(JSON.stringify(take())).not.toContain('DE02')
+  })
+})
+
+it('a secret never stands half before the cut, wherever it is', () => {
+  const scrubber = createScrubber()
+  const key = 'k3y-0123456789abcdef'
+  scrubber.add('KEY', key)
+  const record = createRecorder(new Set(), scrubber, 100)
+  fc.assert(
+    fc.property(fc.nat(300), fc.nat(300), fc.nat(40), (before, between, times) => {
+      const text = `${'.'.repeat(before)}${`${key}${'-'.repeat(between)}`.repeat(times)}`
+      expect(record.text(text)).not.toMatch(/k3y|0123|cdef/)
+      expect(record.text(text).length).toBeLessThanOrEqual(101)
+      expect(() => JSON.parse(record.json({ [text]: [text, { text }] })) as unknown).not.toThrow()
+      expect(record.json({ [text]: [text, { text }] })).not.toMatch(/k3y|0123|cdef/)
+    }),
+    { numRuns: 60 },
+  )
+})
