@@ -392,7 +392,7 @@ describe('access', () => {
 test('what an application adds to calls stands in their `_meta`, and in no other message', async () => {
   const { transport, asked } = await httpServer(
     [definition('act')],
-    callsThat((message, response) => void json(response, { id: message.id, ...did })),
+    callsThat((message, response) => json(response, { id: message.id, ...did })),
   )
   const tools = await connected({
     transport,
