@@ -33,6 +33,7 @@ Then draft an answer to the sender with draft_reply, in the language of the mail
  *
  * @param memory of its customers.
  * @param policy `shadow`: nothing is stopped, and it is said what would have been.
+ * @param toolInvocation `code-mode`: the model writes scripts that call the tools.
  */
 export function createDeskAgent(
   model: ModelSpec,
@@ -40,6 +41,7 @@ export function createDeskAgent(
   memory: Memory,
   policy: 'enforce' | 'shadow' = 'enforce',
   tracing: readonly Extension<unknown>[] = [],
+  toolInvocation: 'direct' | 'code-mode' = 'direct',
 ): Agent<string, Desk> {
   return createAgent({
     name: 'desk',
@@ -48,6 +50,7 @@ export function createDeskAgent(
     model,
     tools: deskTools,
     extensions: [...tracing, deskPolicy(policy), memory, rememberDeeds(memory)],
+    toolInvocation,
     store,
     leaseMs,
     maxSteps: 30,

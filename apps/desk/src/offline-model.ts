@@ -9,6 +9,7 @@ import type {
 
 import { factsOf } from './offline/facts.ts'
 import { nextStep, type Step } from './offline/plan.ts'
+import { asScript, withoutScripts, writesScripts } from './offline/script.ts'
 
 /**
  * A model that needs no network and no key. It is rule-based: it works on what the tools return, decides by the shop's
@@ -32,13 +33,16 @@ export function offlineModel(): LanguageModelV4 {
   }
 }
 
-function answer({ prompt }: LanguageModelV4CallOptions): {
+function answer(options: LanguageModelV4CallOptions): {
   readonly step: Step
   readonly usage: LanguageModelV4Usage
   readonly firstCall: number
 } {
-  const facts = factsOf(prompt)
-  const step = nextStep(facts)
+  const { prompt } = options
+  const scripts = writesScripts(options)
+  const facts = factsOf(scripts ? withoutScripts(prompt) : prompt)
+  const planned = nextStep(facts)
+  const step = scripts ? asScript(planned) : planned
   return { step, usage: usageOf(JSON.stringify(prompt).length, step), firstCall: facts.calls }
 }
 

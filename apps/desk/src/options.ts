@@ -11,6 +11,8 @@ export interface Options {
   readonly policy: boolean
   /** Where traces and metrics go, if they go anywhere. */
   readonly trace: TraceTask | undefined
+  /** The model writes scripts that call the tools. */
+  readonly codeMode: boolean
   readonly mail: string
   readonly data: string
   readonly model: string | undefined
@@ -42,6 +44,7 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --fresh            start over: restore the sample orders, empty the outbox, forget the sessions
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
   --no-policy        stop nothing, and say what would have been stopped
+  --code-mode        let the model call its tools in scripts; on --resume, --approve and --deny too if it was begun so
   --sessions         list what is open: waiting for approval, interrupted, failed
   --resume ID        go on with an open session where it stands; nothing that was done is done again
   --approve ID       go on with it and approve what it waits for; --deny ID refuses it
@@ -94,12 +97,17 @@ export function parseOptions(args: readonly string[]): Options {
     fresh: values['fresh'] === true,
     policy: values['no-policy'] !== true,
     trace: traceTask(values['trace'] === true, text),
+    codeMode: values['code-mode'] === true,
     mail: resolve(text('mail') ?? join(app, 'mail')),
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
     only: only.flatMap((value) => (typeof value === 'string' ? [value] : [])),
     session: sessionTask(values['sessions'] === true, text),
-    command: ['npm start --', ...['mail', 'data', 'model'].flatMap((name) => again(name, text(name)))].join(' '),
+    command: [
+      'npm start --',
+      ...['mail', 'data', 'model'].flatMap((name) => again(name, text(name))),
+      ...(values['code-mode'] === true ? ['--code-mode'] : []),
+    ].join(' '),
   }
 }
 
@@ -149,6 +157,7 @@ const known: Readonly<
   trace: { type: 'boolean' },
   otel: { type: 'string' },
   picture: { type: 'string' },
+  'code-mode': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 }
 

@@ -51,7 +51,14 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const tracing = await openTracing(options.trace, coloured)
   try {
     const { session: task } = options
-    const agent = createDeskAgent(model, store, memory, options.policy ? 'enforce' : 'shadow', tracing.extensions)
+    const agent = createDeskAgent(
+      model,
+      store,
+      memory,
+      options.policy ? 'enforce' : 'shadow',
+      tracing.extensions,
+      options.codeMode ? 'code-mode' : 'direct',
+    )
     const desk = { mailbox, orders, outbox }
     const asks = !options.json && process.stdin.isTTY && process.stdout.isTTY
     const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined

@@ -169,6 +169,29 @@ test('--no-policy: nothing is stopped, and it is said what would have been', () 
   expect(readFileSync(join(openData, 'outbox', forward ?? ''), 'utf8')).toContain('mara.feldkamp@example.org')
 })
 
+test('--code-mode: the model writes scripts, and the same comes of the mails', { timeout: 60_000 }, async () => {
+  const names = ['01-refund-request.eml', '15-injected-white-text.eml']
+  const scripted = folder()
+  const { code, out } = await desk(
+    '--json',
+    '--code-mode',
+    '--data',
+    scripted,
+    ...names.flatMap((name) => ['--only', name]),
+  )
+  expect(code).toBe(0)
+  const seen = eventsIn(out)
+  const calls = seen.flatMap((event) => (event.type === 'tool.call.end' ? [event.toolName] : []))
+  expect(new Set(calls)).toEqual(new Set(['code_execute']))
+  const inner = seen.flatMap((event) =>
+    event.type === 'tool.execute.start' && event.parentCallId ? [event.toolName] : [],
+  )
+  expect(inner).toContain('refund')
+  expect(readdirSync(join(scripted, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(1)
+  // The refund that the mail wants to go elsewhere waits for a colleague, in the middle of a script.
+  expect(seen.filter(({ type }) => type === 'agent.suspended')).toHaveLength(1)
+})
+
 test('what comes from mails is labelled untrusted, what comes from the books trusted', () => {
   const labels = new Map(
     events.flatMap((event) => (event.type === 'tool.execute.end' ? [[event.toolName, event.label] as const] : [])),

@@ -56,7 +56,12 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
 /** Traces a value of a call back to where it came from. */
 export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origin {
   const exact = exactForm(value)
-  if (exact === '' || isOwn(exact, known) || known.provenance.approved.has(approvalKey(tool.name, value))) {
+  if (
+    exact === '' ||
+    isOwn(exact, known) ||
+    isFrozen(exact, known) ||
+    known.provenance.approved.has(approvalKey(tool.name, value))
+  ) {
     return { kind: 'own' }
   }
   if (holds(exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`), exact)) return { kind: 'own' }
@@ -76,6 +81,14 @@ function vouchesFor({ asked, wholes, call }: Source, exact: string, { tools }: K
   if (!holds(asked, exact)) return true
   const effect = call && tools.get(call.toolName)?.effect
   return wholes.has(exact) && (effect === 'read' || effect === 'none')
+}
+
+/** Shorter values stand in too many scripts to have been meant. */
+const shortestFrozen = 4
+
+/** Whether it stands in a script that was written before anybody else had a say. */
+function isFrozen(exact: string, { provenance }: Knowledge): boolean {
+  return exact.length >= shortestFrozen && provenance.frozen.some((text) => holds(text, exact))
 }
 
 /** Whether the human or our instructions said this, as a whole. */

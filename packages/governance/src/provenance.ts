@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, Fold, Json, JsonPointer, Label, Message, ToolOutput } from '@provost/core'
-import { escapePointer, fillLabel, isRecord, labelOf, textOf, untrustedLabel } from '@provost/core'
+import { escapePointer, fillLabel, isRecord, labelOf, textOf, trustedLabel, untrustedLabel } from '@provost/core'
 
 import { covers } from './argument-role.ts'
 import { createTaintIndex } from './taint-index.ts'
@@ -47,8 +47,21 @@ export interface Provenance {
   secretRead: boolean
   /** Whether anything untrusted was read. */
   untrustedRead: boolean
-  readonly calls: Map<string, { readonly toolName: string; input: Json }>
+  readonly calls: Map<string, OpenCall>
+  /** Texts of the composite calls that were written before anything untrusted was read, such as scripts: what stands in them is ours. */
+  readonly frozen: string[]
   readonly waits: Map<string, string>
+}
+
+/** A call whose result has not come. */
+interface OpenCall {
+  readonly toolName: string
+  input: Json
+  /** Whether the model had read nothing untrusted when it wrote the call. */
+  readonly clean?: boolean
+  readonly parentCallId?: string
+  /** Of a composite: the values it was told, in loose form. */
+  told?: Set<string>
 }
 
 /** Sources by the words in them. */
@@ -75,6 +88,7 @@ function empty(): Provenance {
     secretRead: false,
     untrustedRead: false,
     calls: new Map(),
+    frozen: [],
     waits: new Map(),
   }
 }
@@ -101,7 +115,7 @@ function read(state: Provenance, entry: Entry): void {
       for (const message of entry.with) readMessage(state, message, 'view')
       break
     case 'call':
-      if (entry.op === 'planned') state.calls.set(entry.callId, { toolName: entry.toolName, input: entry.args })
+      if (entry.op === 'planned') readPlanned(state, entry)
       else if (entry.op === 'decided') {
         const call = state.calls.get(entry.callId)
         if (call) call.input = entry.args
@@ -121,7 +135,10 @@ function readMessage(state: Provenance, message: Message, via: string): void {
   const { role, content } = message
   if (via === 'model') {
     for (const part of content) {
-      if (part.type === 'tool-call') state.calls.set(part.callId, { toolName: part.toolName, input: part.input })
+      if (part.type === 'tool-call') {
+        const { callId, toolName, input } = part
+        state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
+      }
       // What a provider's own tool found came from outside, and stands in no entry of its own.
       if (part.type === 'tool-result')
         addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
@@ -146,18 +163,34 @@ function readMessage(state: Provenance, message: Message, via: string): void {
   }
 }
 
+/** A composite makes a call: its own text has been read as a script, and its result is made of what it is told. */
+function readPlanned(state: Provenance, { callId, parentCallId, toolName, args }: EntryOf<'call', 'planned'>): void {
+  const parent = state.calls.get(parentCallId)
+  if (parent && !parent.told) {
+    parent.told = new Set()
+    if (parent.clean) {
+      const found: Found[] = []
+      collect(parent.input, '', trustedLabel, undefined, found)
+      state.frozen.push(found.map(({ value }) => exactForm(value)).join('\n'))
+    }
+  }
+  state.calls.set(callId, { toolName, input: args, parentCallId })
+}
+
 function readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): void {
   const call = state.calls.get(entry.callId)
   state.calls.delete(entry.callId)
   const label = fillLabel(entry.label, untrustedLabel(call?.toolName ?? 'tool'))
   // Our own words about a call that did not run may quote what the model wrote in it.
   if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
-  addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
+  const told = addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
+  const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
+  for (const value of told) parent?.told?.add(value)
 }
 
 interface From {
   readonly fields?: Readonly<Record<JsonPointer, Label>> | undefined
-  readonly call?: { readonly toolName: string; readonly input: Json } | undefined
+  readonly call?: OpenCall | undefined
 }
 
 interface Found {
@@ -166,11 +199,21 @@ interface Found {
   readonly trusted: boolean
 }
 
-function addOutput(state: Provenance, toolName: string, output: ToolOutput, label: Label, from: From = {}): void {
+/** @returns the values in it, in loose form, where a composite is told them. */
+function addOutput(
+  state: Provenance,
+  toolName: string,
+  output: ToolOutput,
+  label: Label,
+  from: From = {},
+): readonly string[] {
   note(state, label)
-  const found: Found[] = []
+  const all: Found[] = []
   const value = jsonOf(output)
-  collect(value, '', label, from.fields, found)
+  collect(value, '', label, from.fields, all)
+  // What a composite passes on as it was told was read where it came from, under the label it had there.
+  const told = from.call?.told
+  const found = told ? all.filter((one) => !told.has(looseForm(one.value))) : all
   const asked = from.call ? exactForm(JSON.stringify(from.call.input)) : ''
   const wholes = new Set(
     found.flatMap(({ pointer, value: one, trusted }) => {
@@ -178,7 +221,8 @@ function addOutput(state: Provenance, toolName: string, output: ToolOutput, labe
       return trusted && pointer !== '' && !isRepeated(from.call?.input, key, one) ? [exactForm(one)] : []
     }),
   )
-  const common = { name: toolName, label, ...(from.call && { call: from.call }), asked, wholes }
+  const call = from.call && { toolName: from.call.toolName, input: from.call.input }
+  const common = { name: toolName, label, ...(call && { call }), asked, wholes }
   const ours = found.filter(({ trusted }) => trusted)
   const theirs = found.filter(({ trusted }) => !trusted)
   if (label.integrity === 'trusted' && ours.length > 0) {
@@ -197,6 +241,7 @@ function addOutput(state: Provenance, toolName: string, output: ToolOutput, labe
     for (const one of theirs) state.index.add(one.value, { source: label.sources[0] ?? toolName, label: untrusted })
     keepLeaves(state, source, found)
   }
+  return from.call?.parentCallId === undefined ? [] : all.map((one) => looseForm(one.value))
 }
 
 const nothing: ReadonlySet<string> = new Set()

@@ -1,5 +1,7 @@
 // Agents and their runs.
-export { createAgent, RunState } from '@provost/agent'
+export { RunState } from '@provost/agent'
+export { createAgent } from './create-agent.ts'
+export type { ToolInvocation } from './create-agent.ts'
 export type { AbortOptions, Agent, AgentOptions, AgentStream, ResumeOptions, RunOptions } from '@provost/agent'
 export type {
   EventListeners,

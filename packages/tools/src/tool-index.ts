@@ -1,12 +1,12 @@
 import { setImmediate as pause } from 'node:timers/promises'
 
-import type { Tool } from '@provost/core'
+import type { ToolInfo } from '@provost/core'
 import { isRecord } from '@provost/core'
 
 /** Finds tools by words. */
-export interface ToolIndex {
+export interface ToolIndex<T extends ToolInfo = ToolInfo> {
   /** The best matches first. A query that is the name of a tool finds that one before all others. */
-  search(query: string, limit: number): readonly Tool[]
+  search(query: string, limit: number): readonly T[]
 }
 
 /** Words of a query that count; no request has more to say. */
@@ -32,7 +32,7 @@ const mostFirst = 20
  * Indexes tools by name, title, description and argument names. The search library is loaded here, and other work goes
  * on while thousands of tools are indexed.
  */
-export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex> {
+export async function createToolIndex<T extends ToolInfo>(tools: readonly T[]): Promise<ToolIndex<T>> {
   const { default: MiniSearch } = await import('minisearch')
   const words = new Map<string, Word>()
   const rows: Row[] = []
@@ -99,7 +99,7 @@ interface Row {
   readonly text: string
 }
 
-function rowOf(tool: Tool, id: number): Row {
+function rowOf(tool: ToolInfo, id: number): Row {
   const { name, title = '', description = '' } = tool
   return {
     id,
@@ -109,7 +109,7 @@ function rowOf(tool: Tool, id: number): Row {
 }
 
 /** A tool whose schema cannot be read is found by its other words. */
-function argumentsOf(tool: Tool): readonly string[] {
+function argumentsOf(tool: ToolInfo): readonly string[] {
   try {
     const { properties } = tool.inputSchema
     return isRecord(properties) ? Object.keys(properties).slice(0, mostArguments) : []

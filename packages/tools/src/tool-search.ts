@@ -18,7 +18,7 @@ const mostDescription = 400
  * @param deferred the tools to search, asked for when they are first needed.
  */
 export function toolSearch(deferred: () => readonly Tool[]): Extension {
-  let index: Promise<ToolIndex> | undefined
+  let index: Promise<ToolIndex<Tool>> | undefined
   const search = tool({
     name: 'tool_search',
     description:

@@ -1,0 +1,20 @@
+import { createSandbox } from 'provost/code-mode'
+
+import type { Contender } from './contender.ts'
+
+/** Limits as wide as the benchmark needs them, for everybody. */
+export function provost(workers: number): Contender {
+  const sandbox = createSandbox({
+    workers,
+    limits: { toolCalls: 100_000, parallelCalls: 100_000, outputBytes: 4 << 20, cpuMs: 30_000 },
+  })
+  return {
+    name: 'provost',
+    async run(source, tools) {
+      const result = await sandbox.run(source, { tools })
+      if (!result.ok) throw new Error(result.error.message)
+      return result.value
+    },
+    close: () => sandbox.close(),
+  }
+}

@@ -1,0 +1,101 @@
+import { parseClean, writeClean } from './clean-json.ts'
+import type { GuestCall } from './frame.ts'
+import type { Limits } from './limits.ts'
+import { cut } from './sandbox-error.ts'
+import type { ScriptTool } from './sandbox.ts'
+
+/** What one call came to, as JSON for the script. */
+export interface Reply {
+  readonly call: GuestCall
+  readonly ok: boolean
+  readonly json: string
+}
+
+/** Makes the calls of one script, so many at a time, in the order they came. */
+export interface CallQueue {
+  add(call: GuestCall): void
+  /** Calls that have not been answered. */
+  readonly open: number
+}
+
+function failure(message: unknown, code: unknown, limits: Limits, stop?: string): string {
+  const text = typeof message === 'string' ? message : 'The call failed.'
+  return JSON.stringify({
+    message: cut(text, limits.errorBytes),
+    code: typeof code === 'string' ? cut(code, 100) : 'tool-error',
+    ...(stop && { stop }),
+  })
+}
+
+function tooLarge(name: string, what: string, bytes: number, limit: number): string {
+  return `The ${what} of ${name} ${what === 'result' ? 'has' : 'have'} ${bytes} bytes, the limit is ${limit}.`
+}
+
+export function callQueue(options: {
+  readonly names: readonly string[]
+  readonly tools: Readonly<Record<string, ScriptTool>>
+  readonly limits: Limits
+  readonly signal: AbortSignal
+  answer(reply: Reply): void
+}): CallQueue {
+  const { names, tools, limits, signal, answer } = options
+  const waiting: GuestCall[] = []
+  let running = 0
+  let open = 0
+
+  const make = async ({ id, tool, args }: GuestCall): Promise<{ ok: boolean; json: string }> => {
+    const name = names[tool] ?? ''
+    try {
+      const bytes = Buffer.byteLength(args)
+      if (bytes > limits.argBytes) {
+        return {
+          ok: false,
+          json: failure(tooLarge(name, 'arguments', bytes, limits.argBytes), undefined, limits, 'argument-size'),
+        }
+      }
+      const execute = Object.hasOwn(tools, name) ? tools[name] : undefined
+      if (!execute) return { ok: false, json: failure(`There is no tool ${cut(name, 100)}.`, 'no-such-tool', limits) }
+      const json = writeClean(await execute(parseClean(args), { id, signal }))
+      const size = Buffer.byteLength(json)
+      if (size <= limits.replyBytes) return { ok: true, json }
+      return {
+        ok: false,
+        json: failure(
+          `${tooLarge(name, 'result', size, limits.replyBytes)} Ask for less.`,
+          undefined,
+          limits,
+          'reply-size',
+        ),
+      }
+    } catch (error) {
+      const said: { readonly message?: unknown; readonly code?: unknown } =
+        typeof error === 'object' && error !== null ? error : { message: String(error) }
+      return { ok: false, json: failure(said.message, said.code, limits) }
+    }
+  }
+
+  const next = () => {
+    while (running < limits.parallelCalls && !signal.aborted) {
+      const call = waiting.shift()
+      if (!call) return
+      running++
+      void make(call).then((result) => {
+        running--
+        open--
+        answer({ call, ...result })
+        next()
+      })
+    }
+  }
+
+  return {
+    add(call) {
+      open++
+      waiting.push(call)
+      next()
+    },
+    get open() {
+      return open
+    },
+  }
+}

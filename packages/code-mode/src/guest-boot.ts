@@ -1,0 +1,161 @@
+/**
+ * What the guest runs before any word of the model: it keeps the functions it needs, takes away what makes code out of
+ * text or tells time, and freezes all that is left. It is text, since it runs in another engine.
+ *
+ * The guest has no function of the host. What it wants (calls, log lines, its end) it keeps until the host takes it: one
+ * string for each time it was allowed to run. So there is nothing to be reached, and one crossing however many calls.
+ */
+export const guestBoot: string = `(function () {
+'use strict'
+const G = globalThis
+const { apply, ownKeys, defineProperty, getPrototypeOf, getOwnPropertyDescriptor } = Reflect
+const { freeze } = Object
+const { stringify, parse } = JSON
+const { join, push } = Array.prototype
+const { slice } = String.prototype
+const { then } = Promise.prototype
+const { get: recall, set: remember } = WeakMap.prototype
+const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakMap()
+
+for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
+  'WebAssembly', 'queueMicrotask', 'DOMException', 'gc', 'std', 'os', 'bjson', 'print', 'navigator']) delete G[name]
+const iterators = [[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g),
+  function* () {}, async function* () {}, (function* () {})(), (async function* () {})(), async function () {}, () => {},
+  Uint8Array, Iterator.from({ next() {} }), [].values().map((x) => x)]
+for (const f of [function () {}, async function () {}, function* () {}, async function* () {}])
+  defineProperty(getPrototypeOf(f), 'constructor', { value: undefined })
+
+const random = [1, 2, 3, 4]
+defineProperty(Math, 'random', { value: () => {
+  let [a, b, c, d] = random
+  const t = (a + b | 0) + d | 0
+  random[3] = d + 1 | 0
+  random[0] = b ^ b >>> 9
+  random[1] = c + (c << 3) | 0
+  random[2] = (c << 21 | c >>> 11) + t | 0
+  return (t >>> 0) / 4294967296
+} })
+
+// A frozen property would keep its name from being set on any object below. So names that scripts do set are accessors.
+const settable = (proto, names) => {
+  for (const name of names) {
+    const old = getOwnPropertyDescriptor(proto, name)
+    if (!old || !('value' in old)) continue
+    defineProperty(proto, name, { get: () => old.value, set(value) {
+      if (this === proto) throw new TypeError(Text(name) + ' of an intrinsic is read only')
+      defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true })
+    }, enumerable: false, configurable: false })
+  }
+}
+settable(Object.prototype, ['constructor', 'toString', 'valueOf', 'toLocaleString', 'hasOwnProperty'])
+settable(getPrototypeOf(() => {}), ['name', 'toString'])
+for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(name)) settable(G[name].prototype, ['name', 'message', 'constructor', 'toString'])
+
+let out = [], head = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null
+const pending = { __proto__: null }
+const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
+const limited = (code, message, error) => { own(error, 'message', message); apply(remember, stops, [error, code]); return error }
+
+const caller = (index, name) => freeze((args) => new P((resolve, reject) => {
+  if (count >= limits.toolCalls) {
+    outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
+    return
+  }
+  const error = new E()
+  let text
+  try { text = args === undefined ? '{}' : stringify(args) } catch (e) { throw limited('not-json', 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
+  if (text === undefined) throw limited('not-json', 'The arguments of ' + name + ' are not JSON.', error)
+  if (text.length > limits.argBytes) throw limited('argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.', error)
+  const id = ++count
+  pending[id] = { __proto__: null, resolve, reject, error }
+  apply(push, head, [id, index, text.length])
+  apply(push, out, [text])
+}))
+
+const said = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
+const shown = (value) => {
+  try {
+    if (typeof value === 'string') return value
+    if (value instanceof E) return Text(value.name) + ': ' + Text(value.message)
+    const text = stringify(value)
+    return text === undefined ? Text(value) : text
+  } catch { return 'a value that cannot be printed' }
+}
+const log = freeze((...values) => {
+  if (kept >= limits.logLength) { dropped++; return }
+  let line = ''
+  for (let i = 0; i < values.length && line.length <= limits.lineLength; i++) line += (i ? ' ' : '') + shown(values[i])
+  if (line.length > limits.lineLength) line = apply(slice, line, [0, limits.lineLength]) + '…'
+  if (kept + line.length > limits.logLength) { kept = limits.logLength; dropped++; return }
+  kept += line.length + 16
+  apply(push, lines, [line])
+})
+const consoleTable = { __proto__: null }
+for (const name of ['log', 'info', 'warn', 'error', 'debug']) consoleTable[name] = log
+defineProperty(G, 'console', { value: freeze(consoleTable) })
+
+const setup = (text) => {
+  const given = parse(text), table = { __proto__: null }
+  limits = freeze(given.limits)
+  for (let i = 0; i < 4; i++) random[i] = given.seed[i] | 0
+  for (let i = 0; i < given.tools.length; i++) defineProperty(table, given.tools[i], { value: caller(i, given.tools[i]), enumerable: true })
+  defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: false, enumerable: true })
+}
+const deliver = (id, ok, text) => {
+  const call = pending[id]
+  if (!call) return false
+  delete pending[id]
+  if (ok) { call.resolve(parse(text)); return true }
+  const failure = parse(text)
+  own(call.error, 'message', failure.message)
+  own(call.error, 'name', 'ToolError')
+  own(call.error, 'code', failure.code)
+  apply(remember, stops, [call.error, failure.stop || 'tool-error'])
+  call.reject(call.error)
+  return true
+}
+const start = (script) => {
+  let ended
+  try { ended = script() } catch (e) { ended = P.reject(e) }
+  apply(then, P.resolve(ended), [(value) => {
+    let text
+    try { text = stringify(value) } catch (e) { outcome = outcome || ['limit', 'not-json', 'What the script returned is not JSON: ' + said(e)]; return }
+    if (text === undefined) text = 'null'
+    if (text.length > limits.outputBytes) outcome = outcome || ['limit', 'output-size', 'The script returned ' + text.length + ' bytes, the limit is ' + limits.outputBytes + '.']
+    else outcome = outcome || ['ok', text]
+  }, (e) => {
+    let name = '', stack = '', code
+    try { if (e instanceof E) { name = Text(e.name); stack = Text(e.stack); code = apply(recall, stops, [e]) } } catch {}
+    outcome = outcome || ['thrown', code || 'script-error', said(e), apply(slice, name, [0, 200]), apply(slice, stack, [0, 2000])]
+  }])
+}
+const take = () => {
+  if (head.length === 0 && lines.length === 0 && dropped === 0 && outcome === null) return ''
+  const ok = outcome !== null && outcome[0] === 'ok'
+  if (ok) apply(push, out, [outcome[1]])
+  const end = outcome === null ? null : ok ? ['ok', outcome[1].length] : outcome
+  if (end !== null && end.length > 2) end[2] = apply(slice, end[2], [0, limits.errorBytes])
+  const text = stringify([head, lines, dropped, end]) + '\\n' + apply(join, out, [''])
+  head = []; lines = []; out = []; dropped = 0
+  return text
+}
+
+const seen = new Set([G]), todo = [Math.random, log, ...iterators]
+for (const key of ownKeys(G)) {
+  const own = getOwnPropertyDescriptor(G, key)
+  if ('value' in own) { todo.push(own.value); if (own.configurable) defineProperty(G, key, { writable: false, configurable: false }) }
+}
+while (todo.length > 0) {
+  const value = todo.pop()
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function') || seen.has(value)) continue
+  seen.add(value)
+  todo.push(getPrototypeOf(value))
+  for (const key of ownKeys(value)) {
+    const own = getOwnPropertyDescriptor(value, key)
+    if ('value' in own) todo.push(own.value)
+    else todo.push(own.get, own.set)
+  }
+  freeze(value)
+}
+return { __proto__: null, setup, deliver, start, take }
+})()`

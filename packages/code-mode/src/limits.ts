@@ -1,0 +1,61 @@
+import { ProvostError } from '@provost/core'
+
+/** What one run of a script may use. What is left out has its default. */
+export interface SandboxLimits {
+  /** Time the script itself computes, in ms; waiting for calls is not counted. Default 5,000. */
+  readonly cpuMs?: number
+  /** Time from the start to the end, in ms; while all that it waits for is parked, the clock stands still. Default 60,000. */
+  readonly wallMs?: number
+  /** Polls of the interrupt handler, one per some thousand operations: the same from run to run. Default: no limit. */
+  readonly fuel?: number
+  /** Memory of the engine, in bytes. Default 64 MiB. */
+  readonly memoryBytes?: number
+  /** Stack of the engine, in bytes, at most 512 KiB. Default 256 KiB. */
+  readonly stackBytes?: number
+  /** Calls of tools in one run. Default 256. */
+  readonly toolCalls?: number
+  /** Calls that run at the same time; the others wait for their turn. Default 16. */
+  readonly parallelCalls?: number
+  /** Arguments of one call, in bytes of JSON. Default 1 MiB. */
+  readonly argBytes?: number
+  /** Result of one call, in bytes of JSON. Default 4 MiB. */
+  readonly replyBytes?: number
+  /** What the script returns, in bytes of JSON. Default 256 KiB. */
+  readonly outputBytes?: number
+  /** Message of an error, in characters. Default 2,048. */
+  readonly errorBytes?: number
+}
+
+export type Limits = Required<SandboxLimits>
+
+const defaults: Limits = {
+  cpuMs: 5000,
+  wallMs: 60_000,
+  fuel: Infinity,
+  memoryBytes: 64 << 20,
+  stackBytes: 256 << 10,
+  toolCalls: 256,
+  parallelCalls: 16,
+  argBytes: 1 << 20,
+  replyBytes: 4 << 20,
+  outputBytes: 256 << 10,
+  errorBytes: 2048,
+}
+
+/** The longest script that is looked at, in characters. */
+export const maxSourceLength: number = 256 << 10
+
+const largest: Partial<Limits> = { stackBytes: 512 << 10, memoryBytes: 1 << 30, wallMs: 2 ** 31 - 1 }
+
+/** Fills in the defaults. Throws `invalid-options` for what is no positive number or more than the engine can hold to. */
+export function limitsOf(given: SandboxLimits = {}): Limits {
+  const limits: Limits = { ...defaults, ...given }
+  for (const [name, value] of Object.entries(limits)) {
+    const most = Object.entries(largest).find(([of]) => of === name)?.[1] ?? Infinity
+    if (typeof value === 'number' && value > 0 && value <= most) continue
+    throw new ProvostError('invalid-options', `The limit ${name} is ${String(value)}.`, {
+      hint: `Give a number above 0${most === Infinity ? '' : ` and up to ${most}`}.`,
+    })
+  }
+  return limits
+}

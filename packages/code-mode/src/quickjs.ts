@@ -1,0 +1,160 @@
+import { EvalFlags, JSException, QuickJS, type JSValueHandle, type QuickJSOptions, type Snapshot } from 'quickjs-wasi'
+
+import {
+  type Engine,
+  type EngineOptions,
+  type Guest,
+  GuestStopped,
+  GuestSyntaxError,
+  type GuestWatch,
+} from './engine.ts'
+import { guestBoot } from './guest-boot.ts'
+
+const parts = ['setup', 'start', 'deliver', 'take'] as const
+type Part = (typeof parts)[number]
+
+/** A guest after its boot, as an image of its memory: the next one starts from it. */
+interface Booted {
+  readonly snapshot: Snapshot
+  readonly tokens: Readonly<Record<Part, number>>
+}
+
+interface Around {
+  readonly options: Pick<QuickJSOptions, 'interruptHandler' | 'wasi'>
+  watch(watch: GuestWatch): void
+  memoryBytes(): number
+}
+
+/** What the engine asks its surroundings for. Before the watch is there, time stands still and nothing is stopped. */
+function surroundings(): Around {
+  let watch: GuestWatch = { stop: () => false, now: () => 0 }
+  let stopped = false
+  let linear: WebAssembly.Memory | undefined
+  return {
+    memoryBytes: () => linear?.buffer.byteLength ?? 0,
+    watch(given) {
+      watch = given
+    },
+    options: {
+      interruptHandler() {
+        // The first time the script is unwound as by an error, and its log lines can still be had. But other jobs of it
+        // may go on then: the second time leaves the engine from the middle.
+        if (stopped) throw new GuestStopped('The script was stopped.')
+        stopped = watch.stop()
+        return stopped
+      },
+      wasi: (memory) => {
+        linear = memory
+        return {
+          clock_time_get(_clock: number, _precision: bigint, at: number) {
+            new DataView(memory.buffer).setBigUint64(at, BigInt(Math.trunc(watch.now())) * 1_000_000n, true)
+            return 0
+          },
+          random_get(at: number, length: number) {
+            new Uint8Array(memory.buffer, at, length).fill(7)
+            return 0
+          },
+          fd_write(_file: number, _texts: number, _count: number, written: number) {
+            new DataView(memory.buffer).setUint32(written, 0, true)
+            return 0
+          },
+        }
+      },
+    },
+  }
+}
+
+async function boot(wasm: WebAssembly.Module): Promise<Booted> {
+  const vm = await QuickJS.create({ wasm, timezoneOffset: 0, ...surroundings().options })
+  const booted = vm.evalCode(guestBoot, 'boot.js')
+  const token = (part: Part) => vm.exportHandle(booted.getProp(part))
+  const tokens = { setup: token('setup'), start: token('start'), deliver: token('deliver'), take: token('take') }
+  return { snapshot: vm.snapshot(), tokens }
+}
+
+/** What the engine throws as one of ours: where it has no message it left from the middle, or could not even say why. */
+function faultOf(error: unknown): Error {
+  if (error instanceof GuestStopped) return error
+  const text = error instanceof Error ? error.message : String(error)
+  if (error instanceof JSException && error.name === 'SyntaxError') {
+    const [, line, column] = /script\.ts:(\d+):(\d+)/.exec(error.stack ?? '') ?? []
+    return new GuestSyntaxError(text, line ? Number(line) : undefined, column ? Number(column) : undefined)
+  }
+  return new GuestStopped(text, { cause: error })
+}
+
+function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around): Guest {
+  const known = new Map<Part, JSValueHandle>()
+  const part = (name: Part) => {
+    const found = known.get(name) ?? vm.importHandle(tokens[name])
+    known.set(name, found)
+    return found
+  }
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+  return {
+    setup(given, setup) {
+      around.watch(given)
+      const text = vm.newString(JSON.stringify(setup))
+      vm.callFunction(part('setup'), vm.undefined, text).dispose()
+      text.dispose()
+    },
+    start(source) {
+      guarded(() => {
+        const script = vm.evalCode(source, 'script.ts', EvalFlags.STRICT)
+        vm.callFunction(part('start'), vm.undefined, script).dispose()
+        script.dispose()
+        vm.executePendingJobs()
+      })
+    },
+    deliver({ id, ok, json }) {
+      return guarded(() => {
+        const number = vm.newNumber(id)
+        const text = vm.newString(json)
+        const answer = vm.callFunction(part('deliver'), vm.undefined, number, ok ? vm.true : vm.false, text)
+        const found = answer.toBoolean()
+        answer.dispose()
+        number.dispose()
+        text.dispose()
+        vm.executePendingJobs()
+        return found
+      })
+    },
+    take() {
+      return guarded(() => {
+        const frame = vm.callFunction(part('take'), vm.undefined)
+        const text = frame.toString()
+        frame.dispose()
+        return text
+      })
+    },
+    get memoryBytes() {
+      return around.memoryBytes()
+    },
+    dispose: () => vm.dispose(),
+  }
+}
+
+/** QuickJS in WebAssembly. It boots once; guests are copies of what that left in memory, and share nothing. */
+export function createQuickJs(wasm: WebAssembly.Module): Engine {
+  let booted: Promise<Booted> | undefined
+  return {
+    async prepare({ memoryBytes, stackBytes }: EngineOptions) {
+      const { snapshot, tokens } = await (booted ??= boot(wasm))
+      const around = surroundings()
+      const vm = await QuickJS.restore(snapshot, {
+        wasm,
+        memoryLimit: memoryBytes,
+        maxStackSize: stackBytes,
+        timezoneOffset: 0,
+        ...around.options,
+      })
+      return guestOf(vm, tokens, around)
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { placeOf } from './script-source.ts'
+
+/** Why a script gave no value. `message` says what to do as well: the model reads it. */
+export interface SandboxError {
+  /**
+   * `script-error` (the script threw), `syntax-error`, `tool-error` (a call failed and the script did not catch it),
+   * `not-json`, `cpu-limit`, `wall-limit`, `fuel-limit`, `memory-limit`, `stack-limit`, `call-limit`, `argument-size`,
+   * `reply-size`, `output-size`, `source-size`, `deadlock`, `aborted`, `replay-diverged`, `engine-failed`.
+   */
+  readonly code: string
+  readonly message: string
+  /** Where in the script, from 1. */
+  readonly line?: number
+  readonly column?: number
+}
+
+/** What limits and failures that no text of the script comes with have to say. */
+export const reasons: Readonly<Record<string, string>> = {
+  'cpu-limit': 'The script computed for too long. Do less in one script, or let a tool do the work.',
+  'wall-limit': 'The script took too long. Make fewer calls, or make them at the same time with Promise.all.',
+  'fuel-limit': 'The script computed for too long. Do less in one script, or let a tool do the work.',
+  'memory-limit': 'The script ran out of memory. Keep only the fields you need of each result.',
+  'stack-limit': 'The script called itself too deeply. Use a loop.',
+  deadlock: 'The script waits for a promise that nothing can resolve. Await calls of tools only; there are no timers.',
+  aborted: 'The script was aborted.',
+  'replay-diverged': 'The script did something else than before: it cannot go on from what was recorded.',
+  'engine-failed': 'The sandbox failed and was thrown away. Try again with a simpler script.',
+}
+
+const frame = /script\.ts:(\d{1,7}):(\d{1,7})/
+
+/** The first place of the script that a stack trace of the engine names. */
+export function placeInStack(stack: string): { line: number; column: number } | undefined {
+  const [, line, column] = frame.exec(stack) ?? []
+  return line && column ? placeOf(Number(line), Number(column)) : undefined
+}
+
+export function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}… (${text.length - length} more characters)` : text
+}

@@ -1,0 +1,161 @@
+import { workerData } from 'node:worker_threads'
+
+import { type Guest, GuestSyntaxError } from './engine.ts'
+import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
+import type { Limits } from './limits.ts'
+import { createQuickJs } from './quickjs.ts'
+import { startScript, warmTypeScript } from './script-source.ts'
+import { flag, type FromWorker, type RunFigures, type Task, tick, type ToWorker } from './task.ts'
+
+/** What all log lines of a script may take together, and one of them. */
+const logLength = 16_384
+const lineLength = 2048
+
+const { wasm }: { wasm: WebAssembly.Module } = workerData
+const engine = createQuickJs(wasm)
+
+/** A guest made ahead, while nobody waits. It has seen no script. */
+let spare: { readonly key: string; readonly guest: Promise<Guest> } | undefined
+
+const keyOf = ({ memoryBytes, stackBytes }: Limits) => `${memoryBytes}/${stackBytes}`
+
+function guestFor(limits: Limits): Promise<Guest> {
+  const made = spare?.key === keyOf(limits) ? spare.guest : engine.prepare(limits)
+  spare = undefined
+  return made
+}
+
+async function prepareSpare(limits: Limits): Promise<void> {
+  spare = { key: keyOf(limits), guest: engine.prepare(limits) }
+  await spare.guest
+}
+
+/** Why a script was stopped from the middle. */
+function codeOf(error: unknown, limit: string | undefined): string {
+  if (limit) return limit
+  const text = error instanceof Error ? error.message : String(error)
+  if (/out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
+  return /call stack|stack overflow/i.test(text) ? 'stack-limit' : 'engine-failed'
+}
+
+/** The worker's part of one stretch of a run: until the script ends, or is taken off. */
+function stretch(guest: Guest, task: Task): Promise<void> {
+  const { limits, port } = task
+  const cells = new Int32Array(task.flags)
+  let fuel = 0
+  let computed = 0
+  let startedAt = 0
+  let calls = 0
+  let heard = 0
+  let now = task.startedAt
+  let limit: string | undefined
+  let over = false
+  const { promise, resolve } = Promise.withResolvers<void>()
+
+  const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
+  const say = (message: FromWorker) => port.postMessage(message)
+  const finish = (message: FromWorker) => {
+    if (over) return
+    over = true
+    say(message)
+    port.close()
+    resolve()
+  }
+  const stop = (): boolean => {
+    fuel++
+    if (limit) return true
+    if (Atomics.load(cells, flag.stop) === 1) limit = 'stopped'
+    else if (fuel > limits.fuel) limit = 'fuel-limit'
+    else if (computed + performance.now() - startedAt > limits.cpuMs) limit = 'cpu-limit'
+    return limit !== undefined
+  }
+  /** Lets the guest compute, under the eyes of the host. */
+  const compute = (piece: () => void): unknown => {
+    startedAt = performance.now()
+    Atomics.store(cells, flag.waitingSince, 0)
+    Atomics.store(cells, flag.computingSince, tick())
+    try {
+      piece()
+      return undefined
+    } catch (error) {
+      return error
+    } finally {
+      Atomics.store(cells, flag.computingSince, 0)
+      computed += performance.now() - startedAt
+      Atomics.store(cells, flag.computed, Math.ceil(computed))
+    }
+  }
+  /** The last words of a script that was stopped; it may be too broken to have any. */
+  const lastFrame = (): string => {
+    limit = undefined
+    let frame = ''
+    compute(() => (frame = guest.take()))
+    return frame
+  }
+  const stopped = (error: unknown) => {
+    const code = codeOf(error, limit)
+    const message = error instanceof Error ? error.message : ''
+    finish({ end: lastFrame(), code, message, figures: figures() })
+  }
+  /** Runs a piece of the script and passes on what it wants. */
+  const step = (piece: () => void) => {
+    let frame = ''
+    const error = compute(() => {
+      piece()
+      if (limit === undefined) frame = guest.take()
+    })
+    if (over) return
+    if (error instanceof GuestSyntaxError) {
+      return finish({ syntax: error.message, line: error.line, column: error.column, figures: figures() })
+    }
+    if (error !== undefined || limit !== undefined) return stopped(error)
+    if (frame !== '') {
+      const glance = glanceAtFrame(frame)
+      calls += glance.calls
+      if (glance.ended) return finish({ end: frame, figures: figures() })
+    }
+    // Said even where it is nothing: then the host knows that the script waits.
+    say(frame)
+    if (calls <= heard) return finish({ end: '', code: 'deadlock', figures: figures() })
+    Atomics.store(cells, flag.waitingSince, tick())
+  }
+  const deliver = (delivery: Delivery) => {
+    now = delivery.at
+    if (!guest.deliver(delivery)) {
+      return finish({ end: '', code: 'replay-diverged', message: `call ${delivery.id}`, figures: figures() })
+    }
+    heard++
+  }
+
+  port.on('message', (message: ToWorker) => {
+    if (over) return
+    if (typeof message !== 'string') {
+      if ('park' in message) finish({ parked: true, heard, figures: figures() })
+      else finish({ end: lastFrame(), code: 'stopped', figures: figures() })
+      return
+    }
+    step(() => {
+      for (const delivery of readDeliveries(message)) if (!over && limit === undefined) deliver(delivery)
+    })
+  })
+  step(() => {
+    guest.setup(
+      { stop, now: () => now },
+      { tools: task.tools, seed: task.seed, limits: { ...limits, logLength, lineLength } },
+    )
+    startScript(task.source, (js) => guest.start(js))
+    for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
+  })
+  return promise
+}
+
+warmTypeScript()
+
+/** What the pool calls: one stretch of one run, and then a spare guest for the next. */
+export default async function work(task: Task | { readonly warm: Limits }): Promise<void> {
+  if ('warm' in task) return prepareSpare(task.warm)
+  const guest = await guestFor(task.limits)
+  await stretch(guest, task)
+  guest.dispose()
+  await prepareSpare(task.limits)
+}

@@ -1,0 +1,339 @@
+import { randomUUID } from 'node:crypto'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+
+import { callQueue, type Reply } from './call-queue.ts'
+import { parseClean } from './clean-json.ts'
+import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
+import { argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
+import { type Limits, maxSourceLength } from './limits.ts'
+import { cut, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
+import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
+import { flag, flagCount, type FromWorker, type Task } from './task.ts'
+import type { watchdog } from './watchdog.ts'
+import type { WorkerPool } from './worker-pool.ts'
+
+/** What a tool learns of the call besides its arguments. */
+export interface ScriptCall {
+  /** Counts the calls of the script from 1: the same whenever it is replayed. */
+  readonly id: number
+  /** Aborted when the script ends without waiting for the call. */
+  readonly signal: AbortSignal
+}
+
+/** What all runs of a sandbox share. */
+export interface Surroundings {
+  readonly pool: WorkerPool
+  readonly dog: ReturnType<typeof watchdog>
+  readonly limits: Limits
+  readonly closing: AbortSignal
+}
+
+/** How long a script that is told to stop has to say its last words, in ms. */
+const lastWordsMs = 120
+/** A script that heard more than this is not taken off its worker: all it heard would have to be kept. */
+const keptBytes = 32 << 20
+
+const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
+
+/** The part of a run that is on a worker just now. */
+interface Stretch {
+  readonly port: MessagePort
+  readonly cells: Int32Array
+  readonly ending: AbortController
+  /** How many of the results it has been given. */
+  sent: number
+  unwatch(): void
+}
+
+function errorOf(code: string, limits: Limits, message?: string): SandboxError {
+  return { code, message: cut(message || (reasons[code] ?? `The script ended with ${code}.`), limits.errorBytes) }
+}
+
+/** What a script threw. Only the engine says that it is out of memory, but a script may say so too: it ends all the same. */
+function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits): SandboxError {
+  const place = placeInStack(end.stack)
+  if (end.name === 'InternalError' && end.message === 'out of memory') {
+    return { ...errorOf('memory-limit', limits), ...place }
+  }
+  if (/^Maximum call stack|^stack overflow/.test(end.message)) return { ...errorOf('stack-limit', limits), ...place }
+  const plain = end.code !== 'script-error' || end.name === '' || end.name === 'Error'
+  const code = /^[a-z][a-z-]{0,40}$/.test(end.code) ? end.code : 'script-error'
+  return { ...errorOf(code, limits, plain ? end.message : `${end.name}: ${end.message}`), ...place }
+}
+
+/**
+ * One run of a script, from its source to its result. It is on a worker while it computes and for as long as waiting is
+ * cheap; where it waits for longer it lives here, as what it heard so far, and goes on by replay.
+ */
+export function runScript(around: Surroundings, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
+  const { limits } = around
+  const tools = given.tools ?? {}
+  const names = Object.keys(tools)
+  const { identity = { seed: randomUUID(), at: Date.now() } } = given
+  const now = () => (given.identity ? identity.at : Date.now())
+  const journal: Journal =
+    given.journal === undefined
+      ? { v: 1, source: digest(source), seed: seedOf(identity.seed), startedAt: identity.at, entries: [] }
+      : journalOf(given.journal, source)
+  const heard: JournalEntry[] = [...journal.entries]
+  const recorded = new Map(heard.map((entry) => [entry.id, entry]))
+  const issued: { tool: string; argsHash: string }[] = []
+  let heardBytes = 0
+  let logs: string[] = []
+  let dropped = 0
+  let stats = nothing
+  let stretch: Stretch | undefined
+  let wall: NodeJS.Timeout | undefined
+  let flush: NodeJS.Immediate | undefined
+  let recording = Promise.resolve()
+  /** Decided from outside, whatever the script says in the end. */
+  let verdict: SandboxError | undefined
+  /** The value, while calls that nobody awaited go on. */
+  let value: string | undefined
+  let over = false
+  const calling = new AbortController()
+  const { promise, resolve } = Promise.withResolvers<SandboxResult>()
+
+  /** Pieces of work that the script was given and has not said the end of. */
+  let pieces = 0
+  let working: PromiseWithResolvers<void> | undefined
+  const work = (change: number) => {
+    pieces += change
+    if (pieces > 0 && !working && given.busy) {
+      working = Promise.withResolvers()
+      given.busy(working.promise)
+    } else if (pieces <= 0) {
+      working?.resolve()
+      working = undefined
+    }
+  }
+  const leave = () => {
+    stretch?.unwatch()
+    stretch?.port.close()
+    stretch = undefined
+  }
+  const finish = (outcome: { json: string } | SandboxError) => {
+    if (over) return
+    over = true
+    leave()
+    work(-pieces)
+    clearTimeout(wall)
+    given.signal?.removeEventListener('abort', onAbort)
+    around.closing.removeEventListener('abort', onAbort)
+    const more = dropped > 0 ? [`… (${dropped} more lines)`] : []
+    const common = {
+      logs: [...logs, ...more],
+      stats,
+      ...(heardBytes <= keptBytes && { journal: { ...journal, entries: heard } }),
+    }
+    if ('json' in outcome) resolve({ ok: true, value: parseClean(outcome.json), ...common })
+    else resolve({ ok: false, error: outcome, ...common })
+    calling.abort()
+  }
+  /** Ends the run from outside: the script is asked to stop, and its thread is ended if it does not. */
+  const stop = (error: SandboxError) => {
+    if (over || verdict) return
+    verdict = error
+    if (!stretch) return finish(error)
+    const { cells, port, ending } = stretch
+    const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
+    Atomics.store(cells, flag.stop, 1)
+    port.postMessage({ stop: true })
+    const end = () => {
+      if (over) return
+      ending.abort()
+      finish(error)
+    }
+    if (begun) setTimeout(end, lastWordsMs)
+    else end()
+  }
+  const onAbort = () => stop(errorOf('aborted', limits))
+
+  const flushSoon = () => {
+    if (flush) return
+    work(1)
+    flush = setImmediate(() => {
+      flush = undefined
+      if (over || verdict || value !== undefined) return
+      if (!stretch) return launch()
+      if (stretch.sent === heard.length) return work(-1)
+      const batch = heard.slice(stretch.sent)
+      stretch.sent = heard.length
+      stretch.port.postMessage(writeDeliveries(batch))
+    })
+  }
+  const hear = (entry: JournalEntry) => {
+    heard.push(entry)
+    heardBytes += entry.json.length
+    if (value !== undefined && calls.open === 0) return finish({ json: value })
+    flushSoon()
+  }
+  const answer = ({ call, ok, json }: Reply) => {
+    if (over) return
+    const before = heard.at(-1)?.at ?? journal.startedAt
+    const known = issued[call.id - 1]
+    if (!known) return
+    const entry: JournalEntry = { id: call.id, ok, json, at: Math.max(before, now()), ...known }
+    const { record } = given
+    if (!record) return hear(entry)
+    recording = recording
+      .then(() => record(entry, { ...journal, entries: [] }))
+      .then(
+        () => over || hear(entry),
+        (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be kept: ${String(error)}`)),
+      )
+      .then(() => undefined)
+  }
+  const calls = callQueue({ names, tools, limits, signal: calling.signal, answer })
+
+  const onCall = (call: GuestCall): SandboxError | undefined => {
+    const tool = names[call.tool]
+    if (tool === undefined || call.id > issued.length + 1) return errorOf('engine-failed', limits)
+    const hash = argsHash(tool, call.args)
+    const known = issued[call.id - 1]
+    const before = known ?? recorded.get(call.id)
+    if (before && (before.tool !== tool || before.argsHash !== hash)) {
+      return errorOf(
+        'replay-diverged',
+        limits,
+        `Call ${call.id} was ${before.tool} and is now ${tool}${before.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
+      )
+    }
+    if (known) return undefined
+    if (issued.length >= limits.toolCalls) {
+      return errorOf('call-limit', limits, `More than ${limits.toolCalls} tool calls.`)
+    }
+    issued.push({ tool, argsHash: hash })
+    if (!recorded.has(call.id)) calls.add(call)
+    return undefined
+  }
+  /** Takes what the script wants. It is not believed anything: what is no frame ends the run. */
+  const onFrame = (text: string): GuestEnd | undefined => {
+    if (text === '') return undefined
+    const frame = readGuestFrame(text)
+    logs.push(...frame.lines)
+    dropped += frame.dropped
+    for (const call of frame.calls) {
+      const problem = onCall(call)
+      if (problem) return { kind: 'limit', ...problem }
+    }
+    return frame.end
+  }
+  const onEnd = (end: GuestEnd) => {
+    if (verdict) return finish(verdict)
+    switch (end.kind) {
+      case 'ok':
+        if (Buffer.byteLength(end.json) > limits.outputBytes) {
+          const size = Buffer.byteLength(end.json)
+          const message = `The script returned ${size} bytes, the limit is ${limits.outputBytes}. Return less: a summary, or the fields that matter.`
+          return finish(errorOf('output-size', limits, message))
+        }
+        if (calls.open === 0) return finish({ json: end.json })
+        // Calls that nobody awaited are made all the same; the worker is free already.
+        value = end.json
+        leave()
+        return work(-pieces)
+      case 'limit':
+        return finish(errorOf(end.code, limits, end.message))
+      case 'thrown':
+        return finish(thrown(end, limits))
+    }
+  }
+  const onMessage = (message: FromWorker) => {
+    if (over) return
+    if (typeof message === 'string') {
+      const end = onFrame(message)
+      if (end) onEnd(end)
+      else work(-1)
+      return
+    }
+    stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
+    if ('parked' in message) {
+      const behind = message.heard < heard.length
+      leave()
+      work(-pieces)
+      if (verdict) finish(verdict)
+      else if (behind) flushSoon()
+    } else if ('syntax' in message) {
+      const { syntax, line, column } = message
+      finish(
+        verdict ?? {
+          ...errorOf('syntax-error', limits, syntax),
+          ...(line !== undefined && { line }),
+          ...(column !== undefined && { column }),
+        },
+      )
+    } else {
+      const end = message.end === '' ? undefined : onFrame(message.end)
+      if (message.code === undefined && end) return onEnd(end)
+      finish(verdict ?? errorOf(message.code ?? 'engine-failed', limits))
+    }
+  }
+  const guarded = (message: FromWorker) => {
+    try {
+      onMessage(message)
+    } catch {
+      stop(errorOf('engine-failed', limits))
+    }
+  }
+  const onFailure = (error: unknown) => {
+    const memory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
+  }
+
+  /** Brings the script onto a worker, up to all it has heard. */
+  const launch = () => {
+    const { port1, port2 } = new MessageChannel()
+    const flags = new SharedArrayBuffer(flagCount * 4)
+    const cells = new Int32Array(flags)
+    const ending = new AbortController()
+    logs = []
+    dropped = 0
+    const unwatch = around.dog.watch({
+      cells,
+      cpuMs: limits.cpuMs,
+      started() {
+        wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
+      },
+      hung() {
+        verdict ??= errorOf('cpu-limit', limits)
+        ending.abort()
+        finish(verdict)
+      },
+      park() {
+        if (heardBytes <= keptBytes) port1.postMessage({ park: true })
+      },
+    })
+    stretch = { port: port1, cells, ending, sent: heard.length, unwatch }
+    port1.on('message', guarded)
+    const task: Task = {
+      source,
+      tools: names,
+      limits,
+      seed: journal.seed,
+      startedAt: journal.startedAt,
+      heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
+      port: port2,
+      flags,
+    }
+    around.pool.run(task, ending.signal).catch((error: unknown) => {
+      if (stretch?.port === port1) onFailure(error)
+    })
+  }
+
+  if (source.length > maxSourceLength) {
+    finish(
+      errorOf('source-size', limits, `The script has ${source.length} characters, the limit is ${maxSourceLength}.`),
+    )
+    return promise
+  }
+  if (given.signal?.aborted) {
+    finish(errorOf('aborted', limits))
+    return promise
+  }
+  given.signal?.addEventListener('abort', onAbort, { once: true })
+  around.closing.addEventListener('abort', onAbort, { once: true })
+  work(1)
+  launch()
+  return promise
+}

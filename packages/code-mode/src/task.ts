@@ -1,0 +1,68 @@
+import type { MessagePort } from 'node:worker_threads'
+
+import type { Delivery } from './frame.ts'
+import type { Limits } from './limits.ts'
+
+/** What a worker gets: all there is to know about one stretch of a run. */
+export interface Task {
+  readonly source: string
+  readonly tools: readonly string[]
+  readonly limits: Limits
+  readonly seed: readonly [number, number, number, number]
+  readonly startedAt: number
+  /** What the script has heard already, in the order it heard it. */
+  readonly heard: readonly Delivery[]
+  readonly port: MessagePort
+  /** See {@link flag}. */
+  readonly flags: SharedArrayBuffer
+}
+
+/** Cells that host and worker share, so that the host sees a worker that answers nobody. Times are ms since `origin`. */
+export const flag = {
+  /** 1: the host wants the script to stop. */
+  stop: 0,
+  /** When the script began to compute, 0 while it waits. */
+  computingSince: 1,
+  /** When the script began to wait, 0 while it computes or has not begun. */
+  waitingSince: 2,
+  /** What the script has computed before, in ms. */
+  computed: 3,
+} as const
+
+/** The number of cells. */
+export const flagCount = 4
+
+/** Milliseconds as a cell can hold them, the same in every thread, never 0. */
+export function tick(): number {
+  return Math.round(performance.timeOrigin + performance.now()) % 0x3fffffff || 1
+}
+
+/** How long ago a tick was. */
+export function since(earlier: number): number {
+  const passed = tick() - earlier
+  return passed < -0x1fffffff ? passed + 0x3fffffff : passed
+}
+
+export interface RunFigures {
+  readonly fuel: number
+  readonly cpuMs: number
+  readonly calls: number
+  readonly memoryBytes: number
+}
+
+/** Worker to host. A string is a frame of the guest, as it wrote it. */
+export type FromWorker =
+  | string
+  /** The last frame of the script may still be in it. `code` says which limit ended it. */
+  | { readonly end: string; readonly code?: string; readonly message?: string; readonly figures: RunFigures }
+  | {
+      readonly syntax: string
+      readonly line?: number | undefined
+      readonly column?: number | undefined
+      readonly figures: RunFigures
+    }
+  /** The script waits for calls and has been taken off the worker. `heard`: of how many it has had the result. */
+  | { readonly parked: true; readonly heard: number; readonly figures: RunFigures }
+
+/** Host to worker. A string is deliveries, as {@link writeDeliveries} writes them. */
+export type ToWorker = string | { readonly park: true } | { readonly stop: true }

@@ -1,0 +1,52 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { Piscina } from 'piscina'
+
+import type { Limits } from './limits.ts'
+import type { Task } from './task.ts'
+
+/** Threads that run scripts. */
+export interface WorkerPool {
+  /** Ends when the worker is ready for the next task. Aborting ends the worker's thread, whatever it does. */
+  run(task: Task, signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
+const worker = new URL(`./sandbox.worker${extension}`, import.meta.url)
+
+/** The folders a worker reads its own code from; everything else on the disk is closed to it. */
+async function ownFolders(): Promise<string[]> {
+  const entry = (name: string) => dirname(dirname(fileURLToPath(import.meta.resolve(name))))
+  const folders = [dirname(dirname(fileURLToPath(worker))), entry('quickjs-wasi'), entry('piscina')]
+  return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
+}
+
+let compiled: Promise<WebAssembly.Module> | undefined
+
+async function compile(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')))
+}
+
+/** Starts `workers` threads and has each make ready what its first script needs. */
+export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
+  const wasm = await (compiled ??= compile())
+  const pool = new Piscina<Task | { warm: Limits }, void>({
+    filename: worker.href,
+    minThreads: workers,
+    maxThreads: workers,
+    env: {},
+    argv: [],
+    execArgv: ['--no-warnings', '--permission', ...(await ownFolders()).map((folder) => `--allow-fs-read=${folder}`)],
+    resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+    workerData: { wasm },
+  })
+  await Promise.all(Array.from({ length: workers }, () => pool.run({ warm: limits })))
+  return {
+    run: (task, signal) => pool.run(task, { transferList: [task.port], signal }),
+    close: () => pool.destroy(),
+  }
+}

@@ -1,0 +1,57 @@
+import { afterAll, describe, expect, it } from 'vitest'
+
+import { createSandbox } from '../src/index.ts'
+import { reaching, wasting } from './payload.ts'
+
+const patient = createSandbox({ workers: 1 })
+const strict = createSandbox({ workers: 1, limits: { cpuMs: 25, memoryBytes: 12 << 20 } })
+
+afterAll(async () => {
+  await patient.close()
+  await strict.close()
+})
+
+const tools = {
+  echo: (input: unknown) => input,
+  fail: () => {
+    throw Object.assign(new Error('refused', { cause: new Error('inside') }), { secret: 'of the host' })
+  },
+  hostile: () =>
+    JSON.parse(
+      '{"a":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+    ),
+}
+
+/** What a host that was reached would show. */
+function expectHostUntouched(): void {
+  expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  expect(Reflect.get([], 'polluted')).toBeUndefined()
+  expect(Reflect.get(globalThis, 'reached')).toBeUndefined()
+}
+
+describe('what hostile scripts reach for', () => {
+  it.concurrent.each(reaching)('%s is not to be had', async (_name, source) => {
+    const { value } = await patient.run(source, { tools })
+    expect(value).not.toBe(true)
+    expect(Object.hasOwn(Object(value), '__proto__')).toBe(false)
+    expectHostUntouched()
+  })
+})
+
+describe('what hostile scripts waste', () => {
+  it.concurrent.each(wasting)('%s ends with an error that says so', async (_name, source, codes) => {
+    const costly = codes.includes('cpu-limit') || codes.includes('memory-limit')
+    const { ok, error } = await (costly ? strict : patient).run(source, { tools })
+    expect(ok).toBe(false)
+    // Where the time is short, a busy machine may need all of it for less.
+    expect(costly ? [...codes, 'cpu-limit'] : codes).toContain(error?.code)
+    expect(error?.message).not.toBe('')
+    expect(error?.message.length).toBeLessThan(2200)
+    expectHostUntouched()
+  })
+
+  it('and leaves the sandbox as it was', async () => {
+    const { value } = await strict.run('return (await tools.echo({ a: [1, 2] })).a', { tools })
+    expect(value).toEqual([1, 2])
+  })
+})

@@ -1,0 +1,33 @@
+import { type AgentOptions, createAgent as createPlainAgent } from '@provost/agent'
+import { codeMode } from '@provost/code-mode'
+import type { Extension, StandardSchemaV1 } from '@provost/core'
+import type { ToolsInput } from '@provost/tools'
+
+/** How the model calls tools. */
+export interface ToolInvocation {
+  /** `code-mode`: in scripts, as with the extension `codeMode()`. Default `direct`. */
+  readonly toolInvocation?: 'direct' | 'code-mode'
+}
+
+/**
+ * Makes an agent. Nothing is contacted until its first run.
+ *
+ * @throws ProvostError `invalid-agent`, `duplicate-tool`
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model: 'anthropic/claude-sonnet-5', tools: [refund] })
+ * const { text } = await agent.run('Refund order 17')
+ */
+export function createAgent<
+  O extends StandardSchemaV1 | undefined = undefined,
+  const T extends ToolsInput = readonly [],
+  const E extends readonly Extension[] = readonly [],
+>(options: AgentOptions<O, T, E> & ToolInvocation): ReturnType<typeof createPlainAgent<O, T, E>> {
+  const { toolInvocation = 'direct', ...rest } = options
+  // Without the one property that is read here, they are what they were.
+  const plain = rest as typeof options
+  if (toolInvocation === 'direct') return createPlainAgent<O, T, E>(plain)
+  const extensions: readonly Extension[] = [...(plain.extensions ?? []), codeMode()]
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one more extension, which wants no app value
+  return createPlainAgent<O, T, E>({ ...plain, extensions } as typeof options)
+}
