@@ -113,8 +113,7 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
       for await (const event of far) {
         there.push(event)
         if (event.type !== 'tool.execute.start') continue
-        await at(b.port).session(session.id).followUp('and then?')
-        writeFileSync(gate, '')
+          writeFileSync(gate, '')
       }
       expect((await stream.result).text).toBe('all done')
       expect(await far.result).toMatchObject({ status: 'completed', text: 'all done' })
@@ -122,8 +121,7 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
       const here: AgentEvent[] = []
       for await (const event of whole) here.push(event)
       expect(lasting(there)).toEqual(lasting(here))
-      expect(lasting(there).filter((type) => type === 'turn.start')).toHaveLength(2)
-      await expect(at(b.port).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
+        await expect(at(b.port).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
     },
   )
 

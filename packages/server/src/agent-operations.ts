@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { logEvents, pendingWork } from '@provost/agent'
+import { pendingWork } from '@provost/agent'
 import type { AgentStream } from '@provost/agent'
 import type { Decisions, Input, Principal } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
@@ -27,6 +27,7 @@ import {
 } from './request-schema.ts'
 import { acceptedSchema, listSchema, sessionSchema } from './response-schema.ts'
 import type { Action } from './server-options.ts'
+import { endOf, foldSession } from './session-end.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionEvents } from './session-reader.ts'
 import { followSession, readRun } from './session-reader.ts'
@@ -160,7 +161,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
         live,
       )
     }
-    const after = last === undefined ? await endOf(host, sessionId) : givenPosition(sessionId, last)
+    const after = last === undefined ? await endOf(host.store, sessionId) : givenPosition(sessionId, last)
     if (decisions) await host.decide(live, decisions)
     return followed(live, principal, after)
   }
@@ -258,7 +259,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
       async handle({ principal, id }) {
         const live = await host.open(principal, id)
         await allow(principal, { kind: 'read', sessionId: id })
-        const { state, last } = await folded(host, id)
+        const { state, last } = await foldSession(host.store, id)
         const { run, messages } = state
         const status = run?.status ?? 'idle'
         return Response.json({
@@ -389,25 +390,6 @@ function byteStream(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
       await iterator.return?.()
     },
   })
-}
-
-async function folded(
-  host: SessionHost,
-  id: string,
-): Promise<{ state: ReturnType<typeof logEvents>['state']; last: Position | undefined }> {
-  const log = logEvents(id)
-  let last: Position | undefined
-  for await (const entry of host.store.read(id)) {
-    const logged = log.take(entry).at(-1)
-    if (logged) last = { offset: logged.offset, n: logged.n, passing: false }
-  }
-  const logged = log.end().at(-1)
-  if (logged) last = { offset: logged.offset, n: logged.n, passing: false }
-  return { state: log.state, last }
-}
-
-async function endOf(host: SessionHost, id: string): Promise<Position> {
-  return (await folded(host, id)).last ?? origin
 }
 
 function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {

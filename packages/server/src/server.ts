@@ -6,6 +6,7 @@ import { cors } from 'hono/cors'
 import type { z } from 'zod'
 
 import { agentOperations } from './agent-operations.ts'
+import { chatOperation } from './chat-operation.ts'
 import { closingStore } from './closing-store.ts'
 import { createConnections } from './connections.ts'
 import { errorResponse, HttpError } from './http-error.ts'
@@ -92,7 +93,7 @@ export function createServer(options: ServerOptions): Server {
     },
   }
 
-  const operations: readonly Operation[] = [...agentOperations(setup)]
+  const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
   const open: readonly Operation[] = [
     operation({
       method: 'get',
