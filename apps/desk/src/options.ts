@@ -13,6 +13,8 @@ export interface Options {
   readonly data: string
   readonly model: string | undefined
   readonly only: readonly string[]
+  /** The port to listen at, instead of handling mails. */
+  readonly serve: number | undefined
   /** What is to be done with the sessions of earlier starts, instead of handling mails. */
   readonly session: SessionTask | undefined
   /** How to start the desk again on the same mails, data and model. */
@@ -37,6 +39,7 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --sessions         list what is open: waiting for approval, interrupted, failed
   --resume ID        go on with an open session where it stands; nothing that was done is done again
   --approve ID       go on with it and approve what it waits for; --deny ID refuses it
+  --serve            answer over HTTP at 127.0.0.1 instead, until Ctrl-C; --port N chooses the port (default: 8080)
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
@@ -86,6 +89,7 @@ export function parseOptions(args: readonly string[]): Options {
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
     only: only.flatMap((value) => (typeof value === 'string' ? [value] : [])),
+    serve: values['serve'] === true ? portIn(text('port')) : undefined,
     session: sessionTask(values['sessions'] === true, text),
     command: ['npm start --', ...['mail', 'data', 'model'].flatMap((name) => again(name, text(name)))].join(' '),
   }
@@ -118,10 +122,18 @@ const known: Readonly<
   resume: { type: 'string' },
   approve: { type: 'string' },
   deny: { type: 'string' },
+  serve: { type: 'boolean' },
+  port: { type: 'string' },
   json: { type: 'boolean' },
   fresh: { type: 'boolean' },
   'no-policy': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
+}
+
+function portIn(text = '8080'): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  throw usage(`${JSON.stringify(text)} is no port`)
 }
 
 function usage(problem: string): DeskError {
