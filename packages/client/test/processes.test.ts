@@ -113,7 +113,7 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
       for await (const event of far) {
         there.push(event)
         if (event.type !== 'tool.execute.start') continue
-          writeFileSync(gate, '')
+        writeFileSync(gate, '')
       }
       expect((await stream.result).text).toBe('all done')
       expect(await far.result).toMatchObject({ status: 'completed', text: 'all done' })
@@ -121,7 +121,7 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
       const here: AgentEvent[] = []
       for await (const event of whole) here.push(event)
       expect(lasting(there)).toEqual(lasting(here))
-        await expect(at(b.port).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
+      await expect(at(b.port).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
     },
   )
 

@@ -20,6 +20,8 @@ export interface Feed {
   /** What is kept behind a position; undefined where that is not known any more. */
   since(position: Position): readonly FeedItem[] | undefined
   kept(): readonly FeedItem[]
+  /** Nothing goes on: few are kept, for those who were just cut off. */
+  rest(): void
   /** Nothing more is pushed: what a run says of being left here is not for clients. */
   mute(): void
   /** @returns stops listening. */
@@ -36,6 +38,8 @@ const ofWait: ReadonlySet<string> = new Set([
   'input.requested',
   'input.resolved',
 ])
+
+const keptAtRest = 100
 
 export function createFeed(sessionId: string, keep: number): Feed {
   let items: FeedItem[] = []
@@ -62,6 +66,9 @@ export function createFeed(sessionId: string, keep: number): Feed {
       return index < 0 ? undefined : items.slice(index + 1)
     },
     kept: () => items,
+    rest() {
+      items = items.slice(-keptAtRest)
+    },
     mute() {
       muted = true
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-export const errorSchema = z.object({
+export const errorSchema: z.ZodType = z.object({
   error: z.object({
     code: z.string(),
     message: z.string(),
@@ -17,7 +17,7 @@ const pending = z.object({
   inputs: z.array(z.looseObject({ id: z.string(), callId: z.string(), message: z.string() })),
 })
 
-export const sessionSchema = z.object({
+export const sessionSchema: z.ZodType = z.object({
   id: z.string(),
   agent: z.string(),
   status,
@@ -28,10 +28,10 @@ export const sessionSchema = z.object({
   lastEventId: z.string().optional(),
 })
 
-export const listSchema = z.object({
+export const listSchema: z.ZodType = z.object({
   sessions: z.array(z.object({ id: z.string(), agent: z.string(), status, updatedAt: z.number() })),
   next: z.string().optional(),
 })
 
-export const acceptedSchema = z.object({ sessionId: z.string(), status })
-export const healthSchema = z.object({ status: z.string() })
+export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), status })
+export const healthSchema: z.ZodType = z.object({ status: z.string() })

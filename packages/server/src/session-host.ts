@@ -95,6 +95,7 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
     live.idle = settled().finally(() => {
       running.delete(live)
       live.idle = undefined
+      live.feed.rest()
     })
     live.idle.catch(() => {})
   }

@@ -17,14 +17,20 @@ const uiMessage = z.looseObject({
 })
 
 /** What `useChat` sends. Of its history only the last message counts: the server has the rest. */
-export const chatSchema = z.looseObject({
+export const chatSchema: z.ZodType<ChatBody> = z.looseObject({
   id: z.string().min(1).max(200).describe('Of the chat; the session is its own for each principal.'),
   messages: z.array(uiMessage).min(1).max(10_000),
   trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
   agent: z.string().min(1).max(200).optional(),
 })
 
-export type ChatBody = z.output<typeof chatSchema>
+export interface ChatBody {
+  id: string
+  messages: { id?: string | undefined; role: 'system' | 'user' | 'assistant'; parts: { type: string }[] }[]
+  trigger?: 'submit-message' | 'regenerate-message' | undefined
+  agent?: string | undefined
+}
+type GivenToolPart = z.output<typeof toolPart>
 type UiMessage = ChatBody['messages'][number]
 
 /** What the last message of a chat says or answers. */
@@ -72,7 +78,7 @@ export function turnOf({ messages }: ChatBody): ChatTurn | undefined {
   return { kind: 'answers', approvals, toolResults }
 }
 
-function toolParts({ parts }: UiMessage): readonly z.output<typeof toolPart>[] {
+function toolParts({ parts }: UiMessage): readonly GivenToolPart[] {
   return parts.flatMap((part) => {
     if (part.type !== 'dynamic-tool' && !part.type.startsWith('tool-')) return []
     const parsed = toolPart.safeParse(part)
