@@ -11,6 +11,7 @@ import { closingStore } from './closing-store.ts'
 import { createConnections } from './connections.ts'
 import { errorResponse, HttpError } from './http-error.ts'
 import { defaultLimits } from './limits.ts'
+import { answerMcp } from './mcp.ts'
 import { openApiOf } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
@@ -167,6 +168,16 @@ export function createServer(options: ServerOptions): Server {
   }
   for (const one of operations) mount(one, true)
   for (const one of open) mount(one, false)
+  app.all('/mcp', async (context) => {
+    const request = context.req.raw
+    const origin = request.headers.get('origin')
+    // A page of another origin may not use whom its visitor is.
+    if (origin !== null && !origins.includes(origin)) throw foreignOrigin()
+    const principal = await principalOf(request)
+    const wait = rate.take(principal.id)
+    if (wait > 0) throw tooFast(wait)
+    return answerMcp(request, principal, options, setup)
+  })
   for (const path of new Set([...operations, ...open].map((one) => one.path))) {
     const allowed = [...operations, ...open].flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))
     app.all(path.replace('{id}', ':id'), () => {
@@ -278,6 +289,11 @@ function parse(schema: z.ZodType, value: unknown, what: string): unknown {
 function tooFast(seconds: number): HttpError {
   const error = { code: 'too-many', message: 'You ask too often.', hint: `Wait ${seconds} s.`, retryable: true }
   return new HttpError(429, error, { 'retry-after': String(seconds) })
+}
+
+function foreignOrigin(): HttpError {
+  const error = { code: 'forbidden', message: 'Pages of this origin may not call.', hint: 'Name it in `origins`.' }
+  return new HttpError(403, error)
 }
 
 function shuttingDown(): HttpError {
