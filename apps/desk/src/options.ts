@@ -17,6 +17,8 @@ export interface Options {
   readonly data: string
   readonly model: string | undefined
   readonly only: readonly string[]
+  /** The port to listen at, instead of handling mails. */
+  readonly serve: number | undefined
   /** What is to be done with the sessions of earlier starts, instead of handling mails. */
   readonly session: SessionTask | undefined
   /** How to start the desk again on the same mails, data and model. */
@@ -51,6 +53,7 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --trace            show what each mail took as a tree of spans
   --picture FILE     draw the same as an SVG, with every attribute
   --otel URL         send traces and metrics to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
+  --serve            answer over HTTP at 127.0.0.1 instead, until Ctrl-C; --port N chooses the port (default: 8080)
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
@@ -102,6 +105,7 @@ export function parseOptions(args: readonly string[]): Options {
     data: resolve(text('data') ?? join(app, '.data')),
     model: text('model'),
     only: only.flatMap((value) => (typeof value === 'string' ? [value] : [])),
+    serve: values['serve'] === true ? portIn(text('port')) : undefined,
     session: sessionTask(values['sessions'] === true, text),
     command: [
       'npm start --',
@@ -151,6 +155,8 @@ const known: Readonly<
   resume: { type: 'string' },
   approve: { type: 'string' },
   deny: { type: 'string' },
+  serve: { type: 'boolean' },
+  port: { type: 'string' },
   json: { type: 'boolean' },
   fresh: { type: 'boolean' },
   'no-policy': { type: 'boolean' },
@@ -159,6 +165,12 @@ const known: Readonly<
   picture: { type: 'string' },
   'code-mode': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
+}
+
+function portIn(text = '8080'): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  throw usage(`${JSON.stringify(text)} is no port`)
 }
 
 function usage(problem: string): DeskError {

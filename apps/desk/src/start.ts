@@ -13,6 +13,7 @@ import { chooseModel } from './model.ts'
 import type { Options } from './options.ts'
 import { createOrders } from './orders.ts'
 import { openOutbox } from './outbox.ts'
+import { serveDesk } from './served.ts'
 import { openSession, type OpenSession, openSessions } from './sessions.ts'
 import { goOn, type Watcher, workThrough } from './shift.ts'
 import { summaryOf } from './summary.ts'
@@ -60,6 +61,10 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
       options.codeMode ? 'code-mode' : 'direct',
     )
     const desk = { mailbox, orders, outbox }
+    if (options.serve !== undefined) {
+      write(`Provost desk, with ${neutralise(title)}\n`)
+      return await serveDesk({ agent, store, desk, port: options.serve, signal: interrupt.signal, write })
+    }
     const asks = !options.json && process.stdin.isTTY && process.stdout.isTTY
     const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
     const open = { agent, store, desk, onApproval }

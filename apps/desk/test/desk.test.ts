@@ -358,3 +358,26 @@ test('--otel sends traces and metrics to a collector, and says so when there is 
   expect(sent.out).not.toContain('traces:')
   expect(unsent.out).toContain('traces:')
 })
+
+test('--serve answers over HTTP until it is interrupted', async () => {
+  const child = launch(['--serve', '--port', '0', '--data', folder(), '--model', 'offline'])
+  const finished = finish(child)
+  const url = await new Promise<string>((resolve) => {
+    let out = ''
+    child.stdout?.on('data', (text: string) => {
+      out += text
+      const [found] = /http:\/\/127\.0\.0\.1:\d+(?=\n)/.exec(out) ?? []
+      if (found) resolve(found)
+    })
+  })
+  const response = await fetch(`${url}/api/agent/execute`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ input: 'Handle the mail "01-refund-request.eml".' }),
+  })
+  const said = await response.text()
+  expect(said).toContain('event: tool.execute.end')
+  expect(said).toContain('"type":"execute_complete"')
+  child.kill('SIGINT')
+  expect((await finished).code).toBe(0)
+})

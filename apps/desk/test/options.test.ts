@@ -60,10 +60,16 @@ test.each([
   [['--mail='], '--mail needs a value'],
   [['--mail', '--json'], '--mail needs a value'],
   [['--json=yes'], '--json takes no value'],
+  [['--serve', '--port', 'x'], '"x" is no port'],
   [['--resume'], '--resume needs a value'],
   [['--approve=a', '--deny=a'], '--sessions, --resume, --approve and --deny are for one at a time'],
 ])('%j is refused', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message)
+})
+
+test('the desk is served at a port, if it is asked to', () => {
+  expect(parseOptions(['--serve']).serve).toBe(8080)
+  expect(parseOptions(['--serve', '--port', '0']).serve).toBe(0)
 })
 
 test('the help names every option', () => {
@@ -79,6 +85,8 @@ test('the help names every option', () => {
     '--resume',
     '--approve',
     '--deny',
+    '--serve',
+    '--port',
   ])
     expect(help).toContain(name)
 })

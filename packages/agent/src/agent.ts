@@ -120,6 +120,19 @@ export function createAgent<
     )
   }
 
+  /** The plan of a session that has extensions of its own. */
+  function planFor({ extensions = [], store = planned().store }: SessionGiven): AgentPlan {
+    if (extensions.length === 0) return planned()
+    const { runtime } = planned()
+    const more: AgentOptions<O, T> = {
+      ...options,
+      store,
+      runtime,
+      extensions: [...(options.extensions ?? []), ...extensions],
+    }
+    return planAgent(more)
+  }
+
   const agent: Agent<Output, ContextOf<ToolsIn<T> | E[number]>> = {
     name: first.name,
     get registry() {
@@ -134,11 +147,11 @@ export function createAgent<
       const { id, messages, ...opening } = given
       const { store = planned().store, principal } = opening
       const opened = await beginSession(planned(), store, { id, messages, principal })
-      return liveSession({ plan: planned(), options: opening, track }, opened)
+      return liveSession({ plan: planFor(opening), agentPlan: planned(), options: opening, track }, opened)
     },
     async resumeSession(id: string, given: SessionGiven = {}) {
       const opened = await reopenSession(planned(), given.store ?? planned().store, id)
-      return liveSession({ plan: planned(), options: given, track }, opened)
+      return liveSession({ plan: planFor(given), agentPlan: planned(), options: given, track }, opened)
     },
   }
   keepPlan(agent, planned)

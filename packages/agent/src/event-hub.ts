@@ -10,6 +10,21 @@ export type EventPlace = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
 /** Makes an event for one subscriber, who counts. */
 export type Numbered = (seq: number) => AgentEvent
 
+/** An event that only its reader's number is missing from. */
+export function numbered<K extends EventType>(
+  id: string,
+  { runId, step, agent, at }: EventPlace,
+  parents: readonly string[],
+  type: K,
+  payload: EventPayloads[K],
+): Numbered {
+  return (seq) => {
+    const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
+    return made as AgentEvent
+  }
+}
+
 /** The observers who set an event off, one by reacting to the other. */
 export type Reaction = readonly Extension[]
 const nobody: Reaction = Object.freeze([])
@@ -60,11 +75,7 @@ export function createEventHub(parents: readonly string[]): EventHub {
         const value = payload[key]
         if (typeof value === 'object' && value !== null) deepFreeze(value)
       }
-      const event = (seq: number): AgentEvent => {
-        const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
-        return made as AgentEvent
-      }
+      const event = numbered(id, { runId, step, agent, at }, parents, type, payload)
       if (emitting) {
         // A listener that emits: for everybody, its event follows the one it reacts to.
         emitted.push({ event, by })

@@ -4,6 +4,8 @@ export type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, SendMode, W
 export type { EventListeners, Messages, Session, SessionListeners, SessionOptions } from './session/session.ts'
 export type { CallStage, CallState, LogState, RunFold } from './log-state.ts'
 export { foldLog } from './fold.ts'
+export type { LogEvents, LoggedEvent } from './log-events.ts'
+export { logEvents } from './log-events.ts'
 export type {
   Crossed,
   FinalFailure,

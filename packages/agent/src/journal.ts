@@ -11,6 +11,7 @@ import type { Lease } from './lease.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { EmitDurable } from './projection.ts'
+import { muted } from './projection.ts'
 
 /** The one writer of a log in this process: what it appends is in the store, then in the state, then an event. */
 export interface Journal {
@@ -94,7 +95,6 @@ export function openJournal(
   let writing = false
   let underway: Promise<void> = Promise.resolve()
 
-  const muted: EmitDurable = () => {}
   learn(known, past)
 
   /** The entry whose events are emitted, and how many of them were. */
@@ -103,12 +103,19 @@ export function openJournal(
   /** By entry id: which observers what is being written goes back to. */
   const reactions = new Map<string, Reaction>()
   let reaction: Reaction | undefined
-  const durable: EmitDurable = (type, payload) =>
-    hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload, reaction)
+  const durable: EmitDurable = Object.assign(
+    <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+      hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload, reaction),
+    {
+      passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+        hub.emit(`${log}:${committed.offset}~${passing++}`, committed, type, payload, reaction),
+    },
+  )
 
   function commit(entry: Entry, emit: EmitDurable): void {
     // An append that the run did not wait for any more may be read by the next run before it answers here.
     if (entry.offset <= offsetOf(state)) return
+    projection.before(entry, emit)
     applyEntry(state, entry)
     committed = entry
     reaction = reactions.get(entry.id)

@@ -3,8 +3,8 @@ import type { Entry, SessionStore } from '@provost/core'
 import { applyEntry } from './fold.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
-import type { EmitDurable, Projection } from './projection.ts'
-import { createProjection } from './projection.ts'
+import type { Projection } from './projection.ts'
+import { createProjection, muted } from './projection.ts'
 
 /** A log as far as this process has read it. Whoever keeps it reads only what is new. */
 export interface KnownLog {
@@ -18,13 +18,12 @@ export function knownLog(sessionId: string): KnownLog {
   return { state, projection: createProjection(sessionId, state) }
 }
 
-const muted: EmitDurable = () => {}
-
 /** Takes in entries of the store, in their order. What they tell of has happened: there are no events of it. */
 export function learn({ state, projection }: KnownLog, entries: Iterable<Entry>): void {
   for (const entry of entries) {
     // Somebody else may have taken it in while it was read.
     if (entry.offset <= offsetOf(state)) continue
+    projection.before(entry, muted)
     applyEntry(state, entry)
     projection.project(entry, muted)
   }

@@ -8,13 +8,22 @@ import { pendingOn, pendingWork } from './position.ts'
 import { usageReport, totalCost } from './usage-report.ts'
 
 /** Emits an event that belongs to an entry of the log. */
-export type EmitDurable = <K extends EventType>(type: K, payload: EventPayloads[K]) => void
+export interface EmitDurable {
+  <K extends EventType>(type: K, payload: EventPayloads[K]): void
+  /** One that mostly passes live before its entry is there: it is not counted, so that all who read the log count alike. */
+  passing<K extends EventType>(type: K, payload: EventPayloads[K]): void
+}
+
+/** Emits nothing. */
+export const muted: EmitDurable = Object.assign(() => {}, { passing: () => {} })
 
 /**
  * Turns the entries of a log into the events that have a lasting meaning. The same log gives the same events, live,
  * after a crash and on any machine: what a model streams in between is all that passes.
  */
 export interface Projection {
+  /** Call with each entry before it is applied: the event that a run starts with belongs to the last of its inputs. */
+  before(entry: Entry, emit: EmitDurable): void
   /** Call with each entry after it was applied to the state. */
   project(entry: Entry, emit: EmitDurable): void
   /** Call at the end of each batch: the messages that a run starts with go into its first event. */
@@ -44,7 +53,11 @@ export function createProjection(sessionId: string, state: LogState): Projection
 
   function message(emit: EmitDurable, said: Message, tried = 1, fate: { discarded?: true } = {}): void {
     const attempt = started.get(said.id) ?? tried
-    if (!started.delete(said.id)) emit('message.start', { messageId: said.id, attempt, role: said.role })
+    if (!started.delete(said.id)) {
+      const start = { messageId: said.id, attempt, role: said.role }
+      if (isStreamed(said)) emit.passing('message.start', start)
+      else emit('message.start', start)
+    }
     emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
     if (!fate.discarded && !isSilent(said)) turn?.push(said)
   }
@@ -245,6 +258,9 @@ export function createProjection(sessionId: string, state: LogState): Projection
   }
 
   return {
+    before(entry, emit) {
+      if (inputs && !(entry.type === 'message' && entry.via === 'input')) flush(emit)
+    },
     flush,
     opened(messageId, attempt) {
       started.set(messageId, attempt)
@@ -253,7 +269,6 @@ export function createProjection(sessionId: string, state: LogState): Projection
       stepOpen = true
     },
     project(entry, emit) {
-      if (inputs && !(entry.type === 'message' && entry.via === 'input')) flush(emit)
       switch (entry.type) {
         case 'run':
           return projectRun(emit, entry)
@@ -289,6 +304,11 @@ export function createProjection(sessionId: string, state: LogState): Projection
       }
     },
   }
+}
+
+/** Whether a message may have been begun before it was whole. */
+function isStreamed({ role }: Message): boolean {
+  return role === 'assistant' || role === 'error' || role === 'aborted'
 }
 
 function settledEvent(emit: EmitDurable, entry: EntryOf<'call', 'settled'>, toolName: string): void {

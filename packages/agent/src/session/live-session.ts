@@ -45,6 +45,8 @@ import type { Session, SessionOptions } from './session.ts'
 /** What a session is opened with. */
 export interface SessionSetup<Output> {
   readonly plan: AgentPlan
+  /** The agent's own plan: that of the session may have more extensions. */
+  readonly agentPlan: AgentPlan
   readonly options: SessionOptions & { readonly context?: unknown }
   /** The agent keeps count of its runs, to abort them. */
   track(handle: RunHandle<Output>): void
@@ -457,7 +459,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   }
   wakeInTime()
   Object.freeze(session)
-  keepRunner(session, { plan: setup.plan, start: startHere })
+  keepRunner(session, { plan: setup.agentPlan, start: startHere })
   return session
 }
 

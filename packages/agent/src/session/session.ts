@@ -4,6 +4,7 @@ import type {
   Decisions,
   EventOf,
   EventType,
+  Extension,
   Input,
   Message,
   MessageInit,
@@ -33,6 +34,8 @@ export interface SessionOptions {
   readonly onApproval?: OnApproval | undefined
   /** Asked for each question of a running tool, such as one of an MCP server; others may answer it too. */
   readonly onInput?: OnInput | undefined
+  /** For the runs of this object, behind the agent's own, with their tools. Nothing remembers them: give them again when resuming. */
+  readonly extensions?: readonly Extension[] | undefined
 }
 
 /** A listener for each type of event. */

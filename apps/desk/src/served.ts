@@ -1,0 +1,33 @@
+import { createServer, serve } from '@provost/server'
+import type { Agent, SessionStore } from 'provost'
+
+import type { Desk } from './desk.ts'
+
+/** A desk that is asked over HTTP. */
+export interface ServedDesk {
+  readonly agent: Agent<string, Desk>
+  readonly store: SessionStore
+  readonly desk: Desk
+  readonly port: number
+  /** Ends it. */
+  readonly signal: AbortSignal
+  write(text: string): void
+}
+
+/**
+ * Serves the desk to this machine until the signal. Runs that are not over by then, or were cut off before, go on with the
+ * next start.
+ *
+ * @returns the exit code.
+ */
+export async function serveDesk({ agent, store, desk, port, signal, write }: ServedDesk): Promise<number> {
+  const server = createServer({ agents: [agent], store, context: () => desk })
+  const listening = await serve(server, { port })
+  write(`${listening.url}
+  curl -N ${listening.url}/api/agent/execute -H 'content-type: application/json' -d '{"input":"Handle the mail \\"01-refund-request.eml\\"."}'
+  The routes are in ${listening.url}/openapi.json. Ctrl-C ends it.
+`)
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await listening.close({ graceMs: 2_000 })
+  return 0
+}

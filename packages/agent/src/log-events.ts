@@ -1,0 +1,90 @@
+import type { AgentEvent, Entry, EventPayloads, EventType } from '@provost/core'
+import { deepFreeze } from '@provost/core'
+
+import type { EventPlace } from './event-hub.ts'
+import { numbered } from './event-hub.ts'
+import { applyEntry } from './fold.ts'
+import { knownLog } from './known-log.ts'
+import type { LogState } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+import type { EmitDurable } from './projection.ts'
+
+/**
+ * An event, and where it stands in the log: the n-th of the entry with this offset. The start of an answer, which mostly
+ * passes live before the answer is in the log, is not counted: it has the number of the event behind it.
+ */
+export interface LoggedEvent {
+  readonly offset: number
+  readonly n: number
+  readonly event: AgentEvent
+}
+
+const noParents: readonly string[] = Object.freeze([])
+
+/** Turns the log of a session into events again. */
+export interface LogEvents {
+  /** What the entries taken so far come to. */
+  readonly state: LogState
+  /** @param entry the next of the log, from its first. */
+  take(entry: Entry): readonly LoggedEvent[]
+  /** What is still to be said where the log ends for now: call it when no further entry is there. */
+  end(): readonly LoggedEvent[]
+}
+
+/**
+ * The events that have a lasting meaning, from a session's log: the same, with the same ids, as the process gave that
+ * wrote it. What passes (deltas, progress) is not in a log. `seq` counts what this reader gives.
+ *
+ * @example
+ * const events = logEvents(sessionId)
+ * for await (const entry of store.read(sessionId)) for (const { event } of events.take(entry)) show(event)
+ */
+export function logEvents(sessionId: string): LogEvents {
+  const { state, projection } = knownLog(sessionId)
+  let place: EventPlace | undefined
+  let n = 0
+  let passing = 0
+  let seq = 0
+  let out: LoggedEvent[] = []
+
+  function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
+    if (!place) return
+    for (const value of Object.values(payload)) if (typeof value === 'object' && value !== null) deepFreeze(value)
+    out.push({ offset: offsetOf(state), n, event: numbered(id, place, noParents, type, payload)(++seq) })
+  }
+
+  const emit: EmitDurable = Object.assign(
+    <K extends EventType>(type: K, payload: EventPayloads[K]) => {
+      tell(`${sessionId}:${offsetOf(state)}.${n}`, type, payload)
+      n++
+    },
+    {
+      passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+        tell(`${sessionId}:${offsetOf(state)}~${passing++}`, type, payload),
+    },
+  )
+
+  function taken(): readonly LoggedEvent[] {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    state,
+    take(entry) {
+      if (entry.offset <= offsetOf(state)) return []
+      projection.before(entry, emit)
+      applyEntry(state, entry)
+      place = entry
+      n = 0
+      passing = 0
+      projection.project(entry, emit)
+      return taken()
+    },
+    end() {
+      projection.flush(emit)
+      return taken()
+    },
+  }
+}

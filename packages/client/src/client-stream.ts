@@ -1,0 +1,228 @@
+import type {
+  AgentEvent,
+  Input,
+  Json,
+  Message,
+  OnApproval,
+  OnInput,
+  PendingWork,
+  ProvostError,
+  RunStatus,
+  UsageReport,
+} from '@provost/core'
+import { fromErrorInfo, isRecord, noPendingWork, toJson } from '@provost/core'
+
+import type { ClientTool } from './client-tool.ts'
+import { runClientTool } from './client-tool.ts'
+import type { EventQueue } from './event-queue.ts'
+import { createEventQueue } from './event-queue.ts'
+import type { Complete } from './frame-reader.ts'
+import { framesOf } from './frame-reader.ts'
+import type { RunEvents } from './run-events.ts'
+import { createRunEvents } from './run-events.ts'
+import { ServerError } from './server-error.ts'
+import type { Ask, Transport } from './transport.ts'
+import { lost } from './transport.ts'
+
+/** How a run ended. */
+export interface ClientResult {
+  readonly status: RunStatus | 'idle'
+  readonly text: string
+  readonly output?: Json
+  /** The messages of the run. */
+  readonly messages: readonly Message[]
+  readonly usage: UsageReport
+  /** US dollars. */
+  readonly cost?: number
+  readonly pending: PendingWork
+  readonly sessionId: string
+  readonly runId?: string
+  /** Of a run that failed. */
+  readonly error?: ProvostError
+  /** From where `session.follow` goes on. */
+  readonly lastEventId?: string
+}
+
+/** A run on the server, as `agent.stream` gives one here: its events in order, and its result. Iterating is optional. */
+export interface ClientStream extends AsyncIterable<AgentEvent> {
+  /** Resolves however the run ends. @throws ServerError where the server refused, ProvostError `unreachable`. */
+  readonly result: Promise<ClientResult>
+  steer(input: Input): Promise<void>
+  followUp(input: Input): Promise<void>
+  abort(): Promise<void>
+}
+
+/** Who answers what a run waits for. */
+export interface Answering {
+  readonly tools: ReadonlyMap<string, ClientTool>
+  readonly onApproval?: OnApproval | undefined
+  readonly onInput?: OnInput | undefined
+}
+
+/** What a stream is opened with. */
+export interface StreamSetup extends Answering {
+  readonly transport: Transport
+  /** The first request. */
+  readonly first: Ask
+  readonly lastEventId?: string | undefined
+  /** Ends the reading. */
+  readonly signal: AbortSignal
+  readonly reconnectMs: number
+  /** The server has named the session. */
+  opened(sessionId: string): void
+}
+
+/** Runs the stream to its end. @returns its events, and its result. */
+export function openStream(setup: StreamSetup): { events: EventQueue; result: Promise<ClientResult> } {
+  const queue = createEventQueue()
+  const result = pump(setup, queue).finally(queue.close)
+  // Whoever iterates sees the end; who wants the reason asks for the result.
+  result.catch(() => {})
+  return { events: queue, result }
+}
+
+/** What is known of the run. */
+interface Progress {
+  sessionId: string | undefined
+  lastEventId: string | undefined
+  messages: readonly Message[]
+}
+
+async function pump(setup: StreamSetup, queue: EventQueue): Promise<ClientResult> {
+  const { transport, signal, opened } = setup
+  const events = createRunEvents()
+  const progress: Progress = { sessionId: undefined, lastEventId: setup.lastEventId, messages: [] }
+  let ask: Ask | undefined = setup.first
+  const patience = createPatience(setup.reconnectMs, signal)
+  for (;;) {
+    try {
+      const response = await transport({ ...(ask ?? again(progress)), signal })
+      progress.sessionId = response.headers.get('x-session-id') ?? progress.sessionId
+      if (progress.sessionId !== undefined) opened(progress.sessionId)
+      // From here on the server knows what it was asked for.
+      if (progress.sessionId !== undefined) ask = undefined
+      const complete = await read(response, events, progress, queue, patience.progress)
+      const answers = complete.status === 'suspended' ? await answersTo(complete.pending, setup) : undefined
+      if (!answers) {
+        for (const event of events.release()) queue.push(event)
+        return resultOf(complete, progress)
+      }
+      events.forget()
+      ask = answering(progress, answers)
+    } catch (thrown) {
+      signal.throwIfAborted()
+      // Somebody else was faster, or the answer had come before the connection broke.
+      if (thrown instanceof ServerError && thrown.code === 'already-decided') ask = undefined
+      else if (!isPassing(thrown)) throw thrown
+      await patience.wait(thrown)
+    }
+  }
+}
+
+async function read(
+  response: Response,
+  events: RunEvents,
+  progress: Progress,
+  queue: EventQueue,
+  moved: () => void,
+): Promise<Complete> {
+  for await (const frame of framesOf(response)) {
+    moved()
+    if ('complete' in frame) return frame.complete
+    const { id, event } = frame
+    if (id !== undefined) progress.lastEventId = id
+    if (event.type === 'agent.end' && event.parents.length === 0) progress.messages = event.messages
+    for (const one of events.take(event)) queue.push(one)
+  }
+  throw lost('The stream of events ended before its run did.')
+}
+
+function again({ sessionId, lastEventId }: Progress): Ask {
+  return {
+    path: `/api/agent/session/${encodeURIComponent(sessionId ?? '')}/events`,
+    ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
+  }
+}
+
+function answering({ sessionId, lastEventId }: Progress, answers: { readonly [key: string]: Json }): Ask {
+  return {
+    path: '/api/agent/execute',
+    body: { sessionId: sessionId ?? '', ...answers },
+    ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
+  }
+}
+
+/** What is known here of what a run waits for; undefined where nothing is. */
+async function answersTo(
+  pending: PendingWork,
+  { tools, onApproval, onInput, signal }: StreamSetup,
+): Promise<{ readonly [key: string]: Json } | undefined> {
+  const toolResults = pending.remoteCalls.flatMap(({ callId, toolName, input }) => {
+    const tool = tools.get(toolName)
+    return tool ? [runClientTool(tool, input, { callId, signal }).then((output) => ({ callId, output }))] : []
+  })
+  const approvals = pending.approvals.map(async (approval) => {
+    const answer = await onApproval?.(approval)
+    if (answer === undefined) return []
+    // The server says who decided.
+    const { by: _, ...decided } = typeof answer === 'string' ? { decision: answer, by: undefined } : answer
+    return [toJson({ id: approval.id, ...decided })]
+  })
+  const inputs = pending.inputs.map(async (input) => {
+    const value = await onInput?.(input)
+    return value === undefined ? [] : [{ id: input.id, value: toJson(value) }]
+  })
+  const answers = {
+    toolResults: await Promise.all(toolResults),
+    approvals: (await Promise.all(approvals)).flat(),
+    inputs: (await Promise.all(inputs)).flat(),
+  }
+  const given = Object.entries(answers).filter(([, list]) => list.length > 0)
+  return given.length > 0 ? Object.fromEntries(given) : undefined
+}
+
+function resultOf(complete: Complete, { messages, lastEventId }: Progress): ClientResult {
+  const { type: _, error, usage = { byModel: {} }, pending, ...rest } = complete
+  return {
+    ...rest,
+    messages,
+    usage,
+    pending: isRecord(pending) ? pending : noPendingWork,
+    ...(error && { error: fromErrorInfo(error) }),
+    ...(lastEventId !== undefined && { lastEventId }),
+  }
+}
+
+function isPassing(thrown: unknown): boolean {
+  return isRecord(thrown) && thrown['retryable'] === true && thrown['code'] !== 'session-busy'
+}
+
+interface Patience {
+  progress(): void
+  /** Waits before the next try. @throws what was thrown, when it has been tried for long enough. */
+  wait(thrown: unknown): Promise<void>
+}
+
+function createPatience(mostMs: number, signal: AbortSignal): Patience {
+  let since: number | undefined
+  let tries = 0
+  return {
+    progress() {
+      since = undefined
+      tries = 0
+    },
+    async wait(thrown) {
+      const now = performance.now()
+      since ??= now
+      if (now - since > mostMs) throw thrown
+      const asked = thrown instanceof ServerError ? thrown.retryAfterMs : undefined
+      // Many clients that lost the same server do not come back in the same moment.
+      const own = tries === 0 ? 0 : Math.min(2_000, 100 * 2 ** tries) * (0.5 + Math.random() / 2)
+      tries++
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(asked ?? own, 30_000))
+        signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+      })
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import type { AgentEvent } from '@provost/core'
+import { textOf } from '@provost/core'
+
+/** Puts the events of several connections together as one reader of the run would have got them. */
+export interface RunEvents {
+  /** The event to give, with what has to stand before it; nothing where it was given already. */
+  take(event: AgentEvent): readonly AgentEvent[]
+  /** What was held back: the run stays suspended. */
+  release(): readonly AgentEvent[]
+  /** The run goes on: nobody is to hear that it was suspended for a moment. */
+  forget(): void
+}
+
+export function createRunEvents(): RunEvents {
+  let seq = 0
+  let held: AgentEvent[] = []
+  /** Answers that have begun, with their text so far. */
+  const begun = new Map<string, { text: string; partId: string }>()
+
+  function given(event: AgentEvent): AgentEvent {
+    return Object.freeze({ ...event, seq: ++seq })
+  }
+
+  return {
+    take(event) {
+      if (event.type === 'agent.suspended' || (event.type === 'agent.end' && event.status === 'suspended')) {
+        held.push(event)
+        return []
+      }
+      switch (event.type) {
+        case 'agent.resumed':
+          // What a process that died had begun to say is void.
+          begun.clear()
+          break
+        case 'message.start': {
+          const key = keyOf(event)
+          if (begun.has(key)) return []
+          begun.set(key, { text: '', partId: 'rest' })
+          break
+        }
+        case 'text.delta': {
+          const answer = begun.get(keyOf(event))
+          if (answer) Object.assign(answer, { text: answer.text + event.delta, partId: event.partId })
+          break
+        }
+        case 'message.end': {
+          const answer = begun.get(keyOf(event))
+          begun.delete(keyOf(event))
+          const text = event.message.role === 'assistant' && !event.discarded ? textOf(event.message) : ''
+          if (answer && text.length > answer.text.length && text.startsWith(answer.text)) {
+            const { messageId, attempt, runId, step, agent, parents, at, id } = event
+            const delta = text.slice(answer.text.length)
+            const { partId } = answer
+            return [
+              given({
+                type: 'text.delta',
+                seq: 0,
+                id,
+                runId,
+                step,
+                agent,
+                parents,
+                at,
+                messageId,
+                attempt,
+                partId,
+                delta,
+              }),
+              given(event),
+            ]
+          }
+          break
+        }
+        default:
+      }
+      return [given(event)]
+    },
+    release() {
+      const events = held.map(given)
+      held = []
+      return events
+    },
+    forget() {
+      held = []
+    },
+  }
+}
+
+function keyOf({ messageId, attempt }: { readonly messageId: string; readonly attempt: number }): string {
+  return `${messageId}/${attempt}`
+}

@@ -1,0 +1,66 @@
+import type { Json, MaybePromise } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import { ServerError } from './server-error.ts'
+
+/** Where a server is, and what goes along with each request. */
+export interface ClientOptions {
+  /** Without a slash at its end: `https://agents.example`. */
+  readonly baseUrl: string
+  /** Of each request, such as `authorization`; a function is asked each time. */
+  readonly headers?: Readonly<Record<string, string>> | (() => MaybePromise<Readonly<Record<string, string>>>)
+  /** Default: that of the platform. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** Milliseconds for which a connection that was lost is tried again. Default 60,000. */
+  readonly reconnectMs?: number
+}
+
+/** A request to the server. */
+export interface Ask {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly body?: Json
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Asks the server. Rejects with ServerError where it refuses, ProvostError `unreachable` where it is not there. */
+export type Transport = (ask: Ask) => Promise<Response>
+
+export function createTransport({ baseUrl, headers, fetch: given }: ClientOptions): Transport {
+  const base = baseUrl.replace(/\/+$/u, '')
+  const send = given ?? ((url: string, init: RequestInit) => fetch(url, init))
+
+  return async ({ method, path, body, headers: more, signal }) => {
+    const own = typeof headers === 'function' ? await headers() : headers
+    const response = await reach(() =>
+      send(`${base}${path}`, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: { ...own, ...more, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      }),
+    )
+    if (response.ok) return response
+    const said: unknown = await response.json().catch(() => undefined)
+    const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
+    throw new ServerError(response.status, said, Number.isFinite(wait) ? wait * 1000 : undefined)
+  }
+
+  async function reach(ask: () => Promise<Response>): Promise<Response> {
+    try {
+      return await ask()
+    } catch (cause) {
+      throw lost(`The server at ${base} cannot be reached.`, cause)
+    }
+  }
+}
+
+/** No answer, or one that broke off. */
+export function lost(message: string, cause?: unknown): ProvostError {
+  return new ProvostError('unreachable', message, {
+    hint: 'See whether it runs, and try again.',
+    cause,
+    retryable: true,
+  })
+}

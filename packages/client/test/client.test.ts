@@ -1,0 +1,173 @@
+import { createAgent } from '@provost/agent'
+import type { ClientOptions, ClientTool } from '@provost/client'
+import { createClient } from '@provost/client'
+import type { AgentEvent, SessionStore } from '@provost/core'
+import { createServer } from '@provost/server'
+import { memoryStore } from '@provost/sessions'
+import type { ScriptedStep } from '@provost/testing'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+const refund = tool({
+  name: 'refund',
+  needsApproval: true,
+  input: z.object({ amount: z.number() }),
+  execute: ({ amount }) => `refunded ${amount}`,
+})
+
+type Fetch = NonNullable<ClientOptions['fetch']>
+
+/** A client of a server in this process, over whatever `through` makes of its requests. */
+function clientOf(
+  steps: readonly ScriptedStep[],
+  {
+    store = memoryStore(),
+    through = (fetch: Fetch) => fetch,
+  }: { store?: SessionStore; through?: (fetch: Fetch) => Fetch } = {},
+): ReturnType<typeof createClient> {
+  const agent = createAgent({ name: 'desk', model: scriptedModel([...steps]), tools: [refund], store })
+  const server = createServer({ agents: [agent], store })
+  return createClient({
+    baseUrl: 'http://localhost',
+    fetch: through(async (url, init) => server.fetch(new Request(url, init))),
+  })
+}
+
+async function all(stream: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
+  const events: AgentEvent[] = []
+  for await (const event of stream) events.push(event)
+  return events
+}
+
+test('a run over HTTP is the same iterable with a result', async () => {
+  const session = clientOf([{ text: ['Hel', 'lo'] }]).session()
+  const stream = session.execute('Hi')
+  const events = await all(stream)
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+  expect(events.at(0)?.type).toBe('agent.start')
+  expect(events.at(-1)?.type).toBe('agent.end')
+  const result = await stream.result
+  expect(result).toMatchObject({ status: 'completed', text: 'Hello', sessionId: session.id })
+  expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  expect((await session.get()).status).toBe('idle')
+})
+
+test('the result needs no iteration, and refusals are typed errors', async () => {
+  const client = clientOf([{ text: 'x' }])
+  expect((await client.session().execute('Hi').result).text).toBe('x')
+  await expect(client.session('nope').execute('Hi').result).rejects.toMatchObject({
+    name: 'ServerError',
+    code: 'unknown-session',
+    status: 404,
+  })
+  await expect(client.session({ agent: 'nobody' }).execute('Hi').result).rejects.toMatchObject({
+    code: 'unknown-agent',
+  })
+})
+
+test('tools given to the client run here when the server asks, and what they throw is for the model to read', async () => {
+  const asked: unknown[] = []
+  const clock: ClientTool = {
+    name: 'clock',
+    description: 'tells the time',
+    input: z.object({ zone: z.string() }),
+    execute: ({ zone }: { zone: string }) => {
+      asked.push(zone)
+      if (zone === 'mars') throw new Error('no such zone')
+      return { time: '12:00' }
+    },
+  }
+  const steps = [
+    { toolCalls: [{ name: 'clock', input: { zone: 'utc' } }] },
+    {
+      toolCalls: [
+        { name: 'clock', input: { zone: 'mars' } },
+        { name: 'clock', input: { zone: 7 } },
+      ],
+    },
+    { text: 'noon' },
+  ]
+  const stream = clientOf(steps)
+    .session({ tools: [clock] })
+    .execute('time?')
+  const events = await all(stream)
+  expect(asked).toEqual(['utc', 'mars'])
+  const outputs = events.flatMap((event) => {
+    if (event.type === 'tool.execute.error') return [event.error.code]
+    return event.type === 'tool.execute.end' && event.output.type === 'json' ? [event.output.value] : []
+  })
+  expect(outputs).toMatchObject([{ time: '12:00' }, 'invalid-tool-input', { error: { message: 'no such zone' } }])
+  expect(events.filter(({ type }) => type === 'agent.end' || type === 'agent.suspended')).toHaveLength(1)
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+  expect((await stream.result).text).toBe('noon')
+})
+
+test('approvals are asked for here, or left pending for whoever decides later', async () => {
+  const steps = [{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'done' }]
+  const approved = await clientOf(steps)
+    .session()
+    .execute('x', { onApproval: ({ input }) => (input ? 'approve' : 'deny') }).result
+  expect(approved).toMatchObject({ status: 'completed', text: 'done' })
+  const session = clientOf(steps).session()
+  const pending = session.execute('x')
+  expect((await all(pending)).slice(-2).map(({ type }) => type)).toEqual(['agent.suspended', 'agent.end'])
+  const { status, pending: waits, lastEventId } = await pending.result
+  expect(status).toBe('suspended')
+  await session.resolve({ approvals: [{ id: waits.approvals[0]?.id ?? '', decision: 'approve' }] })
+  const rest = session.follow({ lastEventId })
+  expect((await rest.result).text).toBe('done')
+})
+
+/** Cuts the stream of each response after so many bytes, but for the last. */
+function cutting(cuts: number[]): (fetch: Fetch) => Fetch {
+  return (fetch) => async (url, init) => {
+    const response = await fetch(url, init)
+    const bytes = cuts.shift()
+    if (bytes === undefined || !response.body) return response
+    let left = bytes
+    const cut = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        controller.enqueue(chunk.subarray(0, left))
+        left -= chunk.length
+        if (left <= 0) controller.error(new TypeError('terminated'))
+      },
+    })
+    return new Response(response.body.pipeThrough(cut), response)
+  }
+}
+
+test('wherever a connection is cut, it comes back by itself: no event is lost or doubled', async () => {
+  const steps = [
+    { text: ['I ', 'look'], toolCalls: [{ name: 'refund', input: { amount: 80 } }] },
+    { text: ['a', 'l', 'l', ' done'] },
+  ]
+  const kinds = (events: readonly AgentEvent[]): readonly string[] =>
+    events.flatMap(({ type }) => (type.endsWith('.delta') ? [] : [type]))
+  const text = (events: readonly AgentEvent[]): string =>
+    events.map((event) => (event.type === 'text.delta' ? event.delta : '')).join('')
+  const onApproval = (): 'approve' => 'approve'
+  const whole = await all(clientOf(steps).session().execute('x', { onApproval }))
+  const lasting = (events: readonly AgentEvent[]): readonly string[] =>
+    kinds(events).filter((type) => !/^(?:text|tool\.call)\.|^(?:step|message)\.start$/u.test(type))
+  for (const cut of [1, 60, 500, 1_500, 3_000, 4_500, 6_000]) {
+    const stream = clientOf(steps, { through: cutting([cut, 700, cut]) })
+      .session()
+      .execute('x', { onApproval })
+    const events = await all(stream)
+    expect({ cut, kinds: lasting(events) }).toEqual({ cut, kinds: lasting(whole) })
+    expect({ cut, text: text(events) }).toEqual({ cut, text: text(whole) })
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+  }
+})
+
+test('a signal aborts the run on the server', async () => {
+  const client = clientOf([{ stall: true }])
+  const session = client.session()
+  const control = new AbortController()
+  const stream = session.execute('x', { signal: control.signal })
+  for await (const { type } of stream) if (type === 'step.start') control.abort()
+  expect((await stream.result).status).toBe('aborted')
+  expect((await session.get()).status).toBe('idle')
+})

@@ -1,0 +1,163 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+import { createClient } from '@provost/client'
+import type { AgentEvent } from '@provost/core'
+import type { PostgresServer } from '@provost/testing'
+import { findPostgres, startPostgres } from '@provost/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+
+const script = fileURLToPath(new URL('fixture/server.ts', import.meta.url))
+const running = new Set<ChildProcess>()
+
+/** A server that is a process: its port once it listens. */
+async function start(...args: readonly string[]): Promise<{ port: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, ['--conditions=@provost/source', script, ...args], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  running.add(child)
+  const [port] = await once(createInterface(child.stdout), 'line')
+  return { port: String(port), child }
+}
+
+async function kill({ child }: { child: ChildProcess }, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  running.delete(child)
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  await ended
+}
+
+afterEach(async () => {
+  for (const child of running) await kill({ child })
+})
+
+const at = (port: string) => createClient({ baseUrl: `http://127.0.0.1:${port}`, reconnectMs: 25_000 })
+
+/** The types of events that last, each of which is to come once. */
+const lasting = (events: readonly AgentEvent[]): readonly string[] =>
+  events.flatMap(({ type, id }) => (id.includes('~') ? [] : [type]))
+const textOf = (events: readonly AgentEvent[]): string =>
+  events.map((event) => (event.type === 'text.delta' ? event.delta : '')).join('')
+
+/** Starting processes takes seconds: all of it where all is tested, else each part on one of the stores. */
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
+function behaves(place: () => string, part: 'crash' | 'share'): void {
+  test.runIf(full || part === 'crash')(
+    'killed in the middle of a tool and started again, it lets the client have the rest, once',
+    async () => {
+      const gate = join(folder, `gate-${++gates}`)
+      const first = await start(place(), '0', gate)
+      const stream = at(first.port).session().execute('go')
+      const events: AgentEvent[] = []
+      let again: { port: string } | undefined
+      for await (const event of stream) {
+        events.push(event)
+        if (event.type !== 'tool.execute.start' || again) continue
+        await kill(first)
+        writeFileSync(gate, '')
+        again = await start(place(), first.port, gate)
+      }
+      expect(await stream.result).toMatchObject({ status: 'completed', text: 'all done' })
+      expect(lasting(events).filter((type) => type.startsWith('agent.') || type.startsWith('tool.'))).toEqual([
+        'agent.start',
+        'tool.execute.start',
+        'agent.resumed',
+        'tool.execute.start',
+        'tool.execute.end',
+        'agent.end',
+      ])
+      expect(new Set(events.map(({ id, type }) => `${type} ${id}`)).size).toBe(events.length)
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+      expect(textOf(events)).toBe('I lookall done')
+    },
+  )
+
+  test.runIf(full)('killed in mid-text, it begins that answer anew, and says that the first try is void', async () => {
+    const gate = join(folder, `gate-${++gates}`)
+    writeFileSync(gate, '')
+    const first = await start(place(), '0', gate, 'text')
+    const stream = at(first.port).session().execute('go')
+    const events: AgentEvent[] = []
+    let killed = false
+    for await (const event of stream) {
+      events.push(event)
+      if (killed || textOf(events) !== 'I look') continue
+      killed = true
+      await kill(first)
+      await start(place(), first.port, gate)
+    }
+    expect((await stream.result).text).toBe('all done')
+    const resumed = events.findIndex(({ type }) => type === 'agent.resumed')
+    expect(textOf(events.slice(0, resumed))).toBe('I look')
+    expect(textOf(events.slice(resumed))).toBe('I lookall done')
+    expect(lasting(events).filter((type) => type === 'agent.start' || type === 'agent.end')).toHaveLength(2)
+  })
+
+  test.runIf(full || part === 'share')(
+    'two processes: who asks the other one hears of the run all the same',
+    async () => {
+      const gate = join(folder, `gate-${++gates}`)
+      const [a, b] = await Promise.all([start(place(), '0', gate), start(place(), '0', gate)])
+      const session = at(a.port).session()
+      const stream = session.execute('go')
+      const there: AgentEvent[] = []
+      for await (const { type } of stream) if (type === 'tool.execute.start') break
+      const far = at(b.port).session(session.id).follow()
+      for await (const event of far) {
+        there.push(event)
+        if (event.type !== 'tool.execute.start') continue
+        writeFileSync(gate, '')
+      }
+      expect((await stream.result).text).toBe('all done')
+      expect(await far.result).toMatchObject({ status: 'completed', text: 'all done' })
+      const whole = at(a.port).session(session.id).follow()
+      const here: AgentEvent[] = []
+      for await (const event of whole) here.push(event)
+      expect(lasting(there)).toEqual(lasting(here))
+      await expect(at(b.port).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
+    },
+  )
+
+  test.runIf(full)('asked to end, it leaves the run to the next process', async () => {
+    const gate = join(folder, `gate-${++gates}`)
+    const first = await start(place(), '0', gate)
+    const stream = at(first.port).session().execute('go')
+    const types: string[] = []
+    for await (const { type } of stream) {
+      types.push(type)
+      if (type !== 'tool.execute.start' || types.includes('agent.resumed')) continue
+      await kill(first, 'SIGTERM')
+      writeFileSync(gate, '')
+      await start(place(), first.port, gate)
+    }
+    expect((await stream.result).text).toBe('all done')
+    expect(types.filter((type) => type === 'agent.end')).toHaveLength(1)
+  })
+}
+
+let folder = ''
+let gates = 0
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'provost-server-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('a server on SQLite', () => {
+  behaves(() => join(folder, 'sessions.db'), 'crash')
+})
+
+describe.skipIf(findPostgres() === undefined)('a server on PostgreSQL (needs the server)', () => {
+  let postgres: PostgresServer
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  })
+  afterAll(() => postgres.stop())
+  behaves(() => postgres.url, 'share')
+})

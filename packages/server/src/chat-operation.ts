@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto'
+
+import type { Principal } from '@provost/core'
+
+import type { OperationSetup } from './agent-operations.ts'
+import { HttpError } from './http-error.ts'
+import type { LiveSession } from './live-session.ts'
+import type { Operation } from './operation.ts'
+import { operation } from './operation.ts'
+import { endOf } from './session-end.ts'
+import type { SessionEvents } from './session-reader.ts'
+import { followSession, readRun } from './session-reader.ts'
+import { createUiChunks } from './ui-chunks.ts'
+import type { ChatBody, ChatTurn } from './ui-message.ts'
+import { chatSchema, turnOf } from './ui-message.ts'
+
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-vercel-ai-ui-message-stream': 'v1',
+  'x-accel-buffering': 'no',
+}
+
+/** `POST /api/chat`: what `useChat` of the AI SDK speaks, approvals included. */
+export function chatOperation({ host, limits, connections, allow, accepting }: OperationSetup): Operation {
+  async function opened(principal: Principal, body: ChatBody): Promise<LiveSession> {
+    const id = sessionOf(principal, body.id)
+    try {
+      return await host.open(principal, id)
+    } catch (thrown) {
+      if (!(thrown instanceof HttpError) || thrown.status !== 404) throw thrown
+    }
+    try {
+      return await host.begin(principal, { id, agent: body.agent })
+    } catch (thrown) {
+      // Two tabs may begin the same chat.
+      return host.open(principal, id).catch(() => {
+        throw thrown
+      })
+    }
+  }
+
+  async function eventsOf(
+    live: LiveSession,
+    turn: ChatTurn,
+    principal: Principal,
+  ): Promise<(signal: AbortSignal) => SessionEvents> {
+    const reading = { host, live, waitingBytes: limits.waitingBytes }
+    if (turn.kind === 'answers') {
+      const after = await endOf(host.store, live.id)
+      const { approvals, remoteCalls } = live.session.pending
+      const waiting = new Set(approvals.map(({ id }) => id))
+      const called = new Set(remoteCalls.map(({ callId }) => callId))
+      const by = principal.id
+      const decisions = {
+        // The page sends all that it ever answered.
+        approvals: turn.approvals.filter(({ id }) => waiting.has(id)).map((one) => ({ ...one, by })),
+        toolResults: turn.toolResults.filter(({ callId }) => called.has(callId)).map((one) => ({ ...one, by })),
+      }
+      if (decisions.approvals.length + decisions.toolResults.length > 0) await host.decide(live, decisions)
+      return (signal) => followSession({ ...reading, signal }, after)
+    }
+    if (!host.mayRun(principal)) {
+      const error = {
+        code: 'too-many',
+        message: 'You have too many runs.',
+        hint: 'Wait for one to end.',
+        retryable: true,
+      }
+      throw new HttpError(429, error, { 'retry-after': '5' })
+    }
+    return (signal) => readRun({ ...reading, signal }, () => host.start(live, turn.input, {})).events
+  }
+
+  return operation({
+    method: 'post',
+    path: '/api/chat',
+    operationId: 'chat',
+    summary: 'A message or an approval from `useChat` of the AI SDK; streams the answer as a UI message stream.',
+    body: chatSchema,
+    success: 200,
+    stream: 'text/event-stream',
+    async handle({ principal, body }) {
+      accepting()
+      const turn = turnOf(body)
+      if (!turn) {
+        throw new HttpError(400, {
+          code: 'invalid-request',
+          message: 'The last message says nothing.',
+          hint: 'Send a message of the user, or the answer with its approvals.',
+        })
+      }
+      await allow(principal, { kind: 'run', ...(body.agent !== undefined && { agent: body.agent }) })
+      const live = await opened(principal, body)
+      if (turn.kind === 'input' && live.session.status === 'suspended') {
+        // Whoever goes on talking has not approved: what waits is not done.
+        await live.session.abort()
+      }
+      const open = await eventsOf(live, turn, principal)
+      const release = connections.take(principal.id)
+      const control = connections.control(live.id)
+      const closed = (): void => {
+        release()
+        connections.done(control)
+        control.abort()
+      }
+      try {
+        return new Response(chunkStream(live.id, open(control.signal), closed), {
+          headers: { ...headers, 'x-session-id': live.id },
+        })
+      } catch (thrown) {
+        closed()
+        throw thrown
+      }
+    },
+  })
+}
+
+/** The session of a chat: nobody can name that of another. */
+function sessionOf(principal: Principal, chat: string): string {
+  return `chat-${createHash('sha256')
+    .update(JSON.stringify([principal.id, chat]))
+    .digest('hex')
+    .slice(0, 40)}`
+}
+
+function chunkStream(sessionId: string, events: SessionEvents, closed: () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const chunks = createUiChunks(sessionId)
+  const frames = (list: readonly object[]): Uint8Array =>
+    encoder.encode(list.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''))
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        for (;;) {
+          const next = await events.next()
+          if (next.done) {
+            const finish = next.value ? chunks.finish(next.value.pending) : []
+            controller.enqueue(frames(finish))
+            controller.enqueue(encoder.encode('data: [DONE]\n\n'))
+            controller.close()
+            closed()
+            return
+          }
+          const made = next.value.flatMap(({ event }) => chunks.take(event))
+          if (made.length === 0) continue
+          controller.enqueue(frames(made))
+          return
+        }
+      } catch (thrown) {
+        closed()
+        controller.error(thrown)
+      }
+    },
+    async cancel() {
+      closed()
+      await events.return(undefined)
+    },
+  })
+}

@@ -1,0 +1,72 @@
+import type { Appended, NewEntry, SessionStore } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+/** A store that can be closed to the runs of this process, so that they stop where another process can go on. */
+export interface ClosingStore {
+  readonly store: SessionStore
+  /** From now on runs stop before the next tool or run starts; what is under way may still write its result. */
+  drain(): void
+  /** Nothing of runs is written any more. */
+  stop(): void
+}
+
+/**
+ * Wraps a store: what is in it is the same, and a run that it refuses is left as if its process had died there.
+ *
+ * @param onRefused is called before the run hears of it.
+ */
+export function closingStore(inner: SessionStore, onRefused: (log: string) => void): ClosingStore {
+  let phase: 'open' | 'draining' | 'stopped' = 'open'
+  /** Logs whose writer was refused once: nothing may follow, not even that it failed. */
+  const refused = new Set<string>()
+
+  async function append(...[log, entries, at]: Parameters<SessionStore['append']>): Promise<Appended> {
+    if (phase === 'stopped' || refused.has(log) || (phase === 'draining' && entries.some(isStart))) {
+      refused.add(log)
+      onRefused(log)
+      throw closing()
+    }
+    return inner.append(log, entries, at)
+  }
+
+  return {
+    store: withAppend(inner, append),
+    drain() {
+      phase = 'draining'
+    },
+    stop() {
+      phase = 'stopped'
+    },
+  }
+}
+
+/** Methods of a store may rely on what they are called on. */
+function withAppend(inner: SessionStore, append: SessionStore['append']): SessionStore {
+  return {
+    ...(inner.ephemeral && { ephemeral: true as const }),
+    ...(inner.private && { private: true as const }),
+    append,
+    lease: (...args) => inner.lease(...args),
+    release: (...args) => inner.release(...args),
+    read: (...args) => inner.read(...args),
+    deliver: (...args) => inner.deliver(...args),
+    inbox: (...args) => inner.inbox(...args),
+    watch: (...args) => inner.watch(...args),
+    blob: (...args) => inner.blob(...args),
+    putBlob: (...args) => inner.putBlob(...args),
+    list: (...args) => inner.list(...args),
+    delete: (...args) => inner.delete(...args),
+    close: () => inner.close(),
+  }
+}
+
+function isStart(entry: NewEntry): boolean {
+  return (entry.type === 'call' && entry.op === 'started') || (entry.type === 'run' && entry.op !== 'ended')
+}
+
+function closing(): ProvostError {
+  return new ProvostError('shutting-down', 'This process is shutting down.', {
+    hint: 'The run goes on in another process, or when this one has started again.',
+    retryable: true,
+  })
+}

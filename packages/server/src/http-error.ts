@@ -1,0 +1,56 @@
+import type { ErrorInfo } from '@provost/core'
+import { ProvostError, toErrorInfo } from '@provost/core'
+
+/** An answer that is no success, with its status. */
+export class HttpError extends ProvostError {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, error: ErrorInfo, headers: Readonly<Record<string, string>> = {}) {
+    super(error.code, error.message, { hint: error.hint, retryable: error.retryable })
+    this.status = status
+    this.headers = headers
+  }
+}
+
+const statuses: Readonly<Record<string, number>> = {
+  'unknown-session': 404,
+  'unknown-agent': 404,
+  'wrong-agent': 409,
+  'session-busy': 409,
+  'session-exists': 409,
+  'session-open': 409,
+  'session-closed': 409,
+  'already-decided': 409,
+  'wait-expired': 409,
+  'nothing-to-resume': 409,
+  'unknown-wait': 404,
+  'invalid-input': 400,
+  'invalid-option': 400,
+  'invalid-session-id': 400,
+  'not-json': 400,
+  'invalid-agent': 400,
+  'duplicate-tool': 400,
+  'invalid-tool': 400,
+}
+
+/** An error as the response says it: what went wrong here, and is nobody else's business, is not told. */
+export function errorResponse(thrown: unknown): Response {
+  if (thrown instanceof HttpError) return jsonError(thrown.status, thrown.toJSON(), thrown.headers)
+  const info = toErrorInfo(thrown)
+  const status = thrown instanceof ProvostError ? statuses[info.code] : undefined
+  if (status !== undefined) return jsonError(status, info)
+  return jsonError(500, { code: 'internal', message: 'The server could not do this.', hint: 'Try again later.' })
+}
+
+function jsonError(status: number, error: ErrorInfo, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json({ error: { ...error, hint: error.hint ?? '' } }, { status, headers })
+}
+
+export function unknownSession(id: string): HttpError {
+  return new HttpError(404, {
+    code: 'unknown-session',
+    message: `There is no session ${id.slice(0, 200)}.`,
+    hint: 'Leave sessionId out to begin one.',
+  })
+}

@@ -1,0 +1,60 @@
+import type { Agent, Session } from '@provost/agent'
+import type { Extension, Fold, Principal } from '@provost/core'
+import { defineExtension } from '@provost/core'
+
+import type { Feed } from './feed.ts'
+import { createFeed } from './feed.ts'
+import type { RemoteToolInit } from './remote-tool.ts'
+import { remoteTools } from './remote-tool.ts'
+
+/** A session that this process has open. */
+export interface LiveSession {
+  readonly id: string
+  readonly agent: Agent<unknown, never>
+  readonly principal: string
+  readonly session: Session<unknown, never>
+  readonly feed: Feed
+  /** While something goes on: resolves when nothing does. */
+  idle: Promise<void> | undefined
+}
+
+const lastOffset: Fold<number> = { key: 'server/offset', initial: 0, apply: (_, entry) => entry.offset }
+
+/** The name under which the definitions of a client's tools are in the log. */
+export const serverExtension = 'server'
+export const toolsKey = 'tools'
+
+/** What the server hangs on each session: its events go to the feed, and the tools that a client brought belong to it. */
+export function sessionExtension(feed: Feed, tools: readonly RemoteToolInit[]): Extension {
+  return defineExtension({
+    name: serverExtension,
+    tools: remoteTools(tools),
+    hooks: {
+      event(event, ctx) {
+        feed.push(event, () => ctx.fold(lastOffset))
+      },
+      ...(tools.length > 0 && {
+        // In the log, so that whatever process goes on with the session has them too.
+        async 'session.start'(ctx) {
+          await ctx.append(toolsKey, JSON.parse(JSON.stringify(tools)))
+        },
+      }),
+    },
+  })
+}
+
+/** What a session is opened with. */
+export interface Opening {
+  readonly id: string
+  readonly agent: Agent<unknown, never>
+  readonly principal: Principal
+  readonly tools: readonly RemoteToolInit[]
+  readonly keptEvents: number
+  open(extensions: readonly Extension[]): Promise<Session<unknown, never>>
+}
+
+export async function openSession({ id, agent, principal, tools, keptEvents, open }: Opening): Promise<LiveSession> {
+  const feed = createFeed(id, keptEvents)
+  const session = await open([sessionExtension(feed, tools)])
+  return { id, agent, principal: principal.id, session, feed, idle: undefined }
+}

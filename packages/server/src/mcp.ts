@@ -1,0 +1,70 @@
+import type { Principal } from '@provost/core'
+import { z } from 'zod'
+
+import type { OperationSetup } from './agent-operations.ts'
+import { HttpError } from './http-error.ts'
+import type { ServerOptions } from './server-options.ts'
+
+type Sdk = typeof import('@modelcontextprotocol/server')
+
+const toolInput = z.object({
+  input: z.string().min(1).describe('What the agent is to do or to answer.'),
+  sessionId: z.string().max(200).optional().describe('To go on with a conversation: what an earlier result named.'),
+})
+
+/**
+ * The agents as tools of an MCP server, over streamable HTTP. A call is a run; its session can be gone on with. What waits
+ * for a human says so: nobody approves anything over MCP.
+ *
+ * @throws HttpError 501 where `@modelcontextprotocol/server` is not installed.
+ */
+export async function answerMcp(
+  request: Request,
+  principal: Principal,
+  { agents }: Pick<ServerOptions, 'agents'>,
+  setup: OperationSetup,
+): Promise<Response> {
+  const { createMcpHandler, McpServer } = await load()
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'provost', version: '1' })
+    for (const { name } of agents) {
+      const description = `Asks the agent ${name}.`
+      server.registerTool(name, { description, inputSchema: toolInput }, async (given) => {
+        const text = await call(name, given, principal, setup)
+        return { content: [{ type: 'text', text }] }
+      })
+    }
+    return server
+  })
+  return handler.fetch(request)
+}
+
+async function call(
+  agent: string,
+  { input, sessionId }: z.output<typeof toolInput>,
+  principal: Principal,
+  { host, allow, accepting }: OperationSetup,
+): Promise<string> {
+  accepting()
+  await allow(principal, sessionId === undefined ? { kind: 'run', agent } : { kind: 'send', sessionId })
+  const live = sessionId === undefined ? await host.begin(principal, { agent }) : await host.open(principal, sessionId)
+  if (!host.mayRun(principal)) throw new Error('You have too many runs: wait for one to end.')
+  const { status, text, pending, error } = await host.start(live, input, {}).result
+  const session = `\n\n(session ${live.id})`
+  if (status === 'completed') return `${text}${session}`
+  if (status === 'failed') throw new Error(`${error.code}: ${error.message}`)
+  const waiting = pending.approvals.map(({ toolName, reason }) => `${toolName} (${reason})`).join(', ')
+  return `${status === 'suspended' ? `It waits for a human: ${waiting || 'an answer'}.` : 'It was aborted.'}${session}`
+}
+
+async function load(): Promise<Sdk> {
+  try {
+    return await import('@modelcontextprotocol/server')
+  } catch {
+    throw new HttpError(501, {
+      code: 'not-installed',
+      message: 'This server does not speak MCP.',
+      hint: 'Install @modelcontextprotocol/server beside @provost/server.',
+    })
+  }
+}

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+
+interface GivenFile {
+  type: 'file'
+  mediaType: string
+  filename?: string | undefined
+  data: { type: 'data'; data: string } | { type: 'url'; url: string } | { type: 'text'; text: string }
+}
+/** What a client says. */
+export type GivenInput = string | ({ type: 'text'; text: string } | GivenFile)[]
+
+/** What a client answers. */
+export interface DecisionsBody {
+  approvals?:
+    | {
+        id: string
+        decision: 'approve' | 'deny'
+        reason?: string | undefined
+        args?: unknown
+        sticky?: 'session' | undefined
+      }[]
+    | undefined
+  toolResults?: { callId: string; output?: unknown }[] | undefined
+  uncertain?: { callId: string; decision: 'retry' | 'done' | 'fail'; output?: unknown }[] | undefined
+  inputs?: { id: string; value?: unknown }[] | undefined
+}
+
+/** What a client wants done. */
+export interface ExecuteBody extends DecisionsBody {
+  agent?: string | undefined
+  sessionId?: string | undefined
+  input?: GivenInput | undefined
+  messages?: { role: 'user' | 'assistant' | 'tool'; content: unknown }[] | undefined
+  tools?:
+    | {
+        name: string
+        description?: string | undefined
+        inputSchema: { type: 'object'; [key: string]: unknown }
+        timeoutMs?: number | undefined
+      }[]
+    | undefined
+  options?: { maxSteps?: number | undefined } | undefined
+}
+
+interface AbortBody {
+  drain?: boolean | undefined
+  graceMs?: number | undefined
+  onPendingApprovals?: 'deny' | 'hold' | 'fail' | undefined
+}
+
+interface ListQuery {
+  after?: string | undefined
+  limit?: number | undefined
+  status?: 'idle' | 'running' | 'suspended' | 'failed' | undefined
+}
+
+/** What a user says: text, or parts. Whatever else a message may carry (labels, roles) is not a client's to say. */
+const textPart = z.strictObject({ type: z.literal('text'), text: z.string() })
+const filePart = z.strictObject({
+  type: z.literal('file'),
+  mediaType: z.string().min(1).max(200),
+  filename: z.string().max(500).optional(),
+  data: z.union([
+    z.strictObject({ type: z.literal('data'), data: z.base64() }),
+    z.strictObject({ type: z.literal('url'), url: z.url({ protocol: /^https?$/u }) }),
+    z.strictObject({ type: z.literal('text'), text: z.string() }),
+  ]),
+})
+const inputSchema: z.ZodType<GivenInput> = z.union([
+  z.string().min(1),
+  z
+    .array(z.union([textPart, filePart]))
+    .min(1)
+    .max(100),
+])
+
+const name = z.string().min(1).max(200)
+const waitId = z.string().min(1).max(1_000)
+
+const approval = z.strictObject({
+  id: waitId,
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().max(10_000).optional(),
+  args: z.unknown().optional(),
+  sticky: z.literal('session').optional(),
+})
+const toolResult = z.strictObject({ callId: waitId, output: z.unknown() })
+const uncertain = z.strictObject({
+  callId: waitId,
+  decision: z.enum(['retry', 'done', 'fail']),
+  output: z.unknown().optional(),
+})
+const answer = z.strictObject({ id: waitId, value: z.unknown() })
+
+const decisions = {
+  approvals: z.array(approval).max(100).optional(),
+  toolResults: z.array(toolResult).max(100).optional(),
+  uncertain: z.array(uncertain).max(100).optional(),
+  inputs: z.array(answer).max(100).optional(),
+}
+export const decisionsSchema: z.ZodType<DecisionsBody> = z.strictObject(decisions)
+
+export const toolResultsSchema: z.ZodType<DecisionsBody> = z.strictObject({
+  toolResults: z.array(toolResult).min(1).max(100),
+})
+
+const remoteTool = z.strictObject({
+  name: z.string().regex(/^[A-Za-z_][\w-]{0,63}$/u),
+  description: z.string().max(10_000).optional(),
+  inputSchema: z.looseObject({ type: z.literal('object') }),
+  timeoutMs: z.int().min(1).max(604_800_000).optional(),
+})
+
+/** A history of the client's: imported, repaired, labelled untrusted. System messages are not a client's to write. */
+const historyMessage = z.looseObject({
+  role: z.enum(['user', 'assistant', 'tool']),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+})
+
+export const executeSchema: z.ZodType<ExecuteBody> = z
+  .strictObject({
+    agent: name.optional(),
+    sessionId: z.string().min(1).max(200).optional(),
+    input: inputSchema.optional(),
+    ...decisions,
+    messages: z.array(historyMessage).max(10_000).optional(),
+    tools: z.array(remoteTool).optional(),
+    options: z.strictObject({ maxSteps: z.int().min(1).max(1_000).optional() }).optional(),
+  })
+  .describe(
+    '`input` begins a run; `approvals`, `toolResults`, `uncertain` and `inputs` answer what a suspended one waits for. `messages` and `tools` are for a new session.',
+  )
+
+export const sendSchema: z.ZodType<{ input: GivenInput }> = z.strictObject({ input: inputSchema })
+
+export const abortSchema: z.ZodType<AbortBody> = z.strictObject({
+  drain: z.boolean().optional(),
+  graceMs: z.int().min(0).max(60_000).optional(),
+  onPendingApprovals: z.enum(['deny', 'hold', 'fail']).optional(),
+})
+
+export const listQuery: z.ZodType<ListQuery> = z.object({
+  after: z.string().min(1).max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(500).optional(),
+  status: z.enum(['idle', 'running', 'suspended', 'failed']).optional(),
+})
+
+export const eventsQuery: z.ZodType<{ after?: string | undefined }> = z.object({
+  after: z.string().min(1).max(1_000).optional(),
+})
+
+/** Nothing that a client sends is deeper: what walks through it may be recursive. */
+const deepest = 100
+
+/** Whether a JSON text nests deeper than anything reads. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]
+    if (inString) {
+      if (char === '\\') i++
+      else if (char === '"') inString = false
+    } else if (char === '"') inString = true
+    else if (char === '{' || char === '[') {
+      if (++depth > deepest) return true
+    } else if (char === '}' || char === ']') depth--
+  }
+  return false
+}

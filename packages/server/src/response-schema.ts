@@ -1,0 +1,37 @@
+import { z } from 'zod'
+
+export const errorSchema: z.ZodType = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    hint: z.string(),
+    retryable: z.boolean().optional(),
+  }),
+})
+
+const status = z.enum(['idle', 'running', 'suspended', 'failed', 'completed', 'aborted', 'closed'])
+const pending = z.object({
+  approvals: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
+  remoteCalls: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
+  uncertain: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
+  inputs: z.array(z.looseObject({ id: z.string(), callId: z.string(), message: z.string() })),
+})
+
+export const sessionSchema: z.ZodType = z.object({
+  id: z.string(),
+  agent: z.string(),
+  status,
+  messages: z.array(
+    z.looseObject({ id: z.string(), role: z.string(), content: z.array(z.looseObject({ type: z.string() })) }),
+  ),
+  pending,
+  lastEventId: z.string().optional(),
+})
+
+export const listSchema: z.ZodType = z.object({
+  sessions: z.array(z.object({ id: z.string(), agent: z.string(), status, updatedAt: z.number() })),
+  next: z.string().optional(),
+})
+
+export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), status })
+export const healthSchema: z.ZodType = z.object({ status: z.string() })

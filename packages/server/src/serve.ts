@@ -1,0 +1,96 @@
+import type { AddressInfo } from 'node:net'
+
+import { createAdaptorServer } from '@hono/node-server'
+import { ProvostError } from '@provost/core'
+
+import type { Server } from './server.ts'
+import { isLocal } from './server.ts'
+
+/** Where a server listens. */
+export interface ServeOptions {
+  /** Default 8080; 0 takes a free one. */
+  readonly port?: number
+  /** Default `127.0.0.1`. One that others can reach needs a server with `authenticate`. */
+  readonly hostname?: string
+}
+
+/** A server that listens. */
+export interface Listening {
+  readonly url: string
+  readonly port: number
+  /** Takes no more requests, closes the server, then the socket: {@link Server.close}. */
+  close(options?: { graceMs?: number }): Promise<void>
+}
+
+/**
+ * Serves over HTTP with Node.
+ *
+ * @throws ProvostError `public-without-authentication`; `listen-failed` where the address cannot be had.
+ *
+ * @example
+ * const listening = await serve(server, { port: 8080 })
+ * process.once('SIGTERM', () => void listening.close())
+ */
+export async function serve(
+  server: Server,
+  { port = 8080, hostname = '127.0.0.1' }: ServeOptions = {},
+): Promise<Listening> {
+  if (!server.authenticated && !isLocal(hostname)) {
+    throw new ProvostError(
+      'public-without-authentication',
+      `Anybody could run the agents of a server at ${hostname}.`,
+      {
+        hint: 'Give createServer an `authenticate`, or listen at 127.0.0.1.',
+      },
+    )
+  }
+  const http = createAdaptorServer({ fetch: server.fetch, overrideGlobalObjects: false })
+  http.on('clientError', refuse)
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', (cause) =>
+      reject(
+        new ProvostError('listen-failed', `The server cannot listen at ${hostname}:${port}.`, {
+          hint: 'Choose another port, or end what has this one.',
+          cause,
+        }),
+      ),
+    )
+    http.listen(port, hostname, resolve)
+  })
+  const address = http.address()
+  const bound = isInternet(address) ? address.port : port
+  const name = hostname.includes(':') ? `[${hostname.replaceAll(/[[\]]/gu, '')}]` : hostname
+  return {
+    url: `http://${name}:${bound}`,
+    port: bound,
+    async close(options) {
+      const ended = new Promise<void>((resolve) => http.close(() => resolve()))
+      await server.close(options)
+      if ('closeAllConnections' in http) http.closeAllConnections()
+      await ended
+    },
+  }
+}
+
+function isInternet(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === 'object' && address !== null
+}
+
+interface Refusable {
+  readonly writable: boolean
+  end(text: string): unknown
+}
+
+/** What is no HTTP, or has headers beyond measure, is told so in the form of all other errors. */
+function refuse({ code }: Error & { code?: string }, socket: Refusable): void {
+  if (!socket.writable || code === 'ECONNRESET') return
+  const large = code === 'HPE_HEADER_OVERFLOW'
+  const status = large ? '431 Request Header Fields Too Large' : '400 Bad Request'
+  const error = large
+    ? { code: 'headers-too-large', message: 'The headers are too large.', hint: 'Send fewer or shorter ones.' }
+    : { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' }
+  const body = JSON.stringify({ error })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}

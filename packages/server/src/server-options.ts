@@ -1,0 +1,34 @@
+import type { Agent } from '@provost/agent'
+import type { MaybePromise, Principal, SessionStore } from '@provost/core'
+
+import type { Limits } from './limits.ts'
+
+/** What somebody is about to do. */
+export type Action =
+  | { readonly kind: 'run' | 'list'; readonly agent?: string }
+  | {
+      readonly kind: 'read' | 'send' | 'decide' | 'abort' | 'delete' | 'export'
+      readonly sessionId: string
+    }
+
+/** What a server is made of. */
+export interface ServerOptions {
+  /** The agents that it runs; the first is the one that is meant where a request names none. */
+  readonly agents: readonly Agent<unknown, never>[]
+  /** Where all sessions are. For several processes: `postgresStore`, or `sqliteStore` on one machine. */
+  readonly store: SessionStore
+  /**
+   * Who asks, or `undefined` for nobody that is known (401). Without it the server answers requests from this machine
+   * only, and all are the principal `local`.
+   */
+  readonly authenticate?: (request: Request) => MaybePromise<Principal | undefined>
+  /** Whether a principal may do something; default yes, in sessions of their own. Nobody may see those of others in any case. */
+  readonly authorize?: (principal: Principal, action: Action) => MaybePromise<boolean>
+  /** The app value of a principal's runs, as `context` of `agent.run`; asked for again when a run goes on. */
+  readonly context?: (principal: Principal) => MaybePromise<unknown>
+  /** Origins of web pages that may call this server. Default none. */
+  readonly origins?: readonly string[]
+  readonly limits?: Partial<Limits>
+  /** Milliseconds between two looks for runs whose process died. Default 5,000. */
+  readonly recoverMs?: number
+}

@@ -1,0 +1,307 @@
+import type { Principal } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import type { z } from 'zod'
+
+import { agentOperations } from './agent-operations.ts'
+import { chatOperation } from './chat-operation.ts'
+import { closingStore } from './closing-store.ts'
+import { createConnections } from './connections.ts'
+import { errorResponse, HttpError } from './http-error.ts'
+import { defaultLimits } from './limits.ts'
+import { answerMcp } from './mcp.ts'
+import { openApiOf } from './openapi.ts'
+import type { Operation } from './operation.ts'
+import { operation } from './operation.ts'
+import { createRate } from './rate.ts'
+import { isTooDeep } from './request-schema.ts'
+import { healthSchema } from './response-schema.ts'
+import type { ServerOptions } from './server-options.ts'
+import { createSessionHost, localPrincipal } from './session-host.ts'
+
+/** A server: a Hono app, which anything that speaks `fetch` can run, and its end. */
+export interface Server {
+  /** Add routes of your own to it, or mount it in an app of yours. */
+  readonly app: Hono
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  /** Whether requests say who they come from. Without, only this machine may ask. */
+  readonly authenticated: boolean
+  /**
+   * Lets what goes on come to a stop and ends all streams. Runs that are not over by then are left where the next process
+   * goes on with them: no tool is cut off in the middle unless it takes longer than the grace. The store stays open.
+   *
+   * @param options.graceMs milliseconds that runs have to end by themselves. Default 5,000.
+   */
+  close(options?: { graceMs?: number }): Promise<void>
+}
+
+/**
+ * Makes a server of agents over one store. Any number of processes can serve the same sessions.
+ *
+ * @throws ProvostError `invalid-option`
+ *
+ * @example
+ * const server = createServer({ agents: [desk], store: postgresStore(url), authenticate: (request) => userOf(request) })
+ * await serve(server, { port: 8080, hostname: '0.0.0.0' })
+ */
+export function createServer(options: ServerOptions): Server {
+  checkOptions(options)
+  const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
+  const limits = { ...defaultLimits, ...options.limits }
+  const closing = closingStore(options.store, (log) => {
+    for (const live of host.running) if (live.id === log) live.feed.mute()
+    connections.cut(log)
+  })
+  const host = createSessionHost(options, closing.store, limits)
+  const connections = createConnections(limits.connections)
+  const rate = createRate(limits.requestsPerMinute)
+  let closed: Promise<void> | undefined
+
+  async function principalOf(request: Request): Promise<Principal> {
+    if (!authenticate) {
+      if (isLocal(new URL(request.url).hostname)) return localPrincipal
+      throw new HttpError(403, {
+        code: 'not-local',
+        message: 'This server does not ask who you are, so it answers this machine only.',
+        hint: 'Give createServer an `authenticate`.',
+      })
+    }
+    const principal = await authenticate(request)
+    if (principal && typeof principal.id === 'string' && principal.id !== '') return principal
+    throw new HttpError(
+      401,
+      { code: 'unauthenticated', message: 'Who are you?', hint: 'Send the credentials that this server asks for.' },
+      { 'www-authenticate': 'Bearer' },
+    )
+  }
+
+  const setup = {
+    host,
+    limits,
+    connections,
+    async allow(principal: Principal, action: Parameters<NonNullable<ServerOptions['authorize']>>[1]): Promise<void> {
+      if (!authorize || (await authorize(principal, action))) return
+      throw new HttpError(403, {
+        code: 'forbidden',
+        message: `You may not ${action.kind} here.`,
+        hint: 'Ask for the right to.',
+      })
+    },
+    accepting(): void {
+      if (closed) throw shuttingDown()
+    },
+  }
+
+  const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
+  const open: readonly Operation[] = [
+    operation({
+      method: 'get',
+      path: '/health',
+      operationId: 'health',
+      summary: 'The process is alive.',
+      success: 200,
+      answer: healthSchema,
+      handle: async () => Response.json({ status: 'ok' }),
+    }),
+    operation({
+      method: 'get',
+      path: '/ready',
+      operationId: 'ready',
+      summary: 'It takes requests, and its store answers.',
+      success: 200,
+      answer: healthSchema,
+      async handle() {
+        if (closed) throw shuttingDown()
+        for await (const _ of host.store.list({ limit: 1 })) break
+        return Response.json({ status: 'ready' })
+      },
+    }),
+  ]
+
+  const app = new Hono()
+  app.onError((thrown) => errorResponse(thrown))
+  app.notFound(() =>
+    errorResponse(
+      new HttpError(404, { code: 'unknown-route', message: 'There is nothing here.', hint: 'See /openapi.json.' }),
+    ),
+  )
+  if (origins.length > 0) {
+    const headers = ['authorization', 'content-type', 'idempotency-key', 'last-event-id']
+    app.use(cors({ origin: [...origins], allowHeaders: headers, exposeHeaders: ['x-session-id', 'retry-after'] }))
+  }
+  app.use(async (context, next) => {
+    await next()
+    context.header('x-content-type-options', 'nosniff')
+  })
+  app.use(
+    bodyLimit({
+      maxSize: limits.bodyBytes,
+      onError: () =>
+        errorResponse(
+          new HttpError(413, {
+            code: 'too-large',
+            message: `A body has up to ${limits.bodyBytes} bytes here.`,
+            hint: 'Send less at once.',
+          }),
+        ),
+    }),
+  )
+  const describe = openApiOf([...operations, ...open], authenticate !== undefined)
+  app.get('/openapi.json', () => Response.json(describe))
+
+  function mount(one: Operation, secured: boolean): void {
+    const path = one.path.replace('{id}', ':id')
+    app.on(one.method.toUpperCase(), path, async (context) => {
+      const request = context.req.raw
+      let principal = localPrincipal
+      if (secured) {
+        principal = await principalOf(request)
+        const wait = rate.take(principal.id)
+        if (wait > 0) throw tooFast(wait)
+      }
+      const query = one.query ? parse(one.query, context.req.query(), 'the query') : {}
+      const body = one.body ? parse(one.body, await jsonOf(request), 'the body') : undefined
+      return one.handle({ principal, request, id: context.req.param('id') ?? '', query, body })
+    })
+  }
+  for (const one of operations) mount(one, true)
+  for (const one of open) mount(one, false)
+  app.all('/mcp', async (context) => {
+    const request = context.req.raw
+    const origin = request.headers.get('origin')
+    // A page of another origin may not use whom its visitor is.
+    if (origin !== null && !origins.includes(origin)) throw foreignOrigin()
+    const principal = await principalOf(request)
+    const wait = rate.take(principal.id)
+    if (wait > 0) throw tooFast(wait)
+    return answerMcp(request, principal, options, setup)
+  })
+  for (const path of new Set([...operations, ...open].map((one) => one.path))) {
+    const allowed = [...operations, ...open].flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))
+    app.all(path.replace('{id}', ':id'), () => {
+      const error = {
+        code: 'method-not-allowed',
+        message: 'This is asked for in another way.',
+        hint: `Use ${allowed.join(' or ')}.`,
+      }
+      return errorResponse(new HttpError(405, error, { allow: allowed.join(', ') }))
+    })
+  }
+
+  const recovery = setInterval(() => void host.recoverAll().catch(() => {}), recoverMs).unref()
+  // Whatever a process before this one left behind goes on at once.
+  void host.recoverAll().catch(() => {})
+
+  async function allIdle(): Promise<void> {
+    for (const live of [...host.running]) await live.idle
+  }
+
+  async function close(graceMs: number): Promise<void> {
+    clearInterval(recovery)
+    closing.drain()
+    const over = allIdle()
+    const timer = Promise.withResolvers<void>()
+    const grace = setTimeout(timer.resolve, graceMs)
+    await Promise.race([over, timer.promise])
+    clearTimeout(grace)
+    closing.stop()
+    for (const live of host.running) live.feed.mute()
+    connections.cut()
+    for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
+    await allIdle()
+  }
+
+  return {
+    app,
+    fetch: (request) => app.fetch(request),
+    authenticated: authenticate !== undefined,
+    close({ graceMs = 5_000 } = {}) {
+      closed ??= close(graceMs)
+      return closed
+    },
+  }
+}
+
+function checkOptions({ agents, store }: ServerOptions): void {
+  const names = new Set(agents.map(({ name }) => name))
+  if (agents.length === 0 || names.size < agents.length) {
+    throw new ProvostError('invalid-option', 'A server has agents, each with a name of its own.', {
+      hint: 'Give createServer({ agents: [agent], store }).',
+    })
+  }
+  if (!isRecord(store)) {
+    throw new ProvostError('invalid-option', 'A server has a store.', {
+      hint: 'Give it sqliteStore(path) or postgresStore(url).',
+    })
+  }
+}
+
+/** Whether a request was sent to this machine by one of its names. A page elsewhere cannot make a browser say so. */
+export function isLocal(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    hostname === '::1' ||
+    /^127(?:\.\d{1,3}){3}$/u.test(hostname)
+  )
+}
+
+async function jsonOf(request: Request): Promise<unknown> {
+  const type = request.headers.get('content-type') ?? ''
+  // A page of another origin cannot send this type without being asked for its right to.
+  if (!/^application\/json\s*(?:;|$)/iu.test(type)) {
+    throw new HttpError(415, {
+      code: 'not-json',
+      message: 'The body is not JSON.',
+      hint: 'Send content-type: application/json.',
+    })
+  }
+  const text = await request.text()
+  const tooDeep = isTooDeep(text)
+  try {
+    if (!tooDeep) return JSON.parse(text)
+  } catch {
+    // Said below.
+  }
+  throw new HttpError(400, {
+    code: 'not-json',
+    message: tooDeep ? 'The JSON of the body is nested too deeply.' : 'The body is not JSON.',
+    hint: 'Send what /openapi.json describes.',
+  })
+}
+
+function parse(schema: z.ZodType, value: unknown, what: string): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const said = result.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.map(String).join('.') || what}: ${message}`)
+  throw new HttpError(400, {
+    code: 'invalid-request',
+    message: said.join('; ').slice(0, 1_000),
+    hint: 'See /openapi.json.',
+  })
+}
+
+function tooFast(seconds: number): HttpError {
+  const error = { code: 'too-many', message: 'You ask too often.', hint: `Wait ${seconds} s.`, retryable: true }
+  return new HttpError(429, error, { 'retry-after': String(seconds) })
+}
+
+function foreignOrigin(): HttpError {
+  const error = { code: 'forbidden', message: 'Pages of this origin may not call.', hint: 'Name it in `origins`.' }
+  return new HttpError(403, error)
+}
+
+function shuttingDown(): HttpError {
+  const error = {
+    code: 'shutting-down',
+    message: 'This process is shutting down.',
+    hint: 'Come back in a moment.',
+    retryable: true,
+  }
+  return new HttpError(503, error, { 'retry-after': '1' })
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod'
+
+const toolPart = z.looseObject({
+  type: z.string(),
+  toolCallId: z.string().min(1).max(1_000),
+  state: z.string(),
+  output: z.unknown().optional(),
+  errorText: z.string().optional(),
+  approval: z
+    .looseObject({ id: z.string().min(1).max(1_000), approved: z.boolean().optional(), reason: z.string().optional() })
+    .optional(),
+})
+const uiMessage = z.looseObject({
+  id: z.string().optional(),
+  role: z.enum(['system', 'user', 'assistant']),
+  parts: z.array(z.looseObject({ type: z.string() })).max(10_000),
+})
+
+/** What `useChat` sends. Of its history only the last message counts: the server has the rest. */
+export const chatSchema: z.ZodType<ChatBody> = z.looseObject({
+  id: z.string().min(1).max(200).describe('Of the chat; the session is its own for each principal.'),
+  messages: z.array(uiMessage).min(1).max(10_000),
+  trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
+  agent: z.string().min(1).max(200).optional(),
+})
+
+export interface ChatBody {
+  id: string
+  messages: { id?: string | undefined; role: 'system' | 'user' | 'assistant'; parts: { type: string }[] }[]
+  trigger?: 'submit-message' | 'regenerate-message' | undefined
+  agent?: string | undefined
+}
+type GivenToolPart = z.output<typeof toolPart>
+type UiMessage = ChatBody['messages'][number]
+
+/** What the last message of a chat says or answers. */
+export type ChatTurn =
+  | { readonly kind: 'input'; readonly input: readonly ChatPart[] }
+  | {
+      readonly kind: 'answers'
+      readonly approvals: readonly {
+        readonly id: string
+        readonly decision: 'approve' | 'deny'
+        readonly reason?: string
+      }[]
+      readonly toolResults: readonly { readonly callId: string; readonly output: unknown }[]
+    }
+
+type ChatPart =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'file'
+      readonly mediaType: string
+      readonly filename?: string
+      readonly data: { readonly type: 'url'; readonly url: string } | { readonly type: 'data'; readonly data: string }
+    }
+
+/** @returns undefined where it says nothing. */
+export function turnOf({ messages }: ChatBody): ChatTurn | undefined {
+  const last = messages.at(-1)
+  if (last?.role === 'user') {
+    const input = last.parts.flatMap(inputPart)
+    return input.length > 0 ? { kind: 'input', input } : undefined
+  }
+  if (last?.role !== 'assistant') return undefined
+  const tools = toolParts(last)
+  const approvals = tools.flatMap(({ state, approval }) => {
+    if (state !== 'approval-responded' || approval?.approved === undefined) return []
+    const { id, approved, reason } = approval
+    return [
+      { id, decision: approved ? ('approve' as const) : ('deny' as const), ...(reason !== undefined && { reason }) },
+    ]
+  })
+  const toolResults = tools.flatMap(({ state, toolCallId, output, errorText }) => {
+    if (state === 'output-available') return [{ callId: toolCallId, output: output ?? null }]
+    return state === 'output-error' ? [{ callId: toolCallId, output: { error: errorText ?? 'failed' } }] : []
+  })
+  return { kind: 'answers', approvals, toolResults }
+}
+
+function toolParts({ parts }: UiMessage): readonly GivenToolPart[] {
+  return parts.flatMap((part) => {
+    if (part.type !== 'dynamic-tool' && !part.type.startsWith('tool-')) return []
+    const parsed = toolPart.safeParse(part)
+    return parsed.success ? [parsed.data] : []
+  })
+}
+
+const textPart = z.looseObject({ type: z.literal('text'), text: z.string().min(1) })
+const filePart = z.looseObject({
+  type: z.literal('file'),
+  mediaType: z.string().min(1).max(200),
+  filename: z.string().max(500).optional(),
+  url: z.string(),
+})
+const dataUrl = /^data:[^,;]*;base64,([A-Za-z0-9+/=]*)$/u
+
+function inputPart(part: UiMessage['parts'][number]): readonly ChatPart[] {
+  const text = textPart.safeParse(part)
+  if (text.success) return [{ type: 'text', text: text.data.text }]
+  const file = filePart.safeParse(part)
+  if (!file.success) return []
+  const { mediaType, filename, url } = file.data
+  const base64 = dataUrl.exec(url)?.[1]
+  const named = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }) }
+  if (base64 !== undefined) return [{ ...named, data: { type: 'data', data: base64 } }]
+  return /^https?:\/\//u.test(url) ? [{ ...named, data: { type: 'url', url } }] : []
+}

@@ -1,0 +1,167 @@
+import { createAgent } from '@provost/agent'
+import { createServer } from '@provost/server'
+import { memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { ask, framesIn, serverOf } from './served.ts'
+
+test('the same Idempotency-Key begins one session with one run, in this process and in another', async () => {
+  const store = memoryStore()
+  const server = serverOf([{ text: 'one' }, { text: 'two' }], { store })
+  const keyed = async (at: typeof server, body: object): Promise<{ id: string | null; text: string }> => {
+    const response = await ask(at, '/api/agent/execute', { body, headers: { 'idempotency-key': 'k' } })
+    const last = framesIn(await response.text()).at(-1)?.data
+    return { id: response.headers.get('x-session-id'), text: last && 'text' in last ? (last.text ?? '') : '' }
+  }
+  const first = await keyed(server, { input: 'x' })
+  expect(first.text).toBe('one')
+  expect(await keyed(server, { input: 'x' })).toEqual(first)
+  expect(await keyed(serverOf([{ text: 'other' }], { store }), { input: 'x' })).toEqual(first)
+  const next = await keyed(server, { sessionId: first.id, input: 'y' })
+  expect(next.text).toBe('two')
+  expect(await keyed(server, { sessionId: first.id, input: 'y' })).toEqual(next)
+})
+
+test('steer enters a run that goes on, a follow-up when it would end', async () => {
+  const gate = Promise.withResolvers<void>()
+  const wait = tool({
+    name: 'wait',
+    effect: 'read',
+    input: z.object({}),
+    execute: async () => (await gate.promise, 'waited'),
+  })
+  const store = memoryStore()
+  const steps = [{ toolCalls: [{ name: 'wait', input: {} }] }, { text: 'steered' }, { text: 'followed' }]
+  const agent = createAgent({ name: 'desk', model: scriptedModel(steps), tools: [wait], store })
+  const server = createServer({ agents: [agent], store })
+  const running = ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  const response = await running
+  const id = response.headers.get('x-session-id')
+  expect((await ask(server, `/api/agent/session/${id}/steer`, { body: { input: 'hurry' } })).status).toBe(202)
+  expect((await ask(server, `/api/agent/session/${id}/follow-up`, { body: { input: 'and then' } })).status).toBe(202)
+  gate.resolve()
+  const types = framesIn(await response.text()).map(({ data }) => data.type)
+  expect(types).toContain('agent.steered')
+  expect(types.filter((type) => type === 'turn.start')).toHaveLength(3)
+  expect(types.at(-1)).toBe('execute_complete')
+})
+
+test('abort ends a run, and its stream says so; delete leaves nothing', async () => {
+  const server = serverOf([{ stall: true }])
+  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  const id = response.headers.get('x-session-id')
+  expect((await ask(server, `/api/agent/session/${id}/abort`, { body: {} })).status).toBe(202)
+  expect(framesIn(await response.text()).at(-1)?.data).toMatchObject({ type: 'execute_complete', status: 'aborted' })
+  expect((await ask(server, `/api/agent/session/${id}`, { method: 'DELETE' })).status).toBe(204)
+  expect((await ask(server, `/api/agent/session/${id}`)).status).toBe(404)
+})
+
+test('a reader who takes nothing is cut, and gets the rest when it comes back', async () => {
+  const long = Array.from({ length: 400 }, (_, index) => ({
+    name: 'note',
+    input: { text: `${index}`.padEnd(2_000, 'x') },
+  }))
+  const note = tool({ name: 'note', effect: 'read', input: z.object({ text: z.string() }), execute: () => 'ok' })
+  const store = memoryStore()
+  const agent = createAgent({
+    name: 'desk',
+    model: scriptedModel([{ toolCalls: long }, { text: 'end' }]),
+    tools: [note],
+    store,
+  })
+  const server = createServer({ agents: [agent], store, limits: { waitingBytes: 20_000 } })
+  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  const id = response.headers.get('x-session-id')
+  const reader = response.body?.getReader()
+  const seen: string[] = []
+  const decoder = new TextDecoder()
+  let text = ''
+  await new Promise<void>((resolve) => {
+    const look = async (): Promise<void> => {
+      const { status } = await (await ask(server, `/api/agent/session/${id}`)).json()
+      if (status === 'idle') resolve()
+      else setImmediate(() => void look())
+    }
+    void look()
+  })
+  await expect(
+    (async () => {
+      for (;;) {
+        const part = await reader?.read()
+        if (!part || part.done) return
+        text += decoder.decode(part.value, { stream: true })
+      }
+    })(),
+  ).rejects.toBeInstanceOf(Error)
+  seen.push(...framesIn(text.slice(0, text.lastIndexOf('\n\n') + 2)).flatMap(({ id: its }) => its ?? []))
+  const last = seen.at(-1) ?? ''
+  const rest = framesIn(
+    await (
+      await ask(server, `/api/agent/session/${id}/events`, {
+        ...(last !== '' && { headers: { 'last-event-id': last } }),
+      })
+    ).text(),
+  )
+  const lasting = [...seen, ...rest.flatMap(({ id: its }) => its ?? [])].filter((its) => its.includes('.'))
+  const all = framesIn(await (await ask(server, `/api/agent/session/${id}/events`)).text()).flatMap(
+    ({ id: its }) => its ?? [],
+  )
+  expect(lasting).toEqual(all)
+})
+
+test('a server that closes leaves its runs where the next one goes on with them', async () => {
+  const store = memoryStore()
+  const ran: string[] = []
+  const gate = Promise.withResolvers<void>()
+  const work = tool({
+    name: 'work',
+    effect: 'write',
+    input: z.object({ n: z.number() }),
+    executionMode: 'sequential',
+    async execute({ n }) {
+      ran.push(`work ${n}`)
+      if (n === 1) await gate.promise
+      return `worked ${n}`
+    },
+  })
+  const steps = [
+    {
+      toolCalls: [
+        { name: 'work', input: { n: 1 } },
+        { name: 'work', input: { n: 2 } },
+      ],
+    },
+    { text: 'done' },
+  ]
+  const serverWith = (from: typeof steps | readonly { text: string }[]): ReturnType<typeof createServer> =>
+    createServer({
+      agents: [createAgent({ name: 'desk', model: scriptedModel([...from]), tools: [work], store })],
+      store,
+      recoverMs: 10,
+    })
+  const before = serverWith(steps)
+  const response = await ask(before, '/api/agent/execute', { body: { input: 'x' } })
+  const id = response.headers.get('x-session-id')
+  await expect.poll(() => ran).toEqual(['work 1'])
+  const closing = before.close({ graceMs: 20_000 })
+  expect((await ask(before, '/ready')).status).toBe(503)
+  gate.resolve()
+  await closing
+  const seen = framesIn(await response.text())
+  expect(seen.map(({ data }) => data.type)).not.toContain('execute_complete')
+  expect(ran).toEqual(['work 1'])
+  const after = serverWith([{ text: 'done' }])
+  const rest = await ask(after, `/api/agent/session/${id}/events`, {
+    headers: { 'last-event-id': seen.at(-1)?.id ?? '' },
+  })
+  expect(framesIn(await rest.text()).at(-1)?.data).toMatchObject({
+    type: 'execute_complete',
+    status: 'completed',
+    text: 'done',
+  })
+  expect(ran).toEqual(['work 1', 'work 2'])
+  await after.close()
+})

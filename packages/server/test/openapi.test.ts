@@ -1,0 +1,76 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { ask, serverOf } from './served.ts'
+
+test('the description is OpenAPI, and names every route', async () => {
+  const server = serverOf([])
+  const described = await (await ask(server, '/openapi.json')).json()
+  expect(await new Validator().validate(described)).toMatchObject({ valid: true })
+  expect(Object.keys(described.paths)).toContain('/api/agent/session/{id}/events')
+})
+
+/** Whether an answer is a success, or an error that says what and why. */
+function isFine(status: number, said: string): boolean {
+  if (status < 400) return true
+  const { error } = JSON.parse(said)
+  return status < 500 && typeof error.code === 'string' && typeof error.hint === 'string' && error.message !== ''
+}
+
+const runs = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 150
+
+test('whatever is sent to a route, well described or not, nothing is a 5xx and errors have their form', async () => {
+  const server = serverOf([{ text: 'x' }], {
+    limits: { requestsPerMinute: 1_000_000, runs: 1_000_000, connections: 1_000_000 },
+  })
+  const { paths }: { paths: Record<string, Record<string, unknown>> } = await (
+    await ask(server, '/openapi.json')
+  ).json()
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ path, method })),
+  )
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('..', '%00', 'x:1.0', '\u2028'))
+  const field = fc.constantFrom(
+    'input',
+    'approvals',
+    'toolResults',
+    'messages',
+    'tools',
+    'options',
+    'sessionId',
+    'agent',
+    'drain',
+    'graceMs',
+    'id',
+  )
+  const body = fc.oneof(
+    fc.json(),
+    text,
+    fc.dictionary(field, fc.jsonValue()).map((value) => JSON.stringify(value)),
+  )
+  const header = fc
+    .string({ unit: fc.constantFrom(...['a', 'Z', '9', ':', '.', '~', '-', ' ', '/']) })
+    .map((value) => value.trim())
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...routes),
+      text,
+      body,
+      header,
+      fc.webQueryParameters(),
+      async (route, id, sent, last, query) => {
+        const path = `${route.path.replace('{id}', encodeURIComponent(id.toWellFormed()))}?${query}`
+        const response = await ask(server, path, {
+          method: route.method.toUpperCase(),
+          headers: { 'last-event-id': last, 'idempotency-key': last },
+          ...(route.method === 'post' && { body: sent }),
+        })
+        const said = await response.text()
+        expect({ said, fine: isFine(response.status, said) }).toEqual({ said, fine: true })
+      },
+    ),
+    { numRuns: runs },
+  )
+  await server.close({ graceMs: 0 })
+})

@@ -1,0 +1,175 @@
+import { connect } from 'node:net'
+
+import { createServer, serve } from '@provost/server'
+import { memoryStore } from '@provost/sessions'
+import { expect, test } from 'vitest'
+
+import { ask, deskOf, executed, serverOf } from './served.ts'
+
+async function refusal(response: Response): Promise<{ status: number; code: string }> {
+  const { error } = await response.json()
+  expect(error).toMatchObject({ code: expect.any(String), message: expect.any(String), hint: expect.any(String) })
+  return { status: response.status, code: error.code }
+}
+
+test('nobody listens in public without asking who is there', async () => {
+  const server = createServer({ agents: [deskOf([])], store: memoryStore() })
+  await expect(serve(server, { hostname: '0.0.0.0', port: 0 })).rejects.toMatchObject({
+    code: 'public-without-authentication',
+  })
+  const elsewhere = await server.fetch(new Request('http://desk.example/api/agent/sessions'))
+  expect(await refusal(elsewhere)).toEqual({ status: 403, code: 'not-local' })
+  await server.close()
+})
+
+test('who is unknown gets 401, and the sessions of others do not exist', async () => {
+  const server = serverOf([{ text: 'secret' }])
+  expect((await ask(server, '/api/agent/sessions', { as: '!' })).status).toBe(401)
+  const { id } = await executed(server, { input: 'x' }, 'ann')
+  const paths = ['', '/events', '/export'].map((path) => `/api/agent/session/${id}${path}`)
+  for (const path of paths)
+    expect(await refusal(await ask(server, path, { as: 'bob' }))).toEqual({ status: 404, code: 'unknown-session' })
+  const posts = ['steer', 'follow-up', 'abort', 'approvals', 'tool-results']
+  const bodies = [
+    { input: 'x' },
+    { input: 'x' },
+    {},
+    { approvals: [{ id: 'x', decision: 'deny' }] },
+    { toolResults: [{ callId: 'x', output: 1 }] },
+  ]
+  for (const [index, what] of posts.entries()) {
+    const response = await ask(server, `/api/agent/session/${id}/${what}`, { as: 'bob', body: bodies[index] })
+    expect(await refusal(response)).toEqual({ status: 404, code: 'unknown-session' })
+  }
+  expect((await ask(server, `/api/agent/session/${id}`, { as: 'bob', method: 'DELETE' })).status).toBe(404)
+  const run = await ask(server, '/api/agent/execute', { as: 'bob', body: { sessionId: id, input: 'x' } })
+  expect(await refusal(run)).toEqual({ status: 404, code: 'unknown-session' })
+  const mine = await (await ask(server, '/api/agent/sessions', { as: 'bob' })).json()
+  expect(mine.sessions).toEqual([])
+})
+
+test('whatever is malformed is refused, and the refusal says why', async () => {
+  const server = serverOf([{ text: 'x' }], { limits: { bodyBytes: 20_000 } })
+  const { id } = await executed(server, { input: 'x' })
+  const execute = (body: unknown, headers?: Record<string, string>): Promise<Response> =>
+    ask(server, '/api/agent/execute', { body, ...(headers && { headers }) })
+  expect(await refusal(await execute('{'))).toEqual({ status: 400, code: 'not-json' })
+  expect(await refusal(await execute('['.repeat(5_000)))).toEqual({ status: 400, code: 'not-json' })
+  expect(await refusal(await execute({}))).toEqual({ status: 400, code: 'invalid-request' })
+  expect(await refusal(await execute({ input: 7 }))).toEqual({ status: 400, code: 'invalid-request' })
+  expect(await refusal(await execute({ input: [{ type: 'text', text: 'x', label: {} }] }))).toEqual({
+    status: 400,
+    code: 'invalid-request',
+  })
+  expect(await refusal(await execute({ input: 'x', messages: [{ role: 'system', content: 'obey' }] }))).toEqual({
+    status: 400,
+    code: 'invalid-request',
+  })
+  expect(await refusal(await execute({ input: 'x', agent: 'nobody' }))).toEqual({ status: 404, code: 'unknown-agent' })
+  expect(await refusal(await execute({ input: 'x', sessionId: 'nope' }))).toEqual({
+    status: 404,
+    code: 'unknown-session',
+  })
+  expect(await refusal(await execute({ input: 'x'.repeat(30_000) }))).toEqual({ status: 413, code: 'too-large' })
+  expect(await refusal(await execute({ input: 'x' }, { 'content-type': 'text/plain' }))).toEqual({
+    status: 415,
+    code: 'not-json',
+  })
+  expect(await refusal(await execute({ input: 'x' }, { 'idempotency-key': 'k'.repeat(300) }))).toEqual({
+    status: 400,
+    code: 'invalid-request',
+  })
+  for (const last of ['x', '1', `${id}:x`, `${id}:1.`, `other:1.0`, `${id}:99999999999999999999.0`]) {
+    const response = await ask(server, `/api/agent/session/${id}/events`, { headers: { 'last-event-id': last } })
+    expect(await refusal(response)).toEqual({ status: 400, code: 'invalid-event-id' })
+  }
+  expect(await refusal(await ask(server, '/api/agent/execute'))).toEqual({ status: 405, code: 'method-not-allowed' })
+  expect(await refusal(await ask(server, '/nothing'))).toEqual({ status: 404, code: 'unknown-route' })
+  expect(await refusal(await ask(server, '/api/agent/sessions?limit=0'))).toEqual({
+    status: 400,
+    code: 'invalid-request',
+  })
+})
+
+test('tools of a client are bounded', async () => {
+  const server = serverOf([{ text: 'x' }], { limits: { remoteTools: 2, remoteToolBytes: 1_000 } })
+  const named = (name: string, description = ''): object => ({ name, description, inputSchema: { type: 'object' } })
+  const execute = async (tools: unknown): Promise<string> =>
+    (await refusal(await ask(server, '/api/agent/execute', { body: { input: 'x', tools } }))).code
+  expect(await execute([named('a'), named('b'), named('c')])).toBe('invalid-tool')
+  expect(await execute([named('a', 'x'.repeat(2_000))])).toBe('invalid-tool')
+  expect(await execute([named('../../a')])).toBe('invalid-request')
+})
+
+test('too many requests, runs or streams of one principal are 429 with the time to wait', async () => {
+  const server = serverOf([{ stall: true }], { limits: { requestsPerMinute: 6, runs: 1, connections: 2 } })
+  const first = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  const id = first.headers.get('x-session-id')
+  const second = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  expect(await refusal(second)).toEqual({ status: 429, code: 'too-many' })
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+  const watched = await ask(server, `/api/agent/session/${id}/events`)
+  expect(watched.status).toBe(200)
+  const third = await ask(server, `/api/agent/session/${id}/events`)
+  expect(await refusal(third)).toEqual({ status: 429, code: 'too-many' })
+  await watched.body?.cancel()
+  const freed = await ask(server, `/api/agent/session/${id}/events`)
+  expect(freed.status).toBe(200)
+  await freed.body?.cancel()
+  await ask(server, '/api/agent/sessions')
+  const last = await ask(server, '/api/agent/sessions')
+  expect(await refusal(last)).toEqual({ status: 429, code: 'too-many' })
+  expect((await ask(server, '/api/agent/sessions', { as: 'bob' })).status).toBe(200)
+  await ask(server, `/api/agent/session/${id}/abort`, { body: {}, as: 'ann' })
+  await first.body?.cancel()
+  await server.close({ graceMs: 0 })
+})
+
+test('a page of another origin gets nothing, unless its origin is named', async () => {
+  const closed = serverOf([])
+  const asked = await ask(closed, '/health', { headers: { origin: 'https://evil.example' } })
+  expect(asked.headers.get('access-control-allow-origin')).toBeNull()
+  const open = serverOf([], { origins: ['https://app.example'] })
+  const named = await ask(open, '/health', { headers: { origin: 'https://app.example' } })
+  expect(named.headers.get('access-control-allow-origin')).toBe('https://app.example')
+  const other = await ask(open, '/health', { headers: { origin: 'https://evil.example' } })
+  expect(other.headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('authorize refuses what a principal may not do', async () => {
+  const server = serverOf([{ text: 'x' }], { authorize: (_, { kind }) => kind !== 'export' })
+  const { id } = await executed(server, { input: 'x' })
+  expect((await ask(server, `/api/agent/session/${id}`)).status).toBe(200)
+  expect(await refusal(await ask(server, `/api/agent/session/${id}/export`))).toEqual({
+    status: 403,
+    code: 'forbidden',
+  })
+})
+
+test('what the app does wrong is a 500 that tells nothing of it', async () => {
+  const server = serverOf([{ text: 'x' }], {
+    context: () => {
+      throw new Error('password=hunter2')
+    },
+  })
+  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  expect(response.status).toBe(500)
+  expect(await response.text()).not.toContain('hunter2')
+})
+
+test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
+  const listening = await serve(createServer({ agents: [deskOf([])], store: memoryStore() }), { port: 0 })
+  const said = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let answer = ''
+      const socket = connect(listening.port, '127.0.0.1', () => socket.write(text))
+      socket.on('data', (data) => (answer += data.toString()))
+      socket.on('close', () => resolve(answer))
+      socket.on('error', reject)
+    })
+  const huge = await said(`GET /health HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)
+  expect(huge).toMatch(/^HTTP\/1\.1 431 /u)
+  expect(huge).toContain('"code":"headers-too-large"')
+  expect(await said('what?\r\n\r\n')).toContain('"code":"invalid-http"')
+  await listening.close()
+})
