@@ -17,13 +17,13 @@ interface Way {
 }
 
 const ways: Readonly<Record<string, Way>> = {
-  'the loop alone': { numRuns: 150 },
-  'agentic, called by another': { orchestrator: (run) => agentic()(run), numRuns: 60 },
-  react: { orchestrator: react({ maxThoughtTokens: 3 }), numRuns: 60 },
+  'the loop alone': { numRuns: 75 },
+  'agentic, called by another': { orchestrator: (run) => agentic()(run), numRuns: 25 },
+  react: { orchestrator: react({ maxThoughtTokens: 3 }), numRuns: 25 },
   planAndExecute: {
     orchestrator: planAndExecute({ maxReplans: 1 }),
     first: { text: '{"steps": ["one", "two"]}' },
-    numRuns: 60,
+    numRuns: 25,
   },
   'one that drafts, asks outside and has it said again': {
     async orchestrator(run) {
@@ -35,14 +35,14 @@ const ways: Readonly<Record<string, Way>> = {
       await run.say('And again.')
       await agentic()(run)
     },
-    numRuns: 60,
+    numRuns: 25,
   },
   'one that forgets its calls, or throws': {
     async orchestrator(run) {
       const { content } = await run.model()
       if (content.length % 2 === 1) throw new Error('odd')
     },
-    numRuns: 30,
+    numRuns: 15,
   },
 }
 
@@ -75,7 +75,7 @@ test.for(Object.entries(ways))(
         expect(result.error).not.toMatchObject({ code: 'orchestrator-diverged' })
         await expectTaken(store, result.sessionId)
       }),
-      { numRuns, timeout: 10_000 },
+      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 4 * numRuns : numRuns, timeout: 10_000 },
     )
   },
 )
