@@ -124,9 +124,13 @@ function contextOf(
     run: {
       id: scope.id,
       sessionId: scope.sessionId,
-      rootId: scope.id,
-      parents: [],
+      rootId: scope.lineage?.rootId ?? scope.id,
+      parents: scope.lineage?.parents ?? [],
       ...(principal && { principal }),
+      ...(scope.lineage?.grant && { grant: scope.lineage.grant }),
+      get remaining() {
+        return scope.remaining()
+      },
       get step() {
         return scope.step
       },
@@ -135,7 +139,7 @@ function contextOf(
       },
     },
     get intent(): readonly Message[] {
-      return [...state.intent]
+      return [...(scope.lineage?.intent() ?? []), ...state.intent]
     },
     get instructions() {
       return scope.instructions
