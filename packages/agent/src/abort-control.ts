@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
+import type { ErrorInfo } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import type { AbortOptions } from './agent-options.ts'
@@ -10,6 +11,8 @@ import { RunEnding } from './run-scope.ts'
 export interface AbortControl {
   readonly controller: AbortController
   options: AbortOptions
+  /** Why the run has to end, where that is a failure. */
+  failure: ErrorInfo | undefined
   /** Rejects with a `RunEnding` when the grace of a hard abort is over. */
   readonly overdue: Promise<never>
   abort(options?: AbortOptions): void
@@ -30,6 +33,7 @@ export function createAbortControl(mailbox: Mailbox): AbortControl {
   const control: AbortControl = {
     controller,
     options: {},
+    failure: undefined,
     overdue: overdue.promise,
     abort(options = {}) {
       if (over) return

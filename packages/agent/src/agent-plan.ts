@@ -194,7 +194,6 @@ export function planAgent(options: AgentOptions): AgentPlan {
     skills,
     extensions,
     listeners: [],
-    options,
     hooks: hookTable(extensions),
     self: defineExtension({ name }),
     ...(output && { output, responseFormat: { schema: outputSchemaOf(name, output), name: 'output' } }),
@@ -221,6 +220,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
       // Deferred ones come and go by the thousand.
       tools: offered.map((tool) => tool.name),
     }),
+    options,
     info: (tool) => tools.get(tool) ?? stranger(tool),
     ready() {
       if (initialised) return initialised.done

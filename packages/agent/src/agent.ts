@@ -1,5 +1,6 @@
 import type {
   AgentEvent,
+  AnySchema,
   ContextOf,
   Decisions,
   Extension,
@@ -9,13 +10,18 @@ import type {
   NeedsContext,
   RunResult,
   RunState,
+  Spawnable,
   StandardSchemaV1,
+  Tool,
+  WrittenFor,
 } from '@provost/core'
 import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
+import type { AskedBy, ToToolOptions } from './agent-tool.ts'
+import { agentTool } from './agent-tool.ts'
 import { isRunState } from './run-state.ts'
 import type { RunHandle } from './run.ts'
 import { startRun } from './run.ts'
@@ -41,7 +47,7 @@ export interface AgentStream<Output = string> extends AsyncIterable<AgentEvent> 
 }
 
 /** An agent: immutable, re-entrant, any number of runs at a time. */
-export interface Agent<Output = string, App = unknown> extends NeedsContext<App> {
+export interface Agent<Output = string, App = unknown> extends NeedsContext<App>, Spawnable<Output> {
   readonly name: string
   /** Its tools, where each came from, and which had to be renamed. */
   readonly registry: ToolRegistry
@@ -73,6 +79,16 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    * @throws ProvostError `unknown-session`, `wrong-agent`
    */
   resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
+  /**
+   * This agent as a tool of others: it runs as a child, in a log of its own, beside the other calls of its step. It gets
+   * the task alone, none of the history, and what governs the caller governs it.
+   *
+   * @example
+   * const desk = createAgent({ name: 'desk', model, tools: [lawyer.toTool({ name: 'ask_lawyer', description: 'Ask the lawyer.' })] })
+   */
+  toTool(options: ToToolOptions): Tool<{ task: string }, Output, App>
+  /** The same with an input of your own, and what the agent is told of it. */
+  toTool<S extends AnySchema>(options: ToToolOptions & AskedBy<S>): Tool<WrittenFor<S>, Output, App>
 }
 
 /** What a session begins with. */
@@ -133,13 +149,15 @@ export function createAgent<
     return planAgent(more)
   }
 
-  const agent: Agent<Output, ContextOf<ToolsIn<T> | E[number]>> = {
+  type App = ContextOf<ToolsIn<T> | E[number]>
+  const agent: Agent<Output, App> = {
     name: first.name,
     get registry() {
       return planned().registry
     },
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given?: Given) => start(input, given, false).result,
+    toTool: (given: ToToolOptions & Partial<AskedBy<AnySchema>>) => agentTool(agent, given),
     async abort(abortOptions) {
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))
     },

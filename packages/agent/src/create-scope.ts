@@ -10,6 +10,7 @@ import { hookContexts } from './hook-context.ts'
 import type { Journal } from './journal.ts'
 import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
+import { leftOf, spentBy, strictest } from './purse.ts'
 import type { RunScope } from './run-scope.ts'
 import type { Watchers } from './watchers.ts'
 import { watchersOf } from './watchers.ts'
@@ -27,11 +28,13 @@ export function createScope(
   journal: Journal,
   mailbox: Mailbox,
   control: AbortControl,
+  { hub, log, startRun, lineage }: Pick<RunScope, 'hub' | 'log' | 'startRun' | 'lineage'>,
   secrets: SecretScope = entry.secrets,
 ): RunScope {
   /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
   const handed = new Map<AgentPlan, SecretScope>()
   let watched: { readonly plan: AgentPlan; readonly watchers: Watchers } | undefined
+  const children: RunScope['children'] = new Map()
   const scope: RunScope = {
     get plan() {
       return activePlan(entry, journal.state)
@@ -47,6 +50,17 @@ export function createScope(
     given,
     journal,
     state: journal.state,
+    hub,
+    log,
+    startRun,
+    lineage,
+    children,
+    tree: lineage?.tree ?? { mailboxes: new Map(), children: new Map(), logs: new Map() },
+    remaining() {
+      if (!lineage) return undefined
+      const left = lineage.grant && leftOf(lineage.grant, spentBy(journal.state.run, children.values()))
+      return strictest(left, lineage.remaining())
+    },
     signal: control.controller.signal,
     get secrets() {
       const { plan } = scope

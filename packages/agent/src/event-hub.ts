@@ -41,6 +41,10 @@ export interface EventHub {
   listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void): () => void
   /** A bounded queue to iterate; it begins with the next event. */
   subscribe(): EventQueue
+  /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
+  relay(event: Numbered, by: Reaction): void
+  /** Whether anybody follows the run from outside. */
+  readonly followed: boolean
   /** No event follows: iterations end. */
   close(): void
 }
@@ -49,8 +53,9 @@ export interface EventHub {
  * Makes the hub of a run.
  *
  * @param parents run ids from the run above up to the root.
+ * @param above the hub of the run above.
  */
-export function createEventHub(parents: readonly string[]): EventHub {
+export function createEventHub(parents: readonly string[], above?: EventHub): EventHub {
   const subscribers = new Set<(event: Numbered, by: Reaction) => void>()
   const queues = new Set<EventQueue>()
   const emitted: { readonly event: Numbered; readonly by: Reaction }[] = []
@@ -61,15 +66,26 @@ export function createEventHub(parents: readonly string[]): EventHub {
 
   function send(event: Numbered, by: Reaction): void {
     for (const subscriber of subscribers) subscriber(event, by)
+    above?.relay(event, by)
   }
 
   return {
     get active() {
-      return subscribers.size > 0
+      return subscribers.size > 0 || above?.followed === true
+    },
+
+    get followed() {
+      return queues.size > 0 || above?.followed === true
+    },
+
+    relay(event, by) {
+      if (closed || ended) return
+      for (const queue of queues) queue.push(event)
+      above?.relay(event, by)
     },
 
     emit(id, { runId, step, agent, at }, type, payload, by = nobody) {
-      if (subscribers.size === 0 || ended) return
+      if ((subscribers.size === 0 && above?.followed !== true) || ended) return
       ended = type === 'agent.end'
       for (const key in payload) {
         const value = payload[key]
@@ -100,7 +116,10 @@ export function createEventHub(parents: readonly string[]): EventHub {
     },
 
     subscribe() {
-      const queue = createEventQueue(() => subscribers.delete(queue.push))
+      const queue = createEventQueue(() => {
+        subscribers.delete(queue.push)
+        queues.delete(queue)
+      })
       if (closed) queue.close()
       else {
         subscribers.add(queue.push)

@@ -13,6 +13,7 @@ import {
 } from '@provost/core'
 
 import { applyAnswer as answerBridge, labelOfSettled, planBridged, wake } from './bridge-fold.ts'
+import { answerChild, applyChild, leaveChildren } from './child-fold.ts'
 import { openingView } from './handoff/crossing.ts'
 import { callOf, emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
@@ -65,6 +66,8 @@ export function applyEntry(state: LogState, entry: Entry): void {
       applyHandoff(state, entry)
       break
     case 'child':
+      if (run) applyChild(state, run, entry)
+      break
     case 'ext':
     case 'audit':
       break
@@ -93,6 +96,12 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
         bridged: new Map(),
         agents: [entry.agent],
         handoffs: 0,
+        children: new Map(),
+        isChild: entry.parent !== undefined,
+        toolCalls: 0,
+        answers: 0,
+        activeMs: 0,
+        since: entry.at,
         repairs: 0,
         tail: [],
         firstMessage: state.messages.length,
@@ -101,11 +110,15 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
       }
       break
     case 'suspended':
-      if (run) run.status = 'suspended'
+      if (run) {
+        run.status = 'suspended'
+        run.activeMs += Math.max(0, entry.at - run.since)
+      }
       break
     case 'resumed':
       if (run) {
         run.status = 'running'
+        run.since = entry.at
         delete run.error
       }
       break
@@ -146,7 +159,11 @@ function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
   }
   say(state, message)
   // What comes from outside in the human's place is not the human's word.
-  const own = message.role === 'user' && via !== 'system' && message.label?.integrity !== 'untrusted'
+  const own =
+    message.role === 'user' &&
+    via !== 'system' &&
+    !(run?.isChild && via === 'input') &&
+    message.label?.integrity !== 'untrusted'
   if (own) state.intent.push(message)
   if (!run) return
   if (message.id === positionId(run.id, entry.step, 'message', 'output')) run.repairs++
@@ -179,6 +196,7 @@ function openCalls(run: RunFold, message: Message): void {
   run.calls.clear()
   run.bridged.clear()
   delete run.deferred
+  run.children.clear()
   const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)
   for (const part of message.content) {
     if (part.type !== 'tool-call' || part.providerExecuted) continue
@@ -199,6 +217,7 @@ function applyAttempt(run: RunFold, entry: EntryOf<'attempt'>): void {
   addAttempt(run.byModel, entry)
   run.usage = addUsage(run.usage, entry.usage)
   if (entry.purpose === 'generated') return
+  if (entry.outcome === 'answered') run.answers++
   run.step = entry.step
   run.lastAttempt = entry
   // Until its answer counts: one that a human refuses is followed by another attempt, not by the same one.
@@ -220,6 +239,7 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
       if (entry.argsHash !== undefined) call.argsHash = entry.argsHash
       if (entry.outcome === 'ask') call.askedBy = entry.by
       call.decisions++
+      if (entry.outcome === 'proceed') run.toolCalls++
       if (entry.reason !== undefined) call.reason = entry.reason
       // `ask` is followed by its wait, `deny` and `result` by what they settle with.
       call.stage = entry.outcome === 'proceed' ? 'ready' : entry.outcome === 'ask' ? 'waiting' : 'answered'
@@ -236,6 +256,7 @@ function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, { type: 
     case 'settled':
       if (call.stage === 'settled') break
       closeWaits(state, entry.callId, ({ kind }) => kind === 'input' || call.parentCallId !== undefined)
+      if (run.children.size > 0) leaveChildren(state, run, entry.callId)
       call.stage = 'settled'
       call.outcome = entry.outcome
       if (call.parentCallId !== undefined) {
@@ -287,13 +308,14 @@ function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
   say(state, message)
   run.calls.clear()
   run.bridged.clear()
+  run.children.clear()
   run.used = used
   return message
 }
 
 function applyWait(state: LogState, run: RunFold, entry: EntryOf<'wait'>): void {
-  // A tool that asks goes on running.
-  if (entry.kind === 'input') return
+  // A tool that asks goes on running, and so does whoever has a child that waits.
+  if (entry.kind === 'input' || entry.child) return
   if (entry.callId === undefined) return
   closeWaits(state, entry.callId, ({ kind, parks }) => kind === 'input' && !parks)
   const call = callOf(run, entry.callId)
@@ -306,6 +328,7 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
   settleWait(state, entry.token, wait)
   const { run } = state
   if (!run || !wait) return
+  if (wait.child) return answerChild(run, wait.child.callId, entry)
   if (run.candidate?.token === entry.token) {
     const { message } = run.candidate
     delete run.candidate

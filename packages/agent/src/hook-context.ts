@@ -121,9 +121,13 @@ function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookC
     run: {
       id: scope.id,
       sessionId: scope.sessionId,
-      rootId: scope.id,
-      parents: [],
+      rootId: scope.lineage?.rootId ?? scope.id,
+      parents: scope.lineage?.parents ?? [],
       ...(principal && { principal }),
+      ...(scope.lineage?.grant && { grant: scope.lineage.grant }),
+      get remaining() {
+        return scope.remaining()
+      },
       get step() {
         return scope.step
       },
@@ -132,7 +136,7 @@ function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookC
       },
     },
     get intent(): readonly Message[] {
-      return [...state.intent]
+      return [...(scope.lineage?.intent() ?? []), ...state.intent]
     },
     get instructions() {
       return scope.instructions

@@ -70,6 +70,8 @@ export interface JournalOptions {
   readonly lease: Pick<Lease, 'fence' | 'confirm'>
   readonly hub: EventHub
   readonly scrubber: Scrubber
+  /** Told of each entry that is written, once it is applied. */
+  committed?(entry: Entry): void
 }
 
 /**
@@ -123,6 +125,7 @@ export function openJournal(
     emitted = 0
     passing = 0
     projection.project(entry, emit)
+    options.committed?.(entry)
   }
 
   /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */

@@ -1,3 +1,4 @@
+import type { Spawnable } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -20,7 +21,7 @@ export function isAgent(value: unknown): value is Agent<unknown, never> {
  *
  * @throws ProvostError `not-an-agent` for anything that `createAgent` did not make.
  */
-export function planOf(agent: Agent<unknown, never>): AgentPlan {
+export function planOf(agent: Spawnable): AgentPlan {
   const plan = plans.get(agent)
   if (plan) return plan()
   throw new ProvostError('not-an-agent', 'This object was not made by createAgent.', {

@@ -2,16 +2,19 @@ import type { CompositeOps, Json, Tool, ToolResult, WaitAbout } from '@provost/c
 import { deepFreeze, ProvostError, toJson } from '@provost/core'
 import type { Bridge } from '@provost/tools'
 
+import { deepest, depthOf, diverged, keyOf, tooDeep } from './act-key.ts'
+import type { Act } from './acts.ts'
+import { createActs } from './acts.ts'
 import { askInProcess } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import { bridgedResult, carryCall, nameIn } from './bridged-call.ts'
-import { createDeliveries } from './delivery.ts'
 import { memoEntry, parkingWait, plannedEntry, resolvedEntry } from './draft.ts'
 import { hashJson } from './entry.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import { pendingOn } from './position.ts'
 import type { RunScope } from './run-scope.ts'
+import { createSpawner } from './spawner.ts'
 
 /** A composite call that this process has entered. */
 export interface LiveCall {
@@ -49,15 +52,6 @@ export interface LiveHost {
   enter(call: CallState, signal: AbortSignal, turned: (parked: boolean) => void): LiveCall
 }
 
-/** Something that a composite has under way. */
-interface Act {
-  parked: boolean
-  look: (() => void) | undefined
-}
-
-const deepest = 16
-const longestKey = 256
-
 /** Makes a composite call ready to be entered. */
 export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSignal, host: LiveHost): LiveCall {
   const { state, journal, plan } = scope
@@ -65,11 +59,10 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
   const fold = bridgeOf(call)
   const controller = new AbortController()
   const follow = (): void => {
-    if (parked && host.staysParked()) leave()
+    if (acts.parked && host.staysParked()) leave()
     else controller.abort(parent.reason)
   }
 
-  const acts = new Map<string, Act>()
   const calls = new Map<string, { readonly same: string; readonly result: Promise<ToolResult> }>()
   const waits = new Map<string, Promise<Json>>()
   const memos = new Map<string, Promise<Json>>()
@@ -78,12 +71,30 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
   let over: { readonly reason: unknown } | undefined
   let left = false
   let fault: LiveCall['fault']
-  let [parkedActs, working, changes, parked] = [0, 0, 0, false]
-  let parking = Promise.withResolvers<void>()
-  let idle: (() => void) | undefined
-  let watcher: ((parked: boolean) => void) | undefined
   const inside = new Set<LiveCall>()
-  const deliveries = createDeliveries(fold, { asks: (id) => acts.has(id), atWork: () => working > 0 })
+
+  const heed = (): void => {
+    if (over) throw over.reason
+  }
+
+  const acts = createActs({
+    fold,
+    stopped: stopped.promise,
+    isOver: () => over !== undefined,
+    heed,
+    open: () => scope.live.open,
+    begins: () => host.freeSlot(),
+    turned: (parked) => host.turned(parked),
+  })
+
+  const spawner = createSpawner(scope, call, {
+    acts,
+    sure,
+    heed,
+    signal: controller.signal,
+    isLeft: () => left,
+    knows: (id) => calls.has(id),
+  })
 
   function stop(reason: unknown): void {
     if (over) return
@@ -91,55 +102,6 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     parent.removeEventListener('abort', follow)
     stopped.reject(reason)
     controller.abort(reason)
-  }
-
-  const heed = (): void => {
-    if (over) throw over.reason
-  }
-
-  const allParked = (): boolean => !over && working === 0 && acts.size > 0 && parkedActs === acts.size
-
-  function turn(now: boolean): void {
-    parked = now
-    if (now) parking.resolve()
-    else parking = Promise.withResolvers()
-    watcher?.(now)
-    host.turned(now)
-  }
-
-  function changed(): void {
-    const at = ++changes
-    if (parked) {
-      if (!allParked()) turn(false)
-    } else if (allParked()) {
-      // Its code may be about to do more: it has a turn of the event loop for that.
-      setImmediate(() => {
-        if (at === changes && allParked()) turn(true)
-      })
-    }
-  }
-
-  function setParked(one: Act, now: boolean): void {
-    if (one.parked === now) return
-    one.parked = now
-    parkedActs += now ? 1 : -1
-    changed()
-  }
-
-  /** Waits for somebody outside. */
-  async function until(one: Act, come: () => boolean): Promise<void> {
-    if (come()) return
-    const coming = Promise.withResolvers<void>()
-    one.look = () => {
-      if (come()) coming.resolve()
-    }
-    setParked(one, true)
-    try {
-      await Promise.race([coming.promise, stopped.promise])
-    } finally {
-      one.look = undefined
-      setParked(one, false)
-    }
   }
 
   /** Whatever the runtime does for the composite and fails in is no business of the composite's: it ends the run. */
@@ -155,36 +117,13 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     }
   }
 
-  /** Brings one answer into the log, unless it is there, and gives it when it is its turn. */
-  async function act(id: string, work: (one: Act) => Promise<void>): Promise<void> {
-    heed()
-    host.freeSlot()
-    const one: Act = { parked: false, look: undefined }
-    acts.set(id, one)
-    changed()
-    deliveries.look()
-    try {
-      if (!fold.orders.has(id)) {
-        await Promise.race([scope.live.open, stopped.promise])
-        heed()
-        await work(one)
-      }
-      await Promise.race([deliveries.turn(id), stopped.promise])
-    } finally {
-      setParked(one, false)
-      acts.delete(id)
-      changed()
-      if (acts.size === 0) idle?.()
-    }
-  }
-
   async function carry(one: Act, inner: CallState): Promise<void> {
     await carryCall(scope, inner, {
       heed,
-      moved: () => until(one, () => inner.stage !== 'waiting'),
+      moved: () => acts.until(one, () => inner.stage !== 'waiting'),
       execute: (its) => host.execute(its, controller.signal),
       async enter(its) {
-        const nested = host.enter(its, controller.signal, (now) => setParked(one, now))
+        const nested = host.enter(its, controller.signal, (now) => acts.setParked(one, now))
         inside.add(nested)
         one.look = nested.look
         try {
@@ -206,11 +145,11 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     const inFlight = calls.get(id)
     const known = state.run && callOf(state.run, id)
     const before = inFlight?.same ?? (known && hashJson([known.part.toolName, known.part.input]))
-    if (before !== undefined && before !== same) throw diverged(toolName, key)
+    if ((before !== undefined && before !== same) || spawner.knows(id)) throw diverged(toolName, key)
     if (inFlight) return inFlight.result
     if (!known && depthOf(scope, call) >= deepest) throw tooDeep(toolName)
     const make = async (): Promise<ToolResult> => {
-      await act(id, (one) =>
+      await acts.run(id, (one) =>
         sure(
           (async () => {
             if (!known) await journal.append([plannedEntry(state, call, id, key, name, args)])
@@ -230,7 +169,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
 
   async function waitFor(token: string, about: WaitAbout): Promise<Json> {
     const id = `${callId}/wait/${keyOf(token)}`
-    await act(id, (one) =>
+    await acts.run(id, (one) =>
       sure(
         (async () => {
           if (!state.waits.has(id)) await journal.append([parkingWait(state, call, id, about)])
@@ -238,10 +177,10 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
           for (const pending of pendingOn(state, wait ? [wait] : []).inputs) {
             askInProcess(scope, pending, ({ value = null, by }) => {
               if (over || !state.waits.has(id)) return
-              void sure(journal.append([resolvedEntry(state, id, value, by)])).then(look, () => {})
+              void sure(journal.append([resolvedEntry(state, id, value, by)])).then(acts.look, () => {})
             })
           }
-          await until(one, () => fold.orders.has(id))
+          await acts.until(one, () => fold.orders.has(id))
         })(),
       ),
     )
@@ -258,7 +197,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
 
   async function remember(key: string, fn: () => unknown): Promise<Json> {
     const id = `${callId}/memo/${keyOf(key)}`
-    await act(id, async () => {
+    await acts.run(id, async () => {
       const value = toJson(await fn())
       heed()
       await sure(journal.append([memoEntry(state, call, id, value)]))
@@ -270,10 +209,6 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     left = true
     for (const nested of inside) nested.leave()
     stop(new ProvostError('run-suspended', `The run of ${toolName} was suspended, and goes on where it is resumed.`))
-  }
-
-  function look(): void {
-    for (const one of acts.values()) one.look?.()
   }
 
   function once<T>(made: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
@@ -299,19 +234,10 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     }
     return {
       call: tools,
+      spawn: spawner.spawn,
       memo,
       wait: (token, about = {}) => once(waits, token, () => waitFor(token, about)),
-      async busy(work) {
-        working++
-        changed()
-        try {
-          return await work
-        } finally {
-          working--
-          changed()
-          deliveries.look()
-        }
-      },
+      busy: acts.busy,
     }
   }
 
@@ -319,7 +245,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     call,
     signal: controller.signal,
     get parked() {
-      return parked
+      return acts.parked
     },
     get left() {
       return left
@@ -332,17 +258,16 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
       const ended = (): void => stop(signal.reason)
       if (signal.aborted) ended()
       else signal.addEventListener('abort', ended, { once: true })
-      return { ops: opsOf(), watch: (listener) => void (watcher = listener) }
+      return { ops: opsOf(), watch: acts.watch }
     },
-    rest: () => Promise.race([live.ended, parking.promise]),
-    look,
+    rest: () => Promise.race([live.ended, acts.parking()]),
+    look: acts.look,
     async close() {
       stop(new ProvostError('tool-left-behind', `${toolName} has ended for its run.`))
       if (acts.size === 0) return
-      const quiet = Promise.withResolvers<void>()
-      idle = quiet.resolve
-      const timer = setTimeout(quiet.resolve, scope.graceMs + closingMs)
-      await quiet.promise
+      const enough = Promise.withResolvers<void>()
+      const timer = setTimeout(enough.resolve, scope.graceMs + closingMs)
+      await Promise.race([acts.idle(), enough.promise])
       clearTimeout(timer)
     },
     leave,
@@ -354,40 +279,3 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
 
 /** Beyond the grace of tools, for their results to be written. */
 const closingMs = 25
-
-function depthOf(scope: RunScope, call: CallState): number {
-  let depth = 1
-  for (let at: CallState | undefined = call; at?.parentCallId !== undefined; depth++) {
-    at = scope.state.run && callOf(scope.state.run, at.parentCallId)
-  }
-  return depth
-}
-
-/** A key as a part of an id. */
-function keyOf(key: unknown): string {
-  if (typeof key === 'string' && key.length > 0 && key.length <= longestKey && key.isWellFormed())
-    return encodeURIComponent(key)
-  throw new ProvostError('invalid-key', `A key of a composite is a text of 1 to ${longestKey} characters.`, {
-    hint: 'Number what you do, or name it.',
-  })
-}
-
-function diverged(toolName: string, key: string): ProvostError {
-  return new ProvostError(
-    'replay-diverged',
-    `${toolName} used the key ${key} with another tool or other input before.`,
-    {
-      hint: 'Give each call of a composite a key of its own, and let nothing but its input and its answers decide what it calls.',
-    },
-  )
-}
-
-function tooDeep(toolName: string): ProvostError {
-  return new ProvostError(
-    'too-deep',
-    `${toolName} is called by composites ${deepest} deep, and may call nothing itself.`,
-    {
-      hint: 'Composites that call each other need an end.',
-    },
-  )
-}

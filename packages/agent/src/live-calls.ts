@@ -100,8 +100,10 @@ function decidedInside({ state, mailbox }: RunScope): readonly NewEntry[] {
   const { run } = state
   if (!run) return []
   const now = Date.now()
-  const waits = [...state.waits].filter(([, { callId, parks, deadline = Number.POSITIVE_INFINITY }]) => {
-    if (deadline <= now || callId === undefined) return false
+  const waits = [...state.waits].filter(([, { callId, parks, child, deadline = Number.POSITIVE_INFINITY }]) => {
+    if (deadline <= now) return false
+    if (child) return true
+    if (callId === undefined) return false
     return parks === true || callOf(run, callId)?.parentCallId !== undefined
   })
   if (waits.length === 0) return []

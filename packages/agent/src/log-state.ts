@@ -18,6 +18,8 @@ import type {
 } from '@provost/core'
 import { joinLabels } from '@provost/core'
 
+import type { ChildFold } from './child-fold.ts'
+
 /** Where a call of the present step stands. */
 export type CallStage =
   /** Written by the model; nobody has judged it yet, or a human has and the hooks judge again. */
@@ -107,6 +109,16 @@ export interface RunFold {
   readonly bridged: Map<string, CallState>
   /** The call that is judged when it is the last one open. */
   deferred?: CallState
+  /** What composites of the present step have spawned, by the id of its run. */
+  readonly children: Map<string, ChildFold>
+  /** It was spawned by another run: what it was given is not the human's word. */
+  readonly isChild: boolean
+  /** Calls that went ahead, and answers of models, here and in children that have ended. */
+  toolCalls: number
+  answers: number
+  /** Milliseconds in which nobody was waited for, without those since `since`. */
+  activeMs: number
+  since: number
   /** Tools of the calls whose results the next answer reads; undefined once it is there. */
   used?: readonly string[]
   /** The last answer, while nothing follows it: the run ends here unless something is queued. */

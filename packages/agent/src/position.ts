@@ -60,11 +60,11 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
     const shared = {
       id: wait.token,
       callId: wait.callId ?? wait.token,
-      toolName: call?.part.toolName ?? '',
-      agent: wait.agent,
-      runPath: [wait.runId],
+      toolName: wait.child?.toolName ?? call?.part.toolName ?? '',
+      agent: wait.child?.agent ?? wait.agent,
+      runPath: [wait.runId, ...(wait.child?.runPath ?? [])],
       ...(wait.deadline !== undefined && { expiresAt: wait.deadline }),
-      input: call?.args ?? null,
+      input: wait.child?.input ?? call?.args ?? null,
     }
     if (wait.kind === 'approval') {
       approvals.push({
@@ -73,7 +73,8 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
         ...(wait.evidence !== undefined && { evidence: wait.evidence }),
       })
     } else if (wait.kind === 'remote') remoteCalls.push(shared)
-    else if (wait.kind === 'uncertain') uncertain.push({ ...shared, startedAt: call?.startedAt ?? wait.at })
+    else if (wait.kind === 'uncertain')
+      uncertain.push({ ...shared, startedAt: wait.child?.startedAt ?? call?.startedAt ?? wait.at })
     else if (wait.kind === 'input') {
       const { input: _, ...about } = shared
       inputs.push({ ...about, message: wait.reason ?? '', ...(wait.schema && { schema: wait.schema }) })

@@ -165,6 +165,8 @@ export function createProjection(sessionId: string, state: LogState): Projection
   }
 
   function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
+    // Its own events tell of it.
+    if (entry.child) return
     waits.set(entry.token, entry)
     const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
     const { token } = entry

@@ -6,13 +6,15 @@ import type {
   Entry,
   EntryOf,
   Input,
+  Label,
   MaybePromise,
+  Message,
   NewEntry,
   PendingApproval,
   RunState,
   RunStatus,
 } from '@provost/core'
-import { isPromise, positionId, ProvostError, textOf } from '@provost/core'
+import { isPromise, joinLabels, labelOf, positionId, ProvostError, textOf } from '@provost/core'
 
 import { expiredWaits, nextDeadline, timerMs } from './deadline.ts'
 import { expiredEntry, resumedEntry, takenEntry } from './draft.ts'
@@ -23,6 +25,8 @@ import { executeCalls } from './execute.ts'
 import { checkActive } from './handoff/active-agent.ts'
 import { enterMessages, messagesOf } from './input.ts'
 import { judgeCalls } from './judge.ts'
+import { readLog } from './known-log.ts'
+import { holdLease } from './lease.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import { lookUpCalls } from './look-up.ts'
@@ -122,7 +126,7 @@ function beginsStep({ ask }: LoopAsk): boolean {
 
 /** What tells of a new run, once nothing stands in its way. */
 function startedRun(scope: RunScope, token: string | undefined): NewEntry {
-  const { plan, given, id, state } = scope
+  const { plan, given, id, state, lineage } = scope
   checkActive(scope.entry, state)
   const place: Place = { runId: id, step: 0, agent: plan.name }
   // A session that another run left open is not gone on with by accident.
@@ -142,6 +146,8 @@ function startedRun(scope: RunScope, token: string | undefined): NewEntry {
     op: 'started',
     manifest: plan.manifest,
     ...(given.principal && { principal: given.principal }),
+    ...(lineage && { parent: { log: lineage.parentLog, runId: lineage.parents[0] ?? '' } }),
+    ...(lineage?.grant && { grant: lineage.grant }),
   })
   // Should its input not get in, the log tells of the run all the same.
   scope.claim = [started]
@@ -150,15 +156,21 @@ function startedRun(scope: RunScope, token: string | undefined): NewEntry {
 
 /** Begins a run: who runs, with what, and the messages it starts with, in one append. */
 async function begin(scope: RunScope, started: NewEntry, input: Input, token: string | undefined): Promise<void> {
-  const { plan, id, journal } = scope
+  const { plan, id, journal, lineage } = scope
   const place: Place = { runId: id, step: 0, agent: plan.name }
   const key = positionId(id, 0, 'message', 'input')
-  const messages = messagesOf(input, key, plan.name, takenIds(scope))
+  const said = messagesOf(input, key, plan.name, takenIds(scope))
+  const messages = lineage ? said.map((message) => labelledWith(message, lineage.label)) : said
   const entered = await enterMessages(scope, messages, 'input', place, key)
   scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
   await journal.begin(scope.claim)
   scope.claim = []
   await prepareAgent(scope, place)
+}
+
+/** What a child is given carries what its spawner had been told. */
+function labelledWith(message: Message, label: Label): Message {
+  return { ...message, label: joinLabels(labelOf(message), label) }
 }
 
 /** Ids that the session knows, or that this run will make, are not for messages from outside. */
@@ -223,6 +235,7 @@ async function claim(scope: RunScope, start: Extract<RunStart<unknown>, { resume
   checkAgent(from, entry)
   if (!start.own) checkSignature(from, entry)
   await importEntries(scope, from.entries ?? [])
+  for (const [log, entries] of Object.entries(from.children ?? {})) await importChild(scope, log, entries)
   checkActive(entry, state)
   const { run } = state
   if (!run || run.id !== from.cursor.runId) {
@@ -346,6 +359,26 @@ async function entering(scope: RunScope, all: readonly Sent[], via: 'steer' | 'q
     }
   }
   return entries
+}
+
+/** The log of a child, where this store has none of it. */
+async function importChild({ plan, sessionId }: RunScope, log: string, entries: readonly Entry[]): Promise<void> {
+  if (!log.startsWith(`${sessionId}/child/`)) throw foreignChild(log)
+  const { store } = plan
+  if ((await readLog(store, log)).length > 0) return
+  const lease = await holdLease(store, log, plan.leaseMs)
+  if (!lease) return
+  try {
+    await store.append(log, entries, { after: 0, fence: lease.fence })
+  } finally {
+    await lease.release()
+  }
+}
+
+function foreignChild(log: string): ProvostError {
+  return new ProvostError('diverged-state', `The state has a log ${log.slice(0, 200)}, which is none of its session.`, {
+    hint: 'Pass what JSON.stringify(result.state) wrote, unchanged.',
+  })
 }
 
 /** Somebody's word on what the run waits for: what came in time, then the clock's, then whoever can be asked in process. */

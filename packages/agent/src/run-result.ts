@@ -13,6 +13,8 @@ export interface Ending {
   readonly runId: string
   /** The error itself where this process met it: `result.error` keeps its cause and class. */
   readonly thrown?: unknown
+  /** The logs of the children under way, by name. */
+  readonly children?: ReadonlyMap<string, LogState>
 }
 
 /** The result of a run, from its log. */
@@ -47,11 +49,12 @@ export function brokenResult<Output>(
 function reportOf<Output>(
   plan: AgentPlan,
   state: LogState,
-  { sessionId, runId }: Ending,
+  { sessionId, runId, children = new Map() }: Ending,
 ): Pick<RunResult<Output>, 'text' | 'messages' | 'usage' | 'cost' | 'pending' | 'state' | 'runId' | 'sessionId'> {
   const { text, messages, usage, cost } = endPayload(state)
   // Taken now: a session's log goes on after this run.
   const cursor = cursorOf(state, sessionId, runId)
+  const below = [...children].map(([log, its]) => [log, its.entries, its.entries.length] as const)
   const manifest = state.run?.manifest ?? plan.manifest
   return {
     text,
@@ -60,7 +63,8 @@ function reportOf<Output>(
     ...(cost !== undefined && { cost }),
     pending: pendingWork(state),
     get state() {
-      return runStateOf<Output>(plan, manifest, cursor, state.entries)
+      const logs = below.map(([log, entries, length]) => [log, entries.slice(0, length)] as const)
+      return runStateOf<Output>(plan, manifest, cursor, state.entries, Object.fromEntries(logs))
     },
     runId,
     sessionId,

@@ -2,6 +2,7 @@ import type {
   ErrorInfo,
   ErrorSource,
   Extension,
+  Grant,
   HookContext,
   MaybePromise,
   Message,
@@ -14,15 +15,17 @@ import type { SecretScope, Slots } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
-import type { Reaction } from './event-hub.ts'
+import type { EventHub, Reaction } from './event-hub.ts'
 import type { Hooked } from './hook-table.ts'
 import type { Inbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
+import type { Lineage, LiveChild, RunTree } from './lineage.ts'
 import type { LiveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import type { RunPrompt } from './run-prompt.ts'
+import type { startRun } from './run.ts'
 import type { Watchers } from './watchers.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
@@ -38,6 +41,18 @@ export interface RunScope {
   readonly given: Given
   readonly journal: Journal
   readonly state: LogState
+  /** Of the run, and of the log that it is in: for a child, not the session's. */
+  readonly hub: EventHub
+  readonly log: string
+  /** What a child has of the run that spawned it. */
+  readonly lineage: Lineage | undefined
+  /** Children that are alive here, by their run ids. */
+  readonly children: Map<string, LiveChild>
+  readonly tree: RunTree
+  /** Starts a run. */
+  readonly startRun: typeof startRun
+  /** What is left of the grants of this run and of those above. */
+  remaining(): Grant | undefined
   readonly signal: AbortSignal
   /** What secrets its tools may be given, and what is hidden of them everywhere else. */
   readonly secrets: SecretScope

@@ -46,6 +46,7 @@ interface StateData {
   readonly sig?: string
   readonly cursor: RunStateData['cursor']
   readonly entries?: readonly Entry[]
+  readonly children?: RunStateData['children']
 }
 
 /** Where a run stands now. */
@@ -57,12 +58,14 @@ export function cursorOf(state: LogState, sessionId: string, runId: string): Run
  * The state of a run; with a store that does not outlive the process, the entries are in it.
  *
  * @param entries of the log, at least up to the cursor.
+ * @param children the logs of those that are under way.
  */
 export function runStateOf<Output>(
   plan: AgentPlan,
   manifest: Manifest,
   cursor: RunStateData['cursor'],
   entries: readonly Entry[],
+  children: NonNullable<RunStateData['children']> = {},
 ): RunStateData<Output> {
   return stateOf(
     signed(plan, {
@@ -71,6 +74,7 @@ export function runStateOf<Output>(
       agent: manifest.agent,
       cursor,
       ...(plan.store.ephemeral && { entries: entries.slice(0, cursor.offset) }),
+      ...(plan.store.ephemeral && Object.keys(children).length > 0 && { children }),
     }),
   )
 }
@@ -81,8 +85,16 @@ export function localState<Output>(manifest: Manifest, cursor: RunStateData['cur
 }
 
 function stateOf<Output>(data: StateData): RunStateData<Output> {
-  const { v, manifest, agent, sig, cursor, entries } = data
-  const plain = { v, manifest, agent, ...(sig !== undefined && { sig }), cursor, ...(entries && { entries }) }
+  const { v, manifest, agent, sig, cursor, entries, children } = data
+  const plain = {
+    v,
+    manifest,
+    agent,
+    ...(sig !== undefined && { sig }),
+    cursor,
+    ...(entries && { entries }),
+    ...(children && { children }),
+  }
   return { ...plain, toJSON: (): Json => toJson(plain) }
 }
 
@@ -91,9 +103,9 @@ function signed(plan: AgentPlan, data: StateData): StateData {
   return plan.stateKey === undefined ? data : { ...data, sig: signatureOf(plan.stateKey, data) }
 }
 
-function signatureOf(key: string | Uint8Array, { v, manifest, agent, cursor, entries }: StateData): string {
+function signatureOf(key: string | Uint8Array, { v, manifest, agent, cursor, entries, children }: StateData): string {
   // Of the values alone: whoever keeps the state may write its keys in another order.
-  const text = canonicalJson(toJson({ v, manifest, agent, cursor, entries }))
+  const text = canonicalJson(toJson({ v, manifest, agent, cursor, entries, ...(children && { children }) }))
   return createHmac('sha256', key).update(text).digest('base64url')
 }
 
@@ -158,7 +170,7 @@ export function checkAgent(state: StateData, plan: AgentPlan): void {
 
 function isStateData(value: unknown): value is StateData {
   if (!isRecord(value)) return false
-  const { v, agent, sig, manifest, cursor, entries } = value
+  const { v, agent, sig, manifest, cursor, entries, children } = value
   return (
     typeof v === 'number' &&
     typeof agent === 'string' &&
@@ -169,8 +181,13 @@ function isStateData(value: unknown): value is StateData {
     typeof cursor['sessionId'] === 'string' &&
     typeof cursor['runId'] === 'string' &&
     typeof cursor['offset'] === 'number' &&
-    (entries === undefined || (Array.isArray(entries) && entries.every(isEntry)))
+    (entries === undefined || isLog(entries)) &&
+    (children === undefined || (isRecord(children) && Object.values(children).every(isLog)))
   )
+}
+
+function isLog(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isEntry)
 }
 
 function isEntry(value: unknown): boolean {

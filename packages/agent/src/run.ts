@@ -1,4 +1,16 @@
-import type { AgentEvent, Extension, HookContext, Input, NewEntry, RunResult, RunState, RunStatus } from '@provost/core'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type {
+  AgentEvent,
+  ErrorInfo,
+  Extension,
+  HookContext,
+  Input,
+  NewEntry,
+  RunResult,
+  RunState,
+  RunStatus,
+} from '@provost/core'
 import { fromErrorInfo, isPromise, ProvostError, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
 
 import type { AbortControl } from './abort-control.ts'
@@ -21,6 +33,7 @@ import type { KnownLog } from './known-log.ts'
 import { knownLog, readLog } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
+import type { Lineage } from './lineage.ts'
 import { leaveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
@@ -37,6 +50,8 @@ import { staleEdits } from './session/session-log.ts'
 export interface RunHandle<Output> extends AgentStream<Output> {
   /** Resolves when the run has ended, in whatever way. */
   readonly ended: Promise<void>
+  /** Aborts the run, which then has failed. */
+  fail(error: ErrorInfo): void
 }
 
 /** Of a root run: its events share it. */
@@ -69,6 +84,7 @@ export interface RunHost<Output> {
  *
  * @param watched keeps the events for an iterator.
  * @param host the session object that the run is of.
+ * @param lineage what a child has of the run that spawned it.
  */
 export function startRun<Output>(
   plan: AgentPlan,
@@ -76,14 +92,15 @@ export function startRun<Output>(
   given: Given,
   watched: boolean,
   host?: RunHost<Output>,
+  lineage?: Lineage,
 ): RunHandle<Output> {
-  const runId = 'resume' in start ? start.resume.cursor.runId : uuidv7()
-  const hub = createEventHub(noParents)
+  const runId = lineage?.runId ?? ('resume' in start ? start.resume.cursor.runId : uuidv7())
+  const hub = createEventHub(lineage?.parents ?? noParents, lineage?.above)
   let events = watched ? hub.subscribe() : undefined
-  const mailbox = host?.mailbox ?? createMailbox()
+  const mailbox = lineage?.mailbox ?? host?.mailbox ?? createMailbox()
   const control = createAbortControl(mailbox)
   const unlink = linkSignal(given.signal, control)
-  const result = perform(plan, start, given, runId, hub, mailbox, control, host, watched)
+  const result = perform(plan, start, given, runId, hub, mailbox, control, host, watched, lineage)
     .then((settled) => {
       host?.settle(settled)
       return settled
@@ -111,6 +128,10 @@ export function startRun<Output>(
     abort(options) {
       control.abort(options)
       return ended
+    },
+    fail(error) {
+      control.failure ??= error
+      control.abort()
     },
     [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
       // The first reader gets everything from the start; each further one is a subscriber of its own.
@@ -140,8 +161,11 @@ async function perform<Output>(
   control: AbortControl,
   host: RunHost<Output> | undefined,
   watched: boolean,
+  lineage: Lineage | undefined,
 ): Promise<RunResult<Output>> {
-  const sessionId = 'resume' in start ? start.resume.cursor.sessionId : (given.sessionId ?? uuidv7())
+  const begun = 'resume' in start ? start.resume.cursor.sessionId : (given.sessionId ?? uuidv7())
+  const sessionId = lineage?.sessionId ?? begun
+  const log = lineage?.log ?? sessionId
   const inTime = <T>(work: Promise<T>): Promise<T> => Promise.race([work, control.overdue])
   let leasing: Promise<Lease | undefined> | undefined
   let lease: Lease | undefined
@@ -154,25 +178,39 @@ async function perform<Output>(
     if (isPromise(ready)) await inTime(Promise.resolve(ready))
     const writing = host?.ready()
     if (writing) await inTime(writing)
-    leasing = holdLease(plan.store, sessionId, plan.leaseMs)
+    leasing = lineage ? awaitLease(plan, log, control.controller.signal) : holdLease(plan.store, log, plan.leaseMs)
     lease = await inTime(leasing)
     if (!lease) throw new SessionBusyError(sessionId)
     const fresh = !('resume' in start) && given.sessionId === undefined
-    const { store, name, secrets } = plan
-    const known = host?.known ?? knownLog(sessionId)
-    const entries = fresh ? [] : await inTime(readLog(store, sessionId, offsetOf(known.state)))
+    const { store, name } = plan
+    const secrets = lineage?.secrets ?? plan.secrets
+    const known = lineage?.known ?? host?.known ?? knownLog(sessionId)
+    const entries = fresh ? [] : await inTime(readLog(store, log, offsetOf(known.state)))
     const journal = openJournal(
-      { store, log: sessionId, sessionId, lease, hub, runId, agent: name, scrubber: secrets.scrubber },
+      {
+        store,
+        log,
+        sessionId,
+        lease: lineage ? leaseBelow(lease, lineage) : lease,
+        hub,
+        runId,
+        agent: name,
+        scrubber: secrets.scrubber,
+        ...(lineage && { committed: (entry) => lineage.committed(known.state, entry) }),
+      },
       entries,
       known,
     )
-    scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, secrets)
-    scope.watched = watched
+    const place = { hub, log, startRun, lineage }
+    scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, place, secrets)
+    scope.watched = watched || lineage?.asks === true
+    scope.tree.mailboxes.set(runId, mailbox)
+    scope.tree.children.set(runId, scope.children)
     hearWithHooks(scope, hub)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
     // In a store that ends with the process, only those who hold the session can reach it.
-    if (host || !store.ephemeral) {
+    if (!lineage && (host || !store.ephemeral)) {
       scope.inbox = inboxOf(scope, control, host?.cursor ?? inboxCursor())
       unfollow = scope.inbox.follow()
       if (!fresh) await inTime(scope.inbox.sync())
@@ -186,10 +224,12 @@ async function perform<Output>(
     done = true
   } catch (thrown) {
     error = thrown
-    if (scope) await within(close(scope, thrown))
+    if (scope) await within(close(scope, causeOf(thrown, control)))
   } finally {
     unfollow?.()
     if (scope) leaveCalls(scope)
+    scope?.tree.mailboxes.delete(runId)
+    scope?.tree.children.delete(runId)
     if (lease) await within(lease.release())
     // One that comes too late is of no use to this run, and not to be kept from others.
     else leasing?.then((late) => late?.release()).catch(() => {})
@@ -199,8 +239,37 @@ async function perform<Output>(
   const ids = { sessionId, runId }
   const thrown = error instanceof RunEnding ? error.thrown : error
   const own = scope && (done || scope.claim?.length === 0) ? scope.state : emptyLog()
-  if (own.run?.id === runId && own.run.status !== 'running') return runResult<Output>(plan, own, { ...ids, thrown })
+  if (own.run?.id === runId && own.run.status !== 'running')
+    return runResult<Output>(plan, own, { ...ids, thrown, ...(scope && { children: scope.tree.logs }) })
   return brokenOff(plan, scope?.journal.seal().emit ?? unlogged(plan, hub, ids), ids, own, error)
+}
+
+/** A child's log is written by whoever writes its parent's: one who died, or was overtaken, only has to be outlived. */
+async function awaitLease(plan: AgentPlan, log: string, signal: AbortSignal): Promise<Lease | undefined> {
+  for (;;) {
+    const lease = await holdLease(plan.store, log, plan.leaseMs)
+    if (lease || signal.aborted) return lease
+    await delay(leaseWaitMs, undefined, { signal }).catch(() => {})
+  }
+}
+
+const leaseWaitMs = 100
+
+/** Whoever has lost a log above has lost this one, too. */
+function leaseBelow(lease: Lease, lineage: Lineage): Lease {
+  return {
+    ...lease,
+    confirm() {
+      const [above, own] = [lineage.confirm(), lease.confirm()]
+      return above || own ? Promise.all([above, own]).then(() => {}) : undefined
+    },
+  }
+}
+
+/** A run that was aborted for a reason has failed for it. */
+function causeOf(thrown: unknown, { failure }: AbortControl): unknown {
+  const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
+  return aborted && failure ? new RunEnding('failed', failure) : thrown
 }
 
 function inboxOf(scope: RunScope, control: AbortControl, cursor: InboxCursor): Inbox {

@@ -204,6 +204,8 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
     readonly attempt: number
     readonly principal?: Principal
     readonly grant?: Grant
+    /** What is left of the grants of this run and of those above it; absent where nobody set bounds. */
+    readonly remaining?: Grant | undefined
   }
   readonly tools: readonly ToolInfo[]
   /** The human's own words, also in children. */

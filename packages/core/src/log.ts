@@ -42,6 +42,20 @@ export interface GovernanceRow {
   readonly evidence: Json
 }
 
+/** What stands in the log of a run about a wait of a child. */
+export interface ChildWait {
+  /** Of the spawn. */
+  readonly callId: string
+  /** What the wait is about. */
+  readonly toolName: string
+  readonly input: Json
+  /** Who waits. */
+  readonly agent: string
+  /** From the child down to the run that waits. */
+  readonly runPath: readonly string[]
+  readonly startedAt?: Timestamp
+}
+
 /** What a log entry says, by `type` and `op`. */
 export type EntryBody =
   | {
@@ -124,10 +138,40 @@ export type EntryBody =
       parks?: true
       /** Of the answer to a question. */
       schema?: JsonSchema
+      /** A child waits for it, whose log has the wait itself: here it stands for those who answer the runs above. */
+      child?: ChildWait
     }
   | { type: 'resolved'; token: string; value: Json; by: string }
-  | { type: 'child'; op: 'spawned'; callId: string; log: string; agent: string; grant?: Grant; label: Label }
-  | { type: 'child'; op: 'joined'; callId: string; log: string; status: RunStatus; usage: UsageReport; label: Label }
+  | {
+      type: 'child'
+      op: 'spawned'
+      /** Of the run that it starts, too. */
+      callId: string
+      /** The composite that spawns. */
+      parentCallId?: string
+      log: string
+      agent: string
+      /** Of what it was given: the same key comes with the same input. */
+      inputHash?: string
+      grant?: Grant
+      label: Label
+    }
+  /** What a child has come to so far: once for each time that it is suspended, and once when it ends. */
+  | {
+      type: 'child'
+      op: 'joined'
+      callId: string
+      log: string
+      status: RunStatus
+      usage: UsageReport
+      /** Calls that it and those below it have made. */
+      toolCalls: number
+      /** Answers of models that it and those below it have had. */
+      steps: number
+      label: Label
+      /** Of one that failed. */
+      error?: ErrorInfo
+    }
   | {
       type: 'handoff'
       from: string

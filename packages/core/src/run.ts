@@ -35,6 +35,8 @@ export interface RunState<out Output = unknown> {
   readonly sig?: string
   readonly cursor: { readonly sessionId: string; readonly runId: string; readonly offset: number }
   readonly entries?: readonly Entry[]
+  /** Of the children that are under way, by log. */
+  readonly children?: Readonly<Record<string, readonly Entry[]>>
   /** There at compile time only. */
   readonly '~output'?: Output
   toJSON(): Json

@@ -7,11 +7,13 @@ import type { Json, JsonPointer, MaybePromise } from './json.ts'
 import { isRecord } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import type { CallOutcome, ResultSource } from './log.ts'
-import type { Message, ToolOutput } from './message.ts'
+import type { Input, Message, ToolOutput } from './message.ts'
 import type { Tier } from './model.ts'
+import type { RunResult } from './run.ts'
 import type { Runtime } from './runtime.ts'
 import type { AnySchema, JsonSchema } from './schema.ts'
 import type { SessionAccess } from './store.ts'
+import type { Grant } from './usage.ts'
 
 /** What a tool does to the world. `egress`: an outside party can learn something from the call. */
 export type Effect = 'none' | 'read' | 'write' | 'egress'
@@ -106,6 +108,20 @@ export interface CompositeOps {
   call<In, Out, App>(tool: Tool<In, Out, App>, input: In, options: { readonly key: string }): Promise<ToolResult<Out>>
   call(name: string, input: unknown, options: { readonly key: string }): Promise<ToolResult>
   /**
+   * Runs an agent as a child: in a log of its own, under the tree-scoped extensions of this agent, with its events in the
+   * stream of this run. It resolves with whatever comes of the run: look at `status`. What the child waits for stands
+   * in `pending` of the outermost run.
+   *
+   * @param options.key unique in this call.
+   * @param options.grant what the child may use; never more than what is left here. Default: all that is left.
+   * @throws ProvostError `replay-diverged` where the key was used with another agent or other input; `invalid-input`;
+   *   `invalid-budget`; `too-deep`
+   *
+   * @example
+   * const { status, output } = await ctx.spawn(researcher, 'Who owns example.org?', { key: 'owner', grant: { tokens: 20_000 } })
+   */
+  spawn<Out>(agent: Spawnable<Out>, input: Input, options: SpawnOptions): Promise<RunResult<Out>>
+  /**
    * Waits until somebody outside answers, for days if need be: the run suspends meanwhile. The wait stands in
    * `pending.inputs` and is answered there by its id, which is `CALLID/wait/TOKEN`.
    *
@@ -121,6 +137,26 @@ export interface CompositeOps {
    * thread, whose next call has still to come.
    */
   busy<T>(work: PromiseLike<T>): Promise<T>
+}
+
+/** How a child is started. */
+export interface SpawnOptions {
+  readonly key: string
+  readonly grant?: Grant
+  /**
+   * How the child comes by secrets. `allowlist` (default): its own, and those of this agent that `inheritSecrets` names;
+   * `explicit`: those named and nothing else; `isolated`: its own alone.
+   */
+  readonly secrets?: 'allowlist' | 'explicit' | 'isolated'
+  /** Names of secrets of this agent. Default: none. */
+  readonly inheritSecrets?: readonly string[]
+}
+
+/** An agent, as composites start it. */
+export interface Spawnable<out Output = unknown> {
+  readonly name: string
+  /** There at compile time only. */
+  readonly '~output'?: Output
 }
 
 /** What a composite waits for. */

@@ -494,6 +494,8 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
       log: id,
       status,
       usage: usageReport,
+      toolCalls: nat(),
+      steps: nat(),
       label,
     }),
   ),

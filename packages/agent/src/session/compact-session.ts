@@ -12,7 +12,7 @@ import { readLog } from '../known-log.ts'
 import { holdLease } from '../lease.ts'
 import { offsetOf } from '../log-state.ts'
 import { createMailbox } from '../mailbox.ts'
-import { asError, hearWithHooks } from '../run.ts'
+import { asError, hearWithHooks, startRun } from '../run.ts'
 import { cutView } from '../view-edit.ts'
 import { staleEdits } from './session-log.ts'
 
@@ -48,7 +48,8 @@ export async function compactSession({ plan, id, known, given, edits, control }:
       news,
       known,
     )
-    const scope = createScope(plan, given, id, id, journal, createMailbox(), control)
+    const place = { hub, log: id, startRun, lineage: undefined }
+    const scope = createScope(plan, given, id, id, journal, createMailbox(), control, place)
     // Those that were made for the last run, where they are made anew for each.
     const made = run && memos.get(`${run.id}/${name}/instructions`)
     if (typeof made === 'string') scope.instructions = made

@@ -1,0 +1,152 @@
+import { createDeliveries } from './delivery.ts'
+import type { BridgeFold } from './log-state.ts'
+
+/** Something that a composite has under way. */
+export interface Act {
+  parked: boolean
+  /** Called when the log has changed. */
+  look: (() => void) | undefined
+}
+
+/** What a composite has under way, and whether all of it waits for somebody outside. */
+export interface Acts {
+  readonly size: number
+  readonly parked: boolean
+  /** Brings one answer into the log, unless it is there, and resolves when it is its turn. */
+  run(id: string, work: (one: Act) => Promise<void>): Promise<void>
+  /** Waits for somebody outside. */
+  until(one: Act, come: () => boolean): Promise<void>
+  setParked(one: Act, now: boolean): void
+  /** Says that the composite is at work although its acts wait. */
+  busy<T>(work: PromiseLike<T>): Promise<T>
+  /** The log has changed: what waits may go on. */
+  look(): void
+  /** Resolves when all is parked. */
+  parking(): Promise<void>
+  /** Resolves when nothing is under way any more. */
+  idle(): Promise<void>
+  /** Calls back when all parks, and when it goes on. */
+  watch(changed: (parked: boolean) => void): void
+}
+
+/** What acts have to know of their composite. */
+export interface ActsHost {
+  readonly fold: BridgeFold
+  /** Rejects when the composite is over. */
+  readonly stopped: Promise<never>
+  isOver(): boolean
+  /** Throws once the composite is over. */
+  heed(): void
+  /** Resolves while something may be begun. */
+  open(): Promise<void>
+  /** Something begins. */
+  begins(): void
+  /** Told when all is parked and when it goes on. */
+  turned(parked: boolean): void
+}
+
+/** Makes the acts of a composite that was entered. */
+export function createActs(host: ActsHost): Acts {
+  const { fold, stopped, heed } = host
+  const acts = new Map<string, Act>()
+  let [parkedActs, working, changes, parked] = [0, 0, 0, false]
+  let parking = Promise.withResolvers<void>()
+  let quiet: PromiseWithResolvers<void> | undefined
+  let watcher: ((parked: boolean) => void) | undefined
+  const deliveries = createDeliveries(fold, { asks: (id) => acts.has(id), atWork: () => working > 0 })
+
+  const allParked = (): boolean => !host.isOver() && working === 0 && acts.size > 0 && parkedActs === acts.size
+
+  function turn(now: boolean): void {
+    parked = now
+    if (now) parking.resolve()
+    else parking = Promise.withResolvers()
+    watcher?.(now)
+    host.turned(now)
+  }
+
+  function changed(): void {
+    const at = ++changes
+    if (parked) {
+      if (!allParked()) turn(false)
+    } else if (allParked()) {
+      // Its code may be about to do more: it has a turn of the event loop for that.
+      setImmediate(() => {
+        if (at === changes && allParked()) turn(true)
+      })
+    }
+  }
+
+  function setParked(one: Act, now: boolean): void {
+    if (one.parked === now) return
+    one.parked = now
+    parkedActs += now ? 1 : -1
+    changed()
+  }
+
+  return {
+    get size() {
+      return acts.size
+    },
+    get parked() {
+      return parked
+    },
+    setParked,
+    async run(id, work) {
+      heed()
+      host.begins()
+      const one: Act = { parked: false, look: undefined }
+      acts.set(id, one)
+      changed()
+      deliveries.look()
+      try {
+        if (!fold.orders.has(id)) {
+          await Promise.race([host.open(), stopped])
+          heed()
+          await work(one)
+        }
+        await Promise.race([deliveries.turn(id), stopped])
+      } finally {
+        setParked(one, false)
+        acts.delete(id)
+        changed()
+        if (acts.size === 0) quiet?.resolve()
+      }
+    },
+    async until(one, come) {
+      if (come()) return
+      const coming = Promise.withResolvers<void>()
+      one.look = () => {
+        if (come()) coming.resolve()
+      }
+      setParked(one, true)
+      try {
+        await Promise.race([coming.promise, stopped])
+      } finally {
+        one.look = undefined
+        setParked(one, false)
+      }
+    },
+    async busy(work) {
+      working++
+      changed()
+      try {
+        return await work
+      } finally {
+        working--
+        changed()
+        deliveries.look()
+      }
+    },
+    look() {
+      for (const one of acts.values()) one.look?.()
+    },
+    parking: () => parking.promise,
+    idle() {
+      if (acts.size === 0) return Promise.resolve()
+      quiet = Promise.withResolvers()
+      return quiet.promise
+    },
+    watch: (listener) => void (watcher = listener),
+  }
+}

@@ -1,0 +1,79 @@
+import type { AnySchema, Input, ParsedBy, Part, RunResult, Spawnable, SpawnOptions, Tool } from '@provost/core'
+import { ProvostError, textOf, toJson } from '@provost/core'
+import { rich, tool } from '@provost/tools'
+import { z } from 'zod'
+
+/** How an agent is offered to others. */
+export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSecrets'> {
+  readonly name: string
+  readonly description: string
+  /** Lets the caller's model read all that the child said, turn by turn; otherwise it reads the answer alone. Default false. */
+  readonly exposeTurns?: boolean
+  /** Milliseconds that the child may run, without the time in which it waits for somebody. Default: as long as it takes. */
+  readonly timeoutMs?: number
+}
+
+/** What the caller's model writes, and what the child is told of it. */
+export interface AskedBy<S extends AnySchema> {
+  readonly input: S
+  readonly prompt: (input: ParsedBy<S>) => Input
+}
+
+const asLongAsItTakes = 2 ** 31 - 1
+
+/** Makes the tool that runs an agent as a child. What its types are, the agent says who offers it. */
+export function agentTool(
+  agent: Spawnable,
+  options: ToToolOptions & Partial<AskedBy<AnySchema>>,
+  // oxlint-disable-next-line typescript/no-explicit-any -- the agent's own type says what goes in and what comes out
+): Tool<any, any, any> {
+  const { name, description, input, prompt, exposeTurns = false, timeoutMs = asLongAsItTakes } = options
+  const { secrets, inheritSecrets } = options
+  return tool({
+    name,
+    description,
+    input: input ?? taskSchema,
+    composite: true,
+    // What the child does, it does by calls of its own: these are judged.
+    effect: 'none',
+    timeoutMs,
+    async execute(given: unknown, ctx) {
+      const result = await ctx.spawn(agent, prompt ? prompt(given) : taskOf(given), {
+        key: 'run',
+        ...(secrets && { secrets }),
+        ...(inheritSecrets && { inheritSecrets }),
+      })
+      if (result.status !== 'completed') throw unfinished(agent.name, result)
+      return exposeTurns ? rich(result.output, { content: turnsOf(result) }) : result.output
+    },
+  })
+}
+
+const taskSchema: AnySchema = z.object({
+  task: z.string().describe('All that the agent has to know: it sees nothing else.'),
+})
+
+function taskOf(given: unknown): string {
+  return z.object({ task: z.string() }).parse(given).task
+}
+
+/** What was said on the way, for a model that reads it as text. */
+function turnsOf({ messages, output }: RunResult<unknown>): readonly Extract<Part, { type: 'text' }>[] {
+  const turns = messages
+    .filter(({ role }) => role === 'assistant')
+    .map((message) => textOf(message))
+    .filter((text) => text !== '')
+  const texts = turns.length > 0 ? turns : [JSON.stringify(toJson(output))]
+  return texts.map((text) => ({ type: 'text', text }))
+}
+
+function unfinished(agent: string, { status, error }: RunResult<unknown>): ProvostError {
+  return error
+    ? new ProvostError('child-failed', `${agent} failed (${error.code}): ${error.message}`, {
+        hint: error.hint,
+        cause: error,
+      })
+    : new ProvostError(`child-${status}`, `${agent} was ${status} before it had an answer.`, {
+        hint: 'Ask again, or answer without it.',
+      })
+}

@@ -1,0 +1,97 @@
+import type { Entry, EntryOf, Grant, Label, RunStatus, UsageReport } from '@provost/core'
+import { addUsage } from '@provost/core'
+
+import { applyAnswer, wake } from './bridge-fold.ts'
+import type { LogState, RunFold } from './log-state.ts'
+import { callOf } from './log-state.ts'
+
+/** A child as the log of its parent tells of it. */
+export interface ChildFold {
+  /** Of its run. */
+  readonly callId: string
+  readonly parentCallId: string
+  readonly log: string
+  readonly agent: string
+  readonly inputHash: string
+  readonly grant?: Grant
+  /** Of what it was given. */
+  readonly label: Label
+  status: 'running' | RunStatus
+  /** What it has used and was not counted with the run's yet. */
+  usage?: UsageReport
+  /** What was said to its waits in the runs above, by token. */
+  readonly given: Map<string, EntryOf<'resolved'>>
+  joined?: EntryOf<'child', 'joined'>
+}
+
+/** A child begins, pauses or has ended. */
+export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, { type: 'child' }>): void {
+  const { callId, log } = entry
+  if (entry.op === 'spawned') {
+    const { parentCallId, agent, inputHash = '', grant, label } = entry
+    if (parentCallId === undefined || run.children.has(callId)) return
+    const shared = { callId, parentCallId, log, agent: agent, inputHash, label }
+    run.children.set(callId, { ...shared, ...(grant && { grant }), status: 'running', given: new Map() })
+    return
+  }
+  const child = run.children.get(callId)
+  if (child) child.status = entry.status
+  if (entry.status === 'suspended') {
+    if (child) child.usage = entry.usage
+    return
+  }
+  count(run, entry.usage)
+  run.toolCalls += entry.toolCalls
+  run.answers += entry.steps
+  if (!child) return
+  child.joined = entry
+  delete child.usage
+  closeChildWaits(state, (id) => id === callId)
+  applyAnswer(run, child.parentCallId, callId, entry.label)
+}
+
+/** A composite has ended: nobody waits any more for what its children waited for. */
+export function leaveChildren(state: LogState, run: RunFold, parentCallId: string): void {
+  const left = new Set<string>()
+  for (const child of run.children.values()) {
+    if (child.parentCallId !== parentCallId) continue
+    left.add(child.callId)
+    if (child.usage) count(run, child.usage)
+    delete child.usage
+  }
+  if (left.size > 0) closeChildWaits(state, (id) => left.has(id))
+}
+
+/** Somebody has answered what a child waits for: whoever spawned it passes it on. */
+export function answerChild(run: RunFold, callId: string, entry: EntryOf<'resolved'>): void {
+  const child = run.children.get(callId)
+  const composite = child && callOf(run, child.parentCallId)
+  if (!child || !composite) return
+  child.given.set(entry.token, entry)
+  wake(run, composite)
+}
+
+function closeChildWaits(state: LogState, of: (callId: string) => boolean): void {
+  for (const [token, { child }] of state.waits) {
+    if (!child || !of(child.callId)) continue
+    state.waits.delete(token)
+    state.resolved.add(token)
+  }
+}
+
+function count(run: RunFold, { byModel, ...usage }: UsageReport): void {
+  run.usage = addUsage(run.usage, usage)
+  for (const [model, its] of Object.entries(byModel)) {
+    const known = run.byModel.get(model)
+    run.byModel.set(model, known ? addModelUsage(known, its) : its)
+  }
+}
+
+type ModelUsage = UsageReport['byModel'][string]
+
+/** The share of one model in two reports. The cost is known where both know theirs. */
+export function addModelUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
+  const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost
+  const discarded = a.discarded || b.discarded ? addUsage(a.discarded ?? {}, b.discarded ?? {}) : undefined
+  return { ...addUsage(a, b), ...(cost !== undefined && { cost }), ...(discarded && { discarded }) }
+}

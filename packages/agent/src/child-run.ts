@@ -1,0 +1,240 @@
+import type { Grant, Input, RunResult } from '@provost/core'
+import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
+import type { SecretScope } from '@provost/tools'
+
+import type { Act, Acts } from './acts.ts'
+import type { AgentPlan } from './agent-plan.ts'
+import { canBeAsked } from './ask.ts'
+import type { ChildFold } from './child-fold.ts'
+import type { Mirror } from './child-mirror.ts'
+import { createMirror } from './child-mirror.ts'
+import { joinedEntry } from './draft.ts'
+import { clock } from './fold.ts'
+import { budgetExceeded } from './grant.ts'
+import type { KnownLog } from './known-log.ts'
+import { knownLog, learn, readLog } from './known-log.ts'
+import type { Lineage, LiveChild } from './lineage.ts'
+import type { LogState } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+import type { Mailbox } from './mailbox.ts'
+import { createMailbox, wake } from './mailbox.ts'
+import { spentBy } from './purse.ts'
+import { brokenResult, runResult } from './run-result.ts'
+import { around } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+import { cursorOf, localState } from './run-state.ts'
+
+/** What spawning needs of the composite that does it. */
+export interface Spawning {
+  readonly acts: Acts
+  /** Whatever fails in this ends the run. */
+  sure<T>(work: Promise<T>): Promise<T>
+  /** Throws once the composite is over. */
+  heed(): void
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal
+  /** It was left where the log says it stands. */
+  isLeft(): boolean
+  /** Whether a call has this id. */
+  knows(id: string): boolean
+}
+
+/** A child, and all that it takes to run it. */
+export interface Spawned {
+  readonly scope: RunScope
+  readonly child: ChildFold
+  readonly plan: AgentPlan
+  readonly input: Input
+  readonly secrets: SecretScope
+  readonly one: Act
+  readonly host: Spawning
+}
+
+interface Carried extends Spawned {
+  readonly known: KnownLog
+  readonly mirror: Mirror
+}
+
+/**
+ * Brings a child from wherever its log says it stands to its end.
+ *
+ * @param fresh nothing of it stands anywhere yet.
+ */
+export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunResult<unknown>> {
+  const { scope, child, plan, one, host } = spawned
+  const { state } = scope
+  const known = knownLog(scope.sessionId)
+  if (!fresh) learn(known, await readLog(plan.store, child.log))
+  const carried: Carried = { ...spawned, known, mirror: createMirror(scope, child, known) }
+  const { callId: runId, parentCallId: parent } = child
+  const op = { kind: 'child', id: runId, parent, runId, agent: plan.name } as const
+  scope.tree.logs.set(child.log, known.state)
+  try {
+    for (;;) {
+      const result = isOver(known.state)
+        ? await childResult(scope, child, plan, known.state)
+        : await inSlot(carried, () => around(scope, op, () => runChild(carried)))
+      await join(carried, result)
+      if (result.status !== 'suspended') return result
+      const waits = [...known.state.waits.keys()]
+      try {
+        await host.acts.until(one, () => waits.length === 0 || waits.some((token) => !state.waits.has(token)))
+      } catch (thrown) {
+        // Nobody goes on with it any more: its log is brought to an end, too.
+        if (!host.isLeft()) await join(carried, await runChild(carried)).catch(() => {})
+        throw thrown
+      }
+    }
+  } finally {
+    if (!host.isLeft()) scope.tree.logs.delete(child.log)
+  }
+}
+
+/** Writes what a child has come to. */
+async function join({ scope, child, known, mirror }: Carried, result: RunResult<unknown>): Promise<void> {
+  // What it waits for stands here before it counts as waiting.
+  await mirror.settle()
+  const { status, usage, error } = result
+  const { toolCalls, steps } = spentBy(known.state.run)
+  const label = joinLabels(child.label, known.state.viewLabel)
+  const came = { status, usage, toolCalls, steps, label, ...(error && { error: toErrorInfo(error) }) }
+  await scope.journal.append([joinedEntry(scope.state, child, offsetOf(known.state), came)])
+}
+
+/** What a child came to, by its log. */
+export async function childResult(
+  scope: RunScope,
+  child: ChildFold,
+  plan: AgentPlan,
+  state: LogState,
+): Promise<RunResult<unknown>> {
+  const ids = { sessionId: scope.sessionId, runId: child.callId }
+  const status = state.run?.status
+  if (status !== undefined && status !== 'running') return runResult<unknown>(plan, state, ids)
+  const error = child.joined?.error
+  return brokenResult<unknown>(plan, state, ids, error ? fromErrorInfo(error) : undefined)
+}
+
+function isOver({ run }: LogState): boolean {
+  return run !== undefined && run.status !== 'running' && run.status !== 'suspended'
+}
+
+/** A child that runs takes a place among the calls of its parent; one that waits does not. */
+async function inSlot<T>({ scope, host: { heed } }: Carried, run: () => Promise<T>): Promise<T> {
+  const entering = scope.slots.enter('parallel')
+  const leave = isPromise(entering) ? await entering : entering
+  try {
+    heed()
+    return await run()
+  } finally {
+    leave()
+  }
+}
+
+async function runChild({
+  scope,
+  child,
+  plan,
+  input,
+  secrets,
+  one,
+  host,
+  known,
+  mirror,
+}: Carried): Promise<RunResult<unknown>> {
+  const { run } = known.state
+  const mailbox = createMailbox()
+  const feed = (): void => passOn(child, known.state, mailbox)
+  const lineage = lineageOf({ scope, child, secrets, known, mirror }, mailbox)
+  const start = run
+    ? { resume: localState(run.manifest, cursorOf(known.state, scope.sessionId, child.callId)), own: true as const }
+    : { input }
+  const { given } = scope
+  const live: LiveChild = {
+    ...(child.grant && { grant: child.grant }),
+    spent: () => spentBy(known.state.run, scope.tree.children.get(child.callId)?.values()),
+  }
+  feed()
+  scope.children.set(child.callId, live)
+  one.look = feed
+  const handle = scope.startRun<unknown>(
+    plan,
+    start,
+    {
+      ...(given.principal && { principal: given.principal }),
+      ...(given.onInput && { onInput: given.onInput }),
+      context: given.context,
+    },
+    false,
+    undefined,
+    lineage,
+  )
+  const abort = (): void => {
+    // It has less time than whoever waits for it, so that its end is told.
+    void handle.abort({ graceMs: Math.floor(scope.graceMs / 2), onPendingApprovals: scope.pendingPolicy() })
+  }
+  if (host.signal.aborted) abort()
+  else host.signal.addEventListener('abort', abort, { once: true })
+  const timer = timeOut(child.grant, known.state, (ms) =>
+    handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
+  )
+  try {
+    return await handle.result
+  } finally {
+    clearTimeout(timer)
+    host.signal.removeEventListener('abort', abort)
+    one.look = undefined
+    scope.children.delete(child.callId)
+  }
+}
+
+/** Time in which the child waits for somebody outside does not count. */
+function timeOut(
+  grant: Grant | undefined,
+  { run }: LogState,
+  over: (grantedMs: number) => void,
+): NodeJS.Timeout | undefined {
+  const { durationMs } = grant ?? {}
+  if (durationMs === undefined || !Number.isFinite(durationMs)) return undefined
+  return setTimeout(over, Math.min(Math.max(0, durationMs - (run?.activeMs ?? 0)), 2 ** 31 - 1), durationMs)
+}
+
+/** What was said in the runs above to what the child waits for. */
+function passOn({ given }: ChildFold, state: LogState, mailbox: Mailbox): void {
+  let any = false
+  for (const [token, { value, by, at }] of given) {
+    if (state.resolved.has(token) || mailbox.deliveries.has(token)) continue
+    // Nobody answered in time: the child sees that by itself.
+    if (by === clock) continue
+    mailbox.deliveries.set(token, { id: token, token, value, by, at })
+    any = true
+  }
+  if (any) wake(mailbox)
+}
+
+function lineageOf(
+  { scope, child, secrets, known, mirror }: Pick<Carried, 'scope' | 'child' | 'secrets' | 'known' | 'mirror'>,
+  mailbox: Mailbox,
+): Lineage {
+  const { lineage, journal, state } = scope
+  return {
+    runId: child.callId,
+    log: child.log,
+    sessionId: scope.sessionId,
+    rootId: lineage?.rootId ?? scope.id,
+    parents: Object.freeze([scope.id, ...(lineage?.parents ?? [])]),
+    parentLog: scope.log,
+    ...(child.grant && { grant: child.grant }),
+    label: child.label,
+    above: scope.hub,
+    secrets,
+    known,
+    mailbox,
+    asks: canBeAsked(scope),
+    tree: scope.tree,
+    intent: () => [...(lineage?.intent() ?? []), ...state.intent],
+    remaining: () => scope.remaining(),
+    confirm: () => journal.confirm(),
+    committed: mirror.committed,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Entry, Grant, Label, Message } from '@provost/core'
+import type { SecretScope } from '@provost/tools'
+
+import type { EventHub } from './event-hub.ts'
+import type { KnownLog } from './known-log.ts'
+import type { LogState } from './log-state.ts'
+import type { Mailbox } from './mailbox.ts'
+import type { Spent } from './purse.ts'
+
+/** What a child's run has of the run that spawned it. */
+export interface Lineage {
+  /** The child's. */
+  readonly runId: string
+  readonly log: string
+  /** Of the session that all runs above are in, too. */
+  readonly sessionId: string
+  readonly rootId: string
+  /** Run ids from the run above up to the root. */
+  readonly parents: readonly string[]
+  readonly parentLog: string
+  readonly grant?: Grant
+  /** Of all that the spawner had been told. */
+  readonly label: Label
+  /** Where the child's events go as well. */
+  readonly above: EventHub
+  /** What its tools may be given; all of the tree hide by one scrubber. */
+  readonly secrets: SecretScope
+  /** What is known of the child's log. */
+  readonly known: KnownLog
+  readonly mailbox: Mailbox
+  /** Somebody can be asked what a tool of the child asks. */
+  readonly asks: boolean
+  readonly tree: RunTree
+  /** The human's own words. */
+  intent(): readonly Message[]
+  /** What is left of the grants above. */
+  remaining(): Grant | undefined
+  /** Makes sure that the logs above are still this process's. */
+  confirm(): Promise<void> | undefined
+  /** An entry of the child stands in its log. */
+  committed(state: LogState, entry: Entry): void
+}
+
+/** What all runs of a tree share in this process, by run id. */
+export interface RunTree {
+  readonly mailboxes: Map<string, Mailbox>
+  /** The children of each run that are alive. */
+  readonly children: Map<string, ReadonlyMap<string, LiveChild>>
+  /** The logs of children that have not joined, by name. */
+  readonly logs: Map<string, LogState>
+}
+
+/** A child that is alive in this process. */
+export interface LiveChild {
+  readonly grant?: Grant
+  /** It, and those below it. */
+  spent(): Spent
+}

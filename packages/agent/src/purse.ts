@@ -1,0 +1,94 @@
+import type { Grant } from '@provost/core'
+import { addUsage, ProvostError } from '@provost/core'
+
+import type { LiveChild } from './lineage.ts'
+import type { RunFold } from './log-state.ts'
+import { totalCost, usageReport } from './usage-report.ts'
+
+/** What a run has used, with all below it. */
+export interface Spent {
+  readonly tokens: number
+  /** US dollars; undefined where a price is unknown. */
+  readonly cost: number | undefined
+  readonly toolCalls: number
+  readonly steps: number
+}
+
+/** What a run has used: by its log, and what its children that are alive have used since. */
+export function spentBy(run: RunFold | undefined, children: Iterable<LiveChild> = []): Spent {
+  const { inputTokens = 0, outputTokens = 0 } = run ? addUsage({}, usageReport(run)) : {}
+  let spent: Spent = {
+    tokens: inputTokens + outputTokens,
+    cost: !run || (run.byModel.size === 0 && run.children.size === 0) ? 0 : (totalCost(run) ?? undefined),
+    toolCalls: run?.toolCalls ?? 0,
+    steps: run?.answers ?? 0,
+  }
+  if (spent.cost === undefined && spent.tokens === 0) spent = { ...spent, cost: 0 }
+  for (const child of children) spent = addSpent(spent, child.spent())
+  return spent
+}
+
+function addSpent(a: Spent, b: Spent): Spent {
+  return {
+    tokens: a.tokens + b.tokens,
+    cost: a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost,
+    toolCalls: a.toolCalls + b.toolCalls,
+    steps: a.steps + b.steps,
+  }
+}
+
+/** What is left of a grant; a cost that nobody knows uses a grant in money up. */
+export function leftOf(grant: Grant, spent: Spent): Grant {
+  const { tokens, cost, toolCalls, steps, durationMs } = grant
+  return {
+    ...(tokens !== undefined && { tokens: tokens - spent.tokens }),
+    ...(cost !== undefined && { cost: spent.cost === undefined ? 0 : cost - spent.cost }),
+    ...(toolCalls !== undefined && { toolCalls: toolCalls - spent.toolCalls }),
+    ...(steps !== undefined && { steps: steps - spent.steps }),
+    ...(durationMs !== undefined && { durationMs }),
+  }
+}
+
+/** The stricter of two grants, in each of their dimensions. */
+export function strictest(a: Grant | undefined, b: Grant | undefined): Grant | undefined {
+  if (!a || !b) return a ?? b
+  const least: { -readonly [K in keyof Grant]: Grant[K] } = { ...a }
+  for (const name of dimensions) {
+    const [one, other] = [a[name], b[name]]
+    if (other !== undefined) least[name] = one === undefined ? other : Math.min(one, other)
+  }
+  return least
+}
+
+/** What is left once the grants of the children under way are set aside. */
+export function unreserved(left: Grant | undefined, children: Iterable<LiveChild>): Grant | undefined {
+  if (!left) return undefined
+  const free: { -readonly [K in keyof Grant]: Grant[K] } = { ...left }
+  for (const { grant, spent } of children) {
+    if (!grant) continue
+    const reserved = leftOf(grant, spent())
+    for (const name of countable) {
+      const [has, set] = [free[name], reserved[name]]
+      if (has !== undefined && set !== undefined) free[name] = Math.max(0, has - Math.max(0, set))
+    }
+  }
+  return free
+}
+
+const countable = ['tokens', 'cost', 'toolCalls', 'steps'] as const
+const dimensions = [...countable, 'durationMs'] as const
+
+/**
+ * A grant as it was given.
+ *
+ * @throws ProvostError `invalid-budget` for a limit that is not a number from 0.
+ */
+export function checkGrant(grant: Grant): Grant {
+  for (const [name, limit] of Object.entries(grant)) {
+    if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
+    throw new ProvostError('invalid-budget', `The limit ${name} of a grant is ${String(limit)}.`, {
+      hint: 'Give a number from 0, or leave it out.',
+    })
+  }
+  return grant
+}
