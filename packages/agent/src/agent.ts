@@ -4,6 +4,7 @@ import type {
   ContextOf,
   Decisions,
   Extension,
+  FanOutResult,
   Input,
   Message,
   ModelMessage,
@@ -22,6 +23,8 @@ import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
 import type { AskedBy, ToToolOptions } from './agent-tool.ts'
 import { agentTool } from './agent-tool.ts'
+import type { FanOutOptions } from './fan-out/run-fan-out.ts'
+import { fanOutFor } from './fan-out/run-fan-out.ts'
 import { isRunState } from './run-state.ts'
 import type { RunHandle } from './run.ts'
 import { startRun } from './run.ts'
@@ -89,6 +92,12 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   toTool(options: ToToolOptions): Tool<{ task: string }, Output, App>
   /** The same with an input of your own, and what the agent is told of it. */
   toTool<S extends AnySchema>(options: ToToolOptions & AskedBy<S>): Tool<WrittenFor<S>, Output, App>
+  /**
+   * Runs agents side by side and makes one output of what they say: what governs this agent governs them.
+   *
+   * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `waits-for-somebody`; `aborted`
+   */
+  fanOut<R = string>(options: FanOutOptions<R>): Promise<FanOutResult<R>>
 }
 
 /** What a session begins with. */
@@ -157,6 +166,7 @@ export function createAgent<
     },
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given?: Given) => start(input, given, false).result,
+    fanOut: (given) => fanOutFor(options, given),
     toTool: (given: ToToolOptions & Partial<AskedBy<AnySchema>>) => agentTool(agent, given),
     async abort(abortOptions) {
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))

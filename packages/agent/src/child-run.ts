@@ -1,4 +1,4 @@
-import type { Grant, Input, RunResult } from '@provost/core'
+import type { Grant, Input, MaybePromise, RunResult } from '@provost/core'
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
@@ -39,6 +39,9 @@ export interface Spawning {
   knows(id: string): boolean
 }
 
+/** Gives a child a place among those that run, and the way to leave it. */
+export type Place = () => MaybePromise<() => void>
+
 /** A child, and all that it takes to run it. */
 export interface Spawned {
   readonly scope: RunScope
@@ -48,6 +51,9 @@ export interface Spawned {
   readonly secrets: SecretScope
   readonly one: Act
   readonly host: Spawning
+  readonly place: Place
+  /** Aborts this child alone. */
+  readonly signal?: AbortSignal | undefined
 }
 
 interface Carried extends Spawned {
@@ -61,7 +67,7 @@ interface Carried extends Spawned {
  * @param fresh nothing of it stands anywhere yet.
  */
 export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunResult<unknown>> {
-  const { scope, child, plan, one, host } = spawned
+  const { scope, child, plan, one, host, signal } = spawned
   const { state } = scope
   const known = knownLog(scope.sessionId)
   if (!fresh) learn(known, await readLog(plan.store, child.log))
@@ -69,6 +75,8 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
   const { callId: runId, parentCallId: parent } = child
   const op = { kind: 'child', id: runId, parent, runId, agent: plan.name } as const
   scope.tree.logs.set(child.log, known.state)
+  const look = (): void => one.look?.()
+  signal?.addEventListener('abort', look)
   try {
     for (;;) {
       const result = isOver(known.state)
@@ -78,7 +86,10 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
       if (result.status !== 'suspended') return result
       const waits = [...known.state.waits.keys()]
       try {
-        await host.acts.until(one, () => waits.length === 0 || waits.some((token) => !state.waits.has(token)))
+        await host.acts.until(
+          one,
+          () => waits.length === 0 || waits.some((token) => !state.waits.has(token)) || signal?.aborted === true,
+        )
       } catch (thrown) {
         // Nobody goes on with it any more: its log is brought to an end, too.
         if (!host.isLeft()) await join(carried, await runChild(carried)).catch(() => {})
@@ -86,6 +97,7 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
       }
     }
   } finally {
+    signal?.removeEventListener('abort', look)
     if (!host.isLeft()) scope.tree.logs.delete(child.log)
   }
 }
@@ -119,12 +131,12 @@ function isOver({ run }: LogState): boolean {
   return run !== undefined && run.status !== 'running' && run.status !== 'suspended'
 }
 
-/** A child that runs takes a place among the calls of its parent; one that waits does not. */
-async function inSlot<T>({ scope, host: { heed } }: Carried, run: () => Promise<T>): Promise<T> {
-  const entering = scope.slots.enter('parallel')
+/** A child that runs takes a place; one that waits does not. */
+async function inSlot<T>({ host, place }: Carried, run: () => Promise<T>): Promise<T> {
+  const entering = place()
   const leave = isPromise(entering) ? await entering : entering
   try {
-    heed()
+    host.heed()
     return await run()
   } finally {
     leave()
@@ -141,6 +153,7 @@ async function runChild({
   host,
   known,
   mirror,
+  signal,
 }: Carried): Promise<RunResult<unknown>> {
   const { run } = known.state
   const mailbox = createMailbox()
@@ -173,8 +186,9 @@ async function runChild({
     // It has less time than whoever waits for it, so that its end is told.
     void handle.abort({ graceMs: Math.floor(scope.graceMs / 2), onPendingApprovals: scope.pendingPolicy() })
   }
-  if (host.signal.aborted) abort()
-  else host.signal.addEventListener('abort', abort, { once: true })
+  const over = signal ? AbortSignal.any([host.signal, signal]) : host.signal
+  if (over.aborted) abort()
+  else over.addEventListener('abort', abort, { once: true })
   const timer = timeOut(child.grant, known.state, (ms) =>
     handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
   )
@@ -182,7 +196,7 @@ async function runChild({
     return await handle.result
   } finally {
     clearTimeout(timer)
-    host.signal.removeEventListener('abort', abort)
+    over.removeEventListener('abort', abort)
     one.look = undefined
     scope.children.delete(child.callId)
   }

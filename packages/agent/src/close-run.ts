@@ -1,13 +1,12 @@
-import type { EntryOf, NewEntry } from '@provost/core'
-
-import { closingMessage, endedEntry, suspendedEntry, unstartedEntry } from './draft.ts'
+import { closeChildren } from './close-children.ts'
+import { closingMessage, endedEntry, suspendedEntry } from './draft.ts'
 import { endRun } from './end-run.ts'
-import { newEntry, placeOf } from './entry.ts'
+import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
 import { hookContexts } from './hook-context.ts'
 import { offsetOf } from './log-state.ts'
-import type { LogState } from './log-state.ts'
-import { callsAt, next } from './position.ts'
+import { openCallEntries, openWaitEntries } from './open-entries.ts'
+import { next } from './position.ts'
 import type { RunEnding, RunScope } from './run-scope.ts'
 
 /**
@@ -46,6 +45,7 @@ export async function closeRun(scope: RunScope, ending: RunEnding): Promise<void
   const place: Place = { ...placeOf(state), step: Math.max(scope.step, state.run.step) }
   const entries = [
     ...(scope.spent ? [scope.spent()] : []),
+    ...(await closeChildren(scope, state)),
     ...openCallEntries(state),
     ...openWaitEntries(state),
     closingMessage(place, failed ? 'error' : 'aborted', scope.partial, info),
@@ -58,50 +58,4 @@ const abortedWhilePending = {
   code: 'aborted-while-pending',
   message: 'The run was aborted while a call waited for a human.',
   hint: "Abort with onPendingApprovals: 'hold' to keep the question open.",
-}
-
-function openCallEntries(state: LogState): readonly NewEntry[] {
-  if (!state.run) return []
-  const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
-  const stages = [
-    'planned',
-    'deferred',
-    'ready',
-    'answered',
-    'started',
-    'parked',
-    'woken',
-    'waiting',
-    'delivered',
-  ] as const
-  // What a composite has called ends before it.
-  const inside = [...state.run.bridged.values()].filter(({ stage }) => stage !== 'settled').toReversed()
-  const open = [...inside, ...callsAt(state.run, ...stages)]
-  return open.map((call) => {
-    const kind = waits.get(call.part.callId)
-    return kind === 'approval'
-      ? unstartedEntry(state, call, 'denied', 'Not approved: the run was ended.')
-      : unstartedEntry(state, call, 'aborted', whatIsKnown(kind))
-  })
-}
-
-/** The model must not take for undone what may have been done. */
-function whatIsKnown(kind: EntryOf<'wait'>['kind'] | undefined): string {
-  if (kind === 'uncertain')
-    return 'It is not known whether this call took effect: its process died in it, and the run was ended.'
-  if (kind === 'remote') return 'The run was ended before the result came; the call may still take effect elsewhere.'
-  return 'The run was ended before this call had a result.'
-}
-
-function openWaitEntries(state: LogState): readonly NewEntry[] {
-  return [...state.waits.values()]
-    .filter((wait) => wait.kind === 'approval')
-    .map(({ token }) =>
-      newEntry(placeOf(state), `${token}/resolved`, {
-        type: 'resolved',
-        token,
-        value: { decision: 'deny', reason: 'The run was ended.' },
-        by: 'abort',
-      }),
-    )
 }

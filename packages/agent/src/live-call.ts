@@ -10,6 +10,7 @@ import { bridgeOf } from './bridge-fold.ts'
 import { bridgedResult, carryCall, nameIn } from './bridged-call.ts'
 import { memoEntry, parkingWait, plannedEntry, resolvedEntry } from './draft.ts'
 import { hashJson } from './entry.ts'
+import { fanOut } from './fan-out/fan-out.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import { pendingOn } from './position.ts'
@@ -235,6 +236,19 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     return {
       call: tools,
       spawn: spawner.spawn,
+      emit: (type, payload) => scope.contextFor(plan.self).emit(type, payload),
+      fanOut: (options, { key } = { key: 'fan-out' }) =>
+        fanOut(
+          {
+            scope,
+            call,
+            spawner,
+            memo: (at, fn) => once(memos, at, () => remember(at, fn)),
+            signal: controller.signal,
+          },
+          options,
+          key,
+        ),
       memo,
       wait: (token, about = {}) => once(waits, token, () => waitFor(token, about)),
       busy: acts.busy,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-import type { Grant, Input, RunResult, Spawnable, SpawnOptions } from '@provost/core'
+import type { Grant, Input, Label, RunResult, Spawnable, SpawnOptions } from '@provost/core'
 import { joinLabels, positionId, ProvostError, toJson } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 import { childSecrets } from '@provost/tools'
@@ -10,7 +10,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import { childPlan } from './child-plan.ts'
 import { carryChild, childResult } from './child-run.ts'
-import type { Spawning } from './child-run.ts'
+import type { Place, Spawning } from './child-run.ts'
 import { spawnedEntry } from './draft.ts'
 import { hashJson } from './entry.ts'
 import { messagesOf } from './input.ts'
@@ -23,6 +23,15 @@ import type { RunScope } from './run-scope.ts'
 /** Starts the children of one composite. */
 export interface Spawner {
   spawn<Out>(agent: Spawnable<Out>, input: Input, at: SpawnOptions): Promise<RunResult<Out>>
+  /** The same without keeping the result, in a place of its own, and with a signal for this child alone. */
+  start(
+    agent: Spawnable,
+    input: Input,
+    at: SpawnOptions & { readonly signal?: AbortSignal },
+    place?: Place,
+  ): Promise<RunResult<unknown>>
+  /** What a child that has ended has seen. */
+  labelOf(key: string): Label | undefined
   /** Whether a child has this id. */
   knows(id: string): boolean
 }
@@ -32,7 +41,13 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
   const { callId, toolName } = call.part
   const made = new Map<string, { readonly same: string; readonly result: Promise<RunResult<unknown>> }>()
 
-  function spawn(agent: Spawnable, input: Input, at: SpawnOptions): Promise<RunResult<unknown>> {
+  function spawn(
+    agent: Spawnable,
+    input: Input,
+    at: SpawnOptions & { readonly signal?: AbortSignal },
+    place: Place | undefined,
+    keeps: boolean,
+  ): Promise<RunResult<unknown>> {
     const { key, grant: asked } = at
     const own = planOf(agent)
     const id = `${callId}/${keyOf(key)}`
@@ -47,8 +62,8 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     if (inFlight) return inFlight.result
     if (!known && depthOf(scope, call) + (scope.lineage?.parents.length ?? 0) >= deepest) throw tooDeep(toolName)
     const secrets = childSecrets(scope.secrets, own.secrets, at)
-    const result = run(id, own, input, same, grant, secrets)
-    made.set(id, { same, result })
+    const result = run(id, own, input, same, grant, secrets, at.signal, place)
+    if (keeps) made.set(id, { same, result })
     return result
   }
 
@@ -59,6 +74,8 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     inputHash: string,
     grant: Grant | undefined,
     secrets: SecretScope,
+    signal: AbortSignal | undefined,
+    place: Place = () => scope.slots.enter('parallel'),
   ): Promise<RunResult<unknown>> {
     const { state, journal } = scope
     const plan = childPlan(scope.plan, own)
@@ -76,7 +93,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
             ])
           }
           const child = state.run?.children.get(id)
-          if (child) live = await carryChild({ scope, child, plan, input, secrets, one, host }, fresh)
+          if (child) live = await carryChild({ scope, child, plan, input, secrets, one, host, place, signal }, fresh)
         })(),
       ),
     )
@@ -87,8 +104,10 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,
     // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type says what its output is
     async spawn(agent, input, at): Promise<RunResult<any>> {
-      return spawn(agent, input, at)
+      return spawn(agent, input, at, undefined, true)
     },
+    start: async (agent, input, at, place) => spawn(agent, input, at, place, false),
+    labelOf: (key) => scope.state.run?.children.get(`${callId}/${keyOf(key)}`)?.joined?.label,
   }
 }
 

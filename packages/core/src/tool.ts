@@ -2,7 +2,9 @@ import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 import type { NeedsContext } from './context.ts'
-import type { Ask, HookContext } from './extension.ts'
+import type { EventPayloads } from './event.ts'
+import type { Ask, EmittedByExtensions, HookContext } from './extension.ts'
+import type { FanOut, FanOutResult } from './fan-out.ts'
 import type { Json, JsonPointer, MaybePromise } from './json.ts'
 import { isRecord } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
@@ -122,6 +124,17 @@ export interface CompositeOps {
    */
   spawn<Out>(agent: Spawnable<Out>, input: Input, options: SpawnOptions): Promise<RunResult<Out>>
   /**
+   * Runs children side by side and makes one output of what they say; each is a child of this run. A crash in the middle
+   * repeats none that has ended.
+   *
+   * @param options.key unique in this call. Default `fan-out`.
+   * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`
+   *
+   * @example
+   * const { output } = await ctx.fanOut({ children: drafters.map((agent) => ({ agent, input: task })), mergeStrategy: 'concat' })
+   */
+  fanOut<T = string>(fanOut: FanOut<T>, options?: { readonly key: string }): Promise<FanOutResult<T>>
+  /**
    * Waits until somebody outside answers, for days if need be: the run suspends meanwhile. The wait stands in
    * `pending.inputs` and is answered there by its id, which is `CALLID/wait/TOKEN`.
    *
@@ -130,6 +143,8 @@ export interface CompositeOps {
    * @throws ProvostError `wait-expired` where nobody answered in time.
    */
   wait(token: string, about?: WaitAbout): Promise<Json>
+  /** Emits an event of this run, of those that extensions may emit. It passes: after a crash it may come again. */
+  emit<K extends EmittedByExtensions>(type: K, payload: EventPayloads[K]): void
   /** Runs `fn` once for each key; after a crash the logged value comes back. */
   memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
   /**

@@ -182,6 +182,27 @@ export type {
   ToolResultPart,
 } from '@provost/core'
 
+// Agents that work for each other.
+export { evaluatorOptimizer, runFanOut } from '@provost/agent'
+export type {
+  AskedBy,
+  Evaluator,
+  EvaluatorOptimizerOptions,
+  EvaluatorVerdict,
+  FanOutOptions,
+  Optimized,
+  ToToolOptions,
+} from '@provost/agent'
+export type {
+  ChildWait,
+  FanOut,
+  FanOutChild,
+  FanOutResult,
+  MergeStrategy,
+  Spawnable,
+  SpawnOptions,
+} from '@provost/core'
+
 // Agents that hand over to each other.
 export { applyFilter, filters, handoff } from '@provost/agent'
 export type { Crossed, Handoff, HandoffOptions, HandoffTarget, ReplayedHandoff } from '@provost/agent'

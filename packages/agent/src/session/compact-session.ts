@@ -48,8 +48,12 @@ export async function compactSession({ plan, id, known, given, edits, control }:
       news,
       known,
     )
-    const place = { hub, log: id, startRun, lineage: undefined }
-    const scope = createScope(plan, given, id, id, journal, createMailbox(), control, place)
+    const scope = createScope(plan, given, id, id, journal, createMailbox(), control, {
+      hub,
+      log: id,
+      startRun,
+      lineage: undefined,
+    })
     // Those that were made for the last run, where they are made anew for each.
     const made = run && memos.get(`${run.id}/${name}/instructions`)
     if (typeof made === 'string') scope.instructions = made

@@ -1,0 +1,69 @@
+import type { NewEntry } from '@provost/core'
+import { joinLabels } from '@provost/core'
+
+import type { ChildFold } from './child-fold.ts'
+import { closingMessage, endedEntry, joinedEntry } from './draft.ts'
+import { placeOf } from './entry.ts'
+import { createEventHub } from './event-hub.ts'
+import { openJournal } from './journal.ts'
+import { knownLog, readLog } from './known-log.ts'
+import { holdLease } from './lease.ts'
+import type { LogState } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+import { openCallEntries, openWaitEntries } from './open-entries.ts'
+import { spentBy } from './purse.ts'
+import type { RunScope } from './run-scope.ts'
+import { usageReport } from './usage-report.ts'
+
+/**
+ * Brings the logs of children to an end that nobody will go on with: their run is ended, and no process has them.
+ *
+ * @returns what the log of the run has to say of them.
+ */
+export async function closeChildren(scope: RunScope, { run }: LogState): Promise<readonly NewEntry[]> {
+  const joined: NewEntry[] = []
+  for (const child of run?.children.values() ?? []) {
+    // One that is alive here ends by itself.
+    if (child.joined || scope.children.has(child.callId)) continue
+    const entry = await closeChild(scope, child)
+    if (entry) joined.push(entry)
+  }
+  return joined
+}
+
+async function closeChild(scope: RunScope, child: ChildFold): Promise<NewEntry | undefined> {
+  const { plan, sessionId } = scope
+  const { store } = plan
+  const lease = await holdLease(store, child.log, plan.leaseMs)
+  // Whoever has it ends it.
+  if (!lease) return undefined
+  try {
+    const known = knownLog(sessionId)
+    const hub = createEventHub([])
+    const { scrubber } = scope.secrets
+    const options = { store, log: child.log, sessionId, runId: child.callId, agent: child.agent, lease, hub, scrubber }
+    const journal = openJournal(options, await readLog(store, child.log), known)
+    const { state } = known
+    if (state.run?.status === 'running' || state.run?.status === 'suspended') {
+      const place = placeOf(state)
+      const entries = [
+        ...(await closeChildren(scope, state)),
+        ...openCallEntries(state),
+        ...openWaitEntries(state),
+        closingMessage(place, 'aborted', undefined),
+      ]
+      await journal.append(entries)
+      await journal.append([endedEntry(state, plan, 'aborted', undefined, place)])
+    }
+    const { toolCalls, steps } = spentBy(state.run)
+    return joinedEntry(scope.state, child, offsetOf(state), {
+      status: state.run?.status === 'running' ? 'aborted' : (state.run?.status ?? 'aborted'),
+      usage: state.run ? usageReport(state.run) : { byModel: {} },
+      toolCalls,
+      steps,
+      label: joinLabels(child.label, state.viewLabel),
+    })
+  } finally {
+    await lease.release()
+  }
+}

@@ -1,0 +1,275 @@
+import type {
+  ChildResult,
+  ErrorInfo,
+  FanOut,
+  FanOutChild,
+  FanOutResult,
+  Json,
+  RunResult,
+  UsageReport,
+} from '@provost/core'
+import {
+  addUsage,
+  isRecord,
+  joinLabels,
+  ProvostError,
+  textOf,
+  toErrorInfo,
+  toJson,
+  untrustedLabel,
+} from '@provost/core'
+import { createSlots } from '@provost/tools'
+
+import { keyOf } from '../act-key.ts'
+import { addModelUsage } from '../child-fold.ts'
+import type { Place } from '../child-run.ts'
+import { budgetExceeded } from '../grant.ts'
+import { knowing } from '../hook-context.ts'
+import type { CallState } from '../log-state.ts'
+import { checkGrant } from '../purse.ts'
+import { hookFailed } from '../run-scope.ts'
+import type { RunScope } from '../run-scope.ts'
+import type { Spawner } from '../spawner.ts'
+import { mergeChildren, strategyOf } from './merge.ts'
+
+/** What a fan-out needs of the composite that makes it. */
+export interface FanOutHost {
+  readonly scope: RunScope
+  readonly call: CallState
+  readonly spawner: Spawner
+  /** Runs `fn` once for each key. */
+  memo(key: string, fn: () => Promise<unknown>): Promise<Json>
+  readonly signal: AbortSignal
+}
+
+/** Runs children side by side and makes one output of them: each is a child of the composite's run. */
+export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: string): Promise<FanOutResult<T>> {
+  const { scope, call, spawner } = host
+  const { children, perBudget = {}, maxConcurrentChildren = 4 } = options
+  const strategy = strategyOf(options.mergeStrategy)
+  const { callId } = call.part
+  const keys = children.map((child, index) => ('agent' in child ? (child.key ?? `${index}`) : child.agentId))
+  checkOptions(keys, maxConcurrentChildren)
+  checkGrant(perBudget)
+  const began = performance.now()
+  scope.journal.emit(
+    'fanout.start',
+    {
+      callId,
+      strategy: strategy.kind,
+      children: children.map((child, index) =>
+        'agent' in child
+          ? {
+              key: keys[index] ?? '',
+              agent: child.agent.name,
+              runId: `${callId}/${keyOf(`${key}.${keys[index]}`)}`,
+            }
+          : { key: keys[index] ?? '', agent: child.agentId },
+      ),
+    },
+    scope.step,
+  )
+  const slots = createSlots(maxConcurrentChildren)
+  const won = new AbortController()
+  const results: (ChildResult | undefined)[] = children.map(() => undefined)
+  let first: ChildResult | undefined
+
+  async function runChild(child: FanOutChild, index: number, held: () => void): Promise<void> {
+    const name = keys[index] ?? ''
+    const at = `${key}.${name}`
+    let fresh = true
+    const place: Place = () => {
+      if (!fresh) return slots.enter('parallel')
+      fresh = false
+      return held
+    }
+    try {
+      const result =
+        'agent' in child
+          ? childOf(
+              name,
+              at,
+              child.agent.name,
+              await spawner.start(child.agent, child.input, { key: at, grant: perBudget, signal: won.signal }, place),
+            )
+          : await invoked(host, child, at, perBudget.durationMs, won.signal)
+      results[index] = result
+      const { status, usage, cost, label, error } = result
+      scope.journal.emit(
+        'fanout.child',
+        { callId, key: name, status, usage, ...(cost !== undefined && { cost }), label, ...(error && { error }) },
+        scope.step,
+      )
+      if (strategy.kind === 'first-success' && status === 'completed' && !first) {
+        first = result
+        won.abort(new ProvostError('not-needed', 'Another child was first.'))
+      }
+    } finally {
+      if (fresh) held()
+    }
+  }
+
+  const running = new Set<Promise<void>>()
+  let failure: { readonly error: unknown } | undefined
+  for (const [index, child] of children.entries()) {
+    const held = await slots.enter('parallel')
+    if (won.signal.aborted || failure) {
+      held()
+      break
+    }
+    const one = runChild(child, index, held)
+      .catch((error: unknown) => void (failure ??= { error }))
+      .finally(() => running.delete(one))
+    running.add(one)
+  }
+  await Promise.all(running)
+  if (failure) throw failure.error
+  const all = results.map((result, index) => result ?? unstarted(keys[index] ?? '', children[index]))
+  const offered = await throughHooks(scope, all)
+  const winner = first && offered.find((child) => child.key === first?.key)
+  const merged = await mergeChildren(strategy, winner ? [winner] : offered, async (judge, task) =>
+    spawner.start(judge, task, { key: `${key}.judge` }),
+  )
+  const judgeLabel = merged.judged && spawner.labelOf(`${key}.judge`)
+  const label = joinLabels(...merged.used.map((child) => child.label), ...(judgeLabel ? [judgeLabel] : []))
+  const used = merged.used.map((child) => child.key)
+  scope.journal.emit(
+    'fanout.merged',
+    { callId, strategy: strategy.kind, used, label, durationMs: performance.now() - began },
+    scope.step,
+  )
+  const reports = [...all, ...(merged.judged ? [merged.judged] : [])]
+  const cost = sumOf(reports)
+  return {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the strategy's type says of its output
+    output: merged.output as T,
+    children: all,
+    used,
+    usage: usageOf(reports.map(({ usage }) => usage)),
+    ...(cost !== undefined && { cost }),
+    label,
+  }
+
+  function childOf(name: string, at: string, agent: string, result: RunResult<unknown>): ChildResult {
+    const { status, text, usage, cost: paid, error, output } = result
+    return {
+      key: name,
+      agent,
+      status,
+      ...(status === 'completed' && { output }),
+      text: status === 'completed' && text === '' ? lastWords(result) : text,
+      ...(error && { error: toErrorInfo(error) }),
+      usage,
+      ...(paid !== undefined && { cost: paid }),
+      label: spawner.labelOf(at) ?? untrustedLabel(agent),
+    }
+  }
+}
+
+function lastWords({ messages }: RunResult<unknown>): string {
+  const said = messages.findLast(({ role }) => role === 'assistant')
+  return said ? textOf(said) : ''
+}
+
+/** Work of this process: what it comes to is written down, so that it is not done twice. */
+async function invoked(
+  { memo, signal }: FanOutHost,
+  { agentId, invoke }: Extract<FanOutChild, { agentId: string }>,
+  at: string,
+  durationMs: number | undefined,
+  won: AbortSignal,
+): Promise<ChildResult> {
+  const label = untrustedLabel(agentId)
+  const usage = { byModel: {} }
+  const time = durationMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(durationMs))
+  const all = AbortSignal.any([signal, won, ...(time ? [time] : [])])
+  const ended = Promise.withResolvers<never>()
+  ended.promise.catch(() => {})
+  const end = (): void => ended.reject(all.reason)
+  all.addEventListener('abort', end, { once: true })
+  if (all.aborted) end()
+  try {
+    const came = await memo(at, async () => {
+      try {
+        return { output: toJson(await Promise.race([invoke({ signal: all }), ended.promise])) }
+      } catch (thrown) {
+        if (signal.aborted || won.aborted) throw thrown
+        const over = { code: budgetExceeded, message: `The grant of ${durationMs} ms is used up.` }
+        return { error: time?.aborted ? over : toJson(toErrorInfo(thrown)) }
+      }
+    })
+    const { output = null, error } = isRecord(came) ? came : {}
+    if (error !== undefined) {
+      return { key: agentId, agent: agentId, status: 'failed', text: '', error: infoOf(error), usage, cost: 0, label }
+    }
+    const text = typeof output === 'string' ? output : JSON.stringify(output)
+    return { key: agentId, agent: agentId, status: 'completed', output, text, usage, cost: 0, label }
+  } catch (thrown) {
+    signal.throwIfAborted()
+    if (!won.aborted) throw thrown
+    return { key: agentId, agent: agentId, status: 'aborted', text: '', usage, cost: 0, label }
+  } finally {
+    all.removeEventListener('abort', end)
+  }
+}
+
+/** An error as it stands in the log. */
+function infoOf(value: unknown): ErrorInfo {
+  const { code, message } = isRecord(value) ? value : {}
+  return { code: String(code), message: String(message) }
+}
+
+/** What the `merge` hooks let through. */
+async function throughHooks(scope: RunScope, children: readonly ChildResult[]): Promise<readonly ChildResult[]> {
+  let offered = children
+  for (const { extension, hook } of scope.plan.hooks.merge) {
+    try {
+      const label = joinLabels(...offered.map((child) => child.label))
+      offered = (await hook(offered, knowing(scope, extension, label))) ?? offered
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'merge', thrown)
+    }
+  }
+  return offered
+}
+
+function unstarted(key: string, child: FanOutChild | undefined): ChildResult {
+  const agent = child && 'agent' in child ? child.agent.name : key
+  return { key, agent, status: 'aborted', text: '', usage: { byModel: {} }, cost: 0, label: untrustedLabel(agent) }
+}
+
+function usageOf(reports: readonly UsageReport[]): UsageReport {
+  let total: Omit<UsageReport, 'byModel'> = {}
+  const byModel: Record<string, UsageReport['byModel'][string]> = {}
+  for (const { byModel: shares, ...usage } of reports) {
+    total = addUsage(total, usage)
+    for (const [model, share] of Object.entries(shares)) {
+      const known = byModel[model]
+      byModel[model] = known ? addModelUsage(known, share) : share
+    }
+  }
+  return { ...total, byModel }
+}
+
+function sumOf(reports: readonly { readonly cost?: number; readonly usage: UsageReport }[]): number | undefined {
+  let sum = 0
+  for (const { cost, usage } of reports) {
+    if (cost !== undefined) sum += cost
+    else if (Object.keys(usage.byModel).length > 0) return undefined
+  }
+  return sum
+}
+
+function checkOptions(keys: readonly string[], most: number): void {
+  const seen = new Set<string>()
+  const doubled = keys.find((key) => seen.size === seen.add(key).size)
+  if (keys.length === 0) throw invalid('has no children')
+  if (doubled !== undefined) throw invalid(`has two children with the key ${doubled}`)
+  if (!(Number.isInteger(most) && most >= 1)) throw invalid(`has maxConcurrentChildren ${most}`)
+}
+
+function invalid(what: string): ProvostError {
+  return new ProvostError('invalid-fan-out', `The fan-out ${what}.`, {
+    hint: 'Give children with keys of their own, and run at least one at a time.',
+  })
+}

@@ -1,0 +1,61 @@
+import type { FanOut, FanOutResult, OnApproval, Principal, SessionStore } from '@provost/core'
+import { toJson } from '@provost/core'
+
+import type { AgentOptions } from '../agent-options.ts'
+import { runLone } from '../lone-composite.ts'
+import type { Session } from '../session/session.ts'
+
+/** How a fan-out runs that no agent has called for. */
+export interface FanOutOptions<T = string> extends FanOut<T> {
+  /** One that a crash broke off goes on where the same fan-out is started for the same session. */
+  readonly session?: Session<unknown, never> | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Asked for what children want approved. */
+  readonly onApproval?: OnApproval | undefined
+  readonly principal?: Principal | undefined
+  /** The app value of the children's tools. */
+  readonly context?: unknown
+}
+
+/**
+ * Runs agents side by side and makes one output of what they say.
+ *
+ * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `waits-for-somebody`; `aborted`
+ *
+ * @example
+ * const { output, children } = await runFanOut({
+ *   children: [{ agent: optimist, input: task }, { agent: pessimist, input: task }],
+ *   mergeStrategy: { kind: 'judge-merge', judge: 'anthropic/claude-sonnet-5' },
+ *   perBudget: { tokens: 20_000, durationMs: 60_000 },
+ * })
+ */
+export function runFanOut<T = string>(
+  options: FanOutOptions<T> & { readonly store?: SessionStore },
+): Promise<FanOutResult<T>> {
+  return fanOutFor(undefined, options)
+}
+
+/** A fan-out for an agent: what governs the agent governs the children. */
+export function fanOutFor<T>(
+  agent: AgentOptions | undefined,
+  options: FanOutOptions<T> & { readonly store?: SessionStore },
+): Promise<FanOutResult<T>> {
+  const { session, signal, onApproval, principal, context, store, children, maxConcurrentChildren = 4 } = options
+  const same = children.map((child) =>
+    'agent' in child ? [child.key ?? '', child.agent.name, toJson(child.input)] : [child.agentId],
+  )
+  return runLone(
+    {
+      name: 'fan_out',
+      agent,
+      store,
+      within: session && { sessionId: session.id, same },
+      signal,
+      onApproval,
+      principal,
+      context,
+      maxParallelTools: maxConcurrentChildren,
+    },
+    (ctx) => ctx.fanOut(options),
+  )
+}

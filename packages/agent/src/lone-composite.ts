@@ -1,0 +1,101 @@
+import { hash } from 'node:crypto'
+
+import type { CompositeContext, Json, OnApproval, Principal, SessionStore } from '@provost/core'
+import { canonicalJson, ProvostError } from '@provost/core'
+import { tool } from '@provost/tools'
+import { z } from 'zod'
+
+import type { AgentOptions } from './agent-options.ts'
+import { planAgent } from './agent-plan.ts'
+import { foldLog } from './fold.ts'
+import { readLog } from './known-log.ts'
+import { relayModel } from './relay-model.ts'
+import { cursorOf, localState } from './run-state.ts'
+import { startRun } from './run.ts'
+
+/** How work that is no agent's call is run all the same as one. */
+export interface LoneOptions {
+  /** What kind of work it is: the name of its tool. */
+  readonly name: string
+  /** What the agent is made of that it is done for: its tree-scoped extensions, store and secrets hold. */
+  readonly agent?: AgentOptions | undefined
+  readonly store?: SessionStore | undefined
+  /**
+   * The session that it is done for, and what tells it from other such work there: one that a crash broke off goes on.
+   */
+  readonly within?: { readonly sessionId: string; readonly same: Json } | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly principal?: Principal | undefined
+  readonly context?: unknown
+  readonly onApproval?: OnApproval | undefined
+  readonly maxParallelTools?: number
+}
+
+/**
+ * Runs work as the only call of a run: with a log, children, budgets and governance like any composite.
+ *
+ * @throws ProvostError what the work throws; `aborted`; `waits-for-somebody` where a child waits and nobody can be asked.
+ */
+export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeContext) => Promise<T>): Promise<T> {
+  const { name, agent, within, signal, principal, context, onApproval, maxParallelTools } = options
+  let outcome: { readonly value: T } | { readonly error: unknown } | undefined
+  const composite = tool({
+    name,
+    input: z.object({}),
+    composite: true,
+    effect: 'none',
+    timeoutMs: 2 ** 31 - 1,
+    async execute(_, ctx) {
+      try {
+        outcome = { value: await work(ctx) }
+        return 'done'
+      } catch (error) {
+        outcome = { error }
+        throw error
+      }
+    },
+  })
+  const { store = agent?.store, runtime, secrets, leaseMs, prices } = { ...agent, ...options }
+  const plan = planAgent({
+    name: agent?.name ?? name,
+    model: relayModel(name),
+    tools: [composite],
+    extensions: (agent?.extensions ?? []).filter(({ scope }) => scope === 'tree'),
+    ...(store && { store }),
+    ...(runtime && { runtime }),
+    ...(secrets && { secrets }),
+    ...(leaseMs !== undefined && { leaseMs }),
+    ...(maxParallelTools !== undefined && { maxParallelTools }),
+    prices: { ...prices, [`provost/${name}`]: { input: 0, output: 0 } },
+  })
+  const sessionId = within && `${within.sessionId}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
+  const past = sessionId === undefined ? undefined : foldLog(await readLog(plan.store, sessionId))
+  const { run } = past ?? {}
+  const broken = past && run && (run.status === 'running' || run.status === 'suspended')
+  const start = broken
+    ? { resume: localState<string>(run.manifest, cursorOf(past, sessionId ?? '', run.id)), own: true as const }
+    : { input: name }
+  const result = await startRun<string>(
+    plan,
+    start,
+    {
+      ...(sessionId !== undefined && { sessionId }),
+      ...(signal && { signal }),
+      ...(principal && { principal }),
+      ...(onApproval && { onApproval }),
+      context,
+    },
+    false,
+  ).result
+  if (outcome && 'error' in outcome) throw outcome.error
+  if (outcome && result.status === 'completed') return outcome.value
+  if (result.status === 'failed') throw result.error
+  if (result.status === 'suspended') throw waits(name)
+  throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
+}
+
+function waits(name: string): ProvostError {
+  return new ProvostError('waits-for-somebody', `A child of ${name} waits for somebody outside.`, {
+    hint: 'Give onApproval, or do it in a composite tool: there the run of the tool waits.',
+  })
+}

@@ -1,0 +1,284 @@
+import { createAgent, foldLog, RunState } from '@provost/agent'
+import type { Agent, AgentStream } from '@provost/agent'
+import type { AgentEvent, Decisions, Entry, PendingWork, SessionStore, Tool } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
+import { assertWellFormed, scriptedModel } from '@provost/testing'
+import type { ScriptedStep } from '@provost/testing'
+import { tool } from '@provost/tools'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { readLog } from './run-check.ts'
+
+/** What an agent of a random graph does. */
+type Node =
+  | { readonly does: 'say' }
+  | { readonly does: 'fail' }
+  | { readonly does: 'pay' }
+  | { readonly does: 'work' }
+  | { readonly does: 'remote' }
+  | { readonly does: 'call'; readonly children: readonly Node[] }
+  | { readonly does: 'fan'; readonly children: readonly Node[]; readonly how: 'concat' | 'first-success' }
+
+const { node } = fc.letrec<{ node: Node }>((tie) => ({
+  node: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.constantFrom<Node>({ does: 'say' }, { does: 'fail' }, { does: 'pay' }, { does: 'work' }, { does: 'remote' }),
+    fc.record({ does: fc.constant('call'), children: fc.array(tie('node'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({
+      does: fc.constant('fan'),
+      children: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+      how: fc.constantFrom('concat', 'first-success'),
+    }),
+  ),
+}))
+
+/** Keys that effects took place with. */
+type Effects = Map<string, number>
+
+const usage = { inputTokens: 10, outputTokens: 5 }
+const empty = z.object({})
+
+function build(of: Node, name: string, effects: Effects, store: SessionStore): Agent {
+  const count = (key: string): string => {
+    effects.set(key, (effects.get(key) ?? 0) + 1)
+    return 'ok'
+  }
+  const shared = { name, store, settings: { maxRetries: 0 } }
+  if (of.does === 'say') return createAgent({ ...shared, model: model({ text: name, usage }) })
+  if (of.does === 'fail') return createAgent({ ...shared, model: model({ error: new Error('broken') }) })
+  const tools: Tool[] = []
+  if (of.does === 'pay' || of.does === 'work') {
+    tools.push(
+      tool({
+        name: of.does,
+        input: empty,
+        idempotent: true,
+        needsApproval: of.does === 'pay',
+        execute: (_, ctx) => count(ctx.idempotencyKey),
+      }),
+    )
+  } else if (of.does === 'remote') tools.push(tool({ name: 'remote', input: empty }))
+  else if (of.does === 'call') {
+    for (const [index, child] of of.children.entries()) {
+      const agent = build(child, `${name}.${index}`, effects, store)
+      tools.push(agent.toTool({ name: `child_${index}`, description: 'A child.', input: empty, prompt: () => 'Go.' }))
+    }
+  } else {
+    const children = of.children.map((child, index) => ({
+      agent: build(child, `${name}.${index}`, effects, store),
+      input: 'Go.',
+    }))
+    tools.push(
+      tool({
+        name: 'fan',
+        input: empty,
+        composite: true,
+        execute: async (_, ctx) =>
+          (await ctx.fanOut({ children, mergeStrategy: of.how, maxConcurrentChildren: 2 })).output,
+      }),
+    )
+  }
+  const toolCalls = tools.map((one) => ({ name: one.name, input: {} }))
+  return createAgent({ ...shared, tools, model: model({ toolCalls, usage }, { text: `${name} done`, usage }) })
+}
+
+/** Goes by what it is sent, so that it goes on in any process. */
+function model(first: ScriptedStep, then: ScriptedStep = first): ReturnType<typeof scriptedModel> {
+  return scriptedModel([({ messages }) => (JSON.stringify(messages.at(-1)).includes('"role":"tool"') ? then : first)], {
+    after: 'repeat-last',
+  })
+}
+
+function answers(pending: PendingWork, approve: boolean): Decisions {
+  return {
+    approvals: pending.approvals.map(({ id }) => ({ id, decision: approve ? 'approve' : 'deny' })),
+    toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: 'delivered' })),
+    uncertain: pending.uncertain.map(({ callId }) => ({ callId, decision: 'retry' })),
+  }
+}
+
+function isWaiting({ approvals, remoteCalls, uncertain }: PendingWork): boolean {
+  return approvals.length + remoteCalls.length + uncertain.length > 0
+}
+
+/** A store seen by a process that dies after so many appends: its leases run out, and it comes no further. */
+function mortal(store: SessionStore, lives: number): { readonly store: SessionStore; readonly died: Promise<void> } {
+  const leases = new Map<string, number>()
+  const died = Promise.withResolvers<void>()
+  let left = lives
+  const gone = (): Promise<never> => new Promise<never>(() => {})
+  return {
+    died: died.promise,
+    store: {
+      ...store,
+      async lease(log, owner, ttlMs) {
+        if (left < 0) return gone()
+        const lease = await store.lease(log, owner, ttlMs)
+        if (lease !== 'busy') leases.set(log, lease.fence)
+        return lease
+      },
+      async append(log, entries, at) {
+        if (left-- > 0) return store.append(log, entries, at)
+        left = -1
+        for (const [name, fence] of leases) await store.release(name, fence)
+        died.resolve()
+        return gone()
+      },
+    },
+  }
+}
+
+async function logsOf(store: SessionStore, log: string): Promise<ReadonlyMap<string, readonly Entry[]>> {
+  const logs = new Map<string, readonly Entry[]>()
+  const open = [log]
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (logs.has(name)) continue
+    const entries = await readLog(store, name)
+    logs.set(name, entries)
+    for (const entry of entries) if (entry.type === 'child') open.push(entry.log)
+  }
+  return logs
+}
+
+function expectLineage(events: readonly AgentEvent[], root: string): void {
+  const parentsOf = new Map(events.map(({ runId, parents }) => [runId, parents]))
+  for (const { runId, parents, seq } of events) {
+    expect(parents).toEqual(parentsOf.get(runId))
+    const chain = [runId, ...parents]
+    expect(chain.at(-1)).toBe(root)
+    for (const [index, id] of chain.entries()) expect(parentsOf.get(id)).toEqual(chain.slice(index + 1))
+    expect(events[seq - 1]?.seq).toBe(seq)
+  }
+}
+
+async function follow(stream: AgentStream, abortAt: number): Promise<readonly AgentEvent[]> {
+  const events: AgentEvent[] = []
+  for await (const event of stream) {
+    events.push(event)
+    if (events.length === abortAt) void stream.abort()
+  }
+  return events
+}
+
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
+test(
+  'whatever agents do, whoever answers, aborts or dies: runs end, usage adds up, events lead to the root, histories are well formed',
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        node,
+        fc.record({
+          approve: fc.boolean(),
+          abortAt: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 60 })),
+          lives: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 1, max: 40 })),
+        }),
+        async (graph, { approve, abortAt, lives }) => {
+          const store = memoryStore()
+          const effects: Effects = new Map()
+          const sessionId = 'graph'
+          const crash = lives < Number.POSITIVE_INFINITY
+          if (crash) {
+            const first = mortal(store, lives)
+            const dying = build(graph, 'root', effects, first.store).run('Go.', { sessionId })
+            await Promise.race([dying, first.died])
+          }
+          const agent = build(graph, 'root', effects, store)
+          const entries = await readLog(store, sessionId)
+          const started = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
+          let stream: AgentStream
+          if (started?.type === 'run' && started.op === 'started') {
+            const { manifest, runId } = started
+            const json = { v: 1, manifest, agent: agent.name, cursor: { sessionId, runId, offset: entries.length } }
+            stream = agent.stream(RunState.fromJSON(JSON.stringify(json), agent))
+          } else stream = agent.stream('Go.', { sessionId })
+          for (let round = 0; ; round++) {
+            expect(round).toBeLessThan(60)
+            const events = await follow(stream, crash ? 0 : abortAt)
+            const result = await stream.result
+            expectLineage(events, stream.runId)
+            const logs = await logsOf(store, sessionId)
+            const all = [...logs.values()].flat()
+            if (result.status === 'suspended') {
+              if (!isWaiting(result.pending)) throw new Error('suspended, and waits for nobody')
+              stream = agent.stream(result.state, answers(result.pending, approve))
+              continue
+            }
+            const paid = all.reduce(
+              (sum, entry) => sum + (entry.type === 'attempt' ? (entry.usage.inputTokens ?? 0) : 0),
+              0,
+            )
+            expect(result.usage.inputTokens ?? 0).toBe(paid)
+            for (const own of logs.values()) {
+              if (own.length === 0) continue
+              const { run, messages } = foldLog(own)
+              expect(['completed', 'failed', 'aborted']).toContain(run?.status)
+              assertWellFormed(messages)
+            }
+            // Only a process that died may have an effect that is tried again, under the same key.
+            expect(crash || [...effects.values()].every((times) => times === 1)).toBe(true)
+            return
+          }
+        },
+      ),
+      { numRuns: full ? 400 : 30 },
+    )
+  },
+)
+
+test('a crash at any moment repeats no child that has ended', async () => {
+  const graph: Node = {
+    does: 'fan',
+    how: 'concat',
+    children: [{ does: 'work' }, { does: 'call', children: [{ does: 'work' }, { does: 'pay' }] }, { does: 'say' }],
+  }
+  const store = memoryStore()
+  let appends = 0
+  const counting: SessionStore = {
+    ...store,
+    append: (log, entries, at) => (appends++, store.append(log, entries, at)),
+  }
+  const calm = build(graph, 'root', new Map(), counting)
+  const before = await calm.run('Go.', { sessionId: 'calm' })
+  const undisturbed = await calm.run(before.state, answers(before.pending, true))
+  expect(undisturbed.status).toBe('completed')
+  for (let lives = 1; lives < appends; lives += full ? 1 : 5) {
+    const shared = memoryStore()
+    const effects: Effects = new Map()
+    const first = mortal(shared, lives)
+    const dying = build(graph, 'root', effects, first.store)
+    const run = async (): Promise<unknown> => {
+      const paused = await dying.run('Go.', { sessionId: 's' })
+      return dying.run(paused.state, answers(paused.pending, true))
+    }
+    await Promise.race([run(), first.died])
+    const joined = async (): Promise<readonly string[]> =>
+      [...(await logsOf(shared, 's')).values()]
+        .flat()
+        .flatMap((entry) =>
+          entry.type === 'child' && entry.op === 'joined' && entry.status === 'completed' ? [entry.log] : [],
+        )
+    const ended = await joined()
+    const lengths = new Map<string, number>()
+    for (const log of ended) lengths.set(log, (await readLog(shared, log)).length)
+    const agent = build(graph, 'root', effects, shared)
+    const entries = await readLog(shared, 's')
+    const started = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
+    if (started?.type !== 'run' || started.op !== 'started') continue
+    const json = {
+      v: 1,
+      manifest: started.manifest,
+      agent: agent.name,
+      cursor: { sessionId: 's', runId: started.runId, offset: entries.length },
+    }
+    let result = await agent.run(RunState.fromJSON(JSON.stringify(json), agent))
+    for (let round = 0; result.status === 'suspended' && round < 5; round++) {
+      result = await agent.run(result.state, answers(result.pending, true))
+    }
+    expect([lives, result.status, result.text]).toEqual([lives, 'completed', undisturbed.text])
+    for (const [log, length] of lengths) expect((await readLog(shared, log)).length).toBe(length)
+  }
+})

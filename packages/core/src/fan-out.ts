@@ -1,0 +1,57 @@
+import type { ChildResult } from './extension.ts'
+import type { MaybePromise } from './json.ts'
+import type { Label } from './label.ts'
+import type { Input } from './message.ts'
+import type { ModelSpec } from './model.ts'
+import type { Spawnable } from './tool.ts'
+import type { Grant, UsageReport } from './usage.ts'
+
+/** A child of a fan-out: an agent, or work of this process. */
+export type FanOutChild =
+  | {
+      readonly agent: Spawnable
+      readonly input: Input
+      /** Unique in the fan-out. Default: its number, from 0. */
+      readonly key?: string
+    }
+  | {
+      /** Names it, and is its key. */
+      readonly agentId: string
+      /** Resolves with what can be written as JSON. It is held to the time that is granted, and to nothing else. */
+      readonly invoke: (ctx: { readonly signal: AbortSignal }) => Promise<unknown>
+    }
+
+/** What becomes of what the children say. */
+export type MergeStrategy<T> =
+  /** The texts of those that completed, in their order. Separator: an empty line. */
+  | { readonly kind: 'concat'; readonly separator?: string }
+  /** The output of the first that completes; the others are aborted. */
+  | { readonly kind: 'first-success' }
+  /** An agent, or a model, makes one answer of all. */
+  | { readonly kind: 'judge-merge'; readonly judge: Spawnable<T> | ModelSpec; readonly criteria?: string }
+  /** Sees those that failed as well. Called again after a crash. */
+  | { readonly kind: 'custom'; readonly merge: (children: readonly ChildResult[]) => MaybePromise<T> }
+
+/** A fan-out: children that run side by side, and what is made of their answers. */
+export interface FanOut<T = string> {
+  readonly children: readonly FanOutChild[]
+  readonly mergeStrategy: 'concat' | 'first-success' | MergeStrategy<T>
+  /** What each child may use. */
+  readonly perBudget?: Omit<Grant, 'steps'>
+  /** Those that wait for somebody outside do not count. Default 4. */
+  readonly maxConcurrentChildren?: number
+}
+
+/** What a fan-out came to. */
+export interface FanOutResult<T = string> {
+  readonly output: T
+  /** All of them, in their order: those that failed, too. */
+  readonly children: readonly ChildResult[]
+  /** Keys of those that the output is made of. */
+  readonly used: readonly string[]
+  /** Of the children and the judge. */
+  readonly usage: UsageReport
+  /** US dollars; absent when the price of a model is unknown. */
+  readonly cost?: number
+  readonly label: Label
+}
