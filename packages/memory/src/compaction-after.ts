@@ -4,6 +4,7 @@ import { fillLabel, isPromise, joinLabels, ProvostError, trustedLabel, untrusted
 import { textOfOutput } from './compaction-clear.ts'
 import type { AfterCompaction, Compacted, Lines, Settings } from './compaction-options.ts'
 import { clipped, tokensOf } from './compaction-size.ts'
+import { openSteps } from './compaction-state.ts'
 import type { CompactionState } from './compaction-state.ts'
 import { inTime } from './compaction-time.ts'
 
@@ -84,11 +85,13 @@ function builtIn(settings: Settings, state: CompactionState): Readonly<Record<st
   return {
     pinned: (_, ctx) => linesOf('Pinned', pinned, ctx),
     todos: async (_, ctx) => {
+      const plan = openSteps(state)
       const waiting = [...state.waits.values()].map(
         ({ reason = '', callId = '' }) => `waits for approval: ${reason} ${callId}`,
       )
       return [
         ...(waiting.length > 0 ? [note('Waiting', bullets(waiting), false)] : []),
+        ...(plan.length > 0 ? [note('Left of the plan, the first is under way', bullets(plan), false)] : []),
         ...(await linesOf('Still to do', todos, ctx)),
       ]
     },

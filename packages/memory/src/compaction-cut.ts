@@ -13,9 +13,9 @@ export interface Cut {
  * Finds where a history may be cut.
  *
  * @param keep tokens at the end that stay; what belongs together may make it less, and the last step stays anyway.
- * @param own ids of messages that are nobody's request, because a compaction put them in.
+ * @param requests tells which messages are somebody's request.
  */
-export function findCut(messages: readonly Message[], keep: number, own: ReadonlySet<string>): Cut {
+export function findCut(messages: readonly Message[], keep: number, requests: (message: Message) => boolean): Cut {
   const whole = wholeAt(messages)
   let recent = messages.length - 1
   while (recent > 0 && !whole[recent]) recent--
@@ -26,7 +26,7 @@ export function findCut(messages: readonly Message[], keep: number, own: Readonl
     if (tokens > keep) break
     if (whole[at] && at < recent) recent = at
   }
-  const request = messages.findLast(({ id, role }) => role === 'user' && !own.has(id))
+  const request = messages.findLast(requests)
   return { recent: Math.max(recent, 0), request }
 }
 

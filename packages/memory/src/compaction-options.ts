@@ -21,7 +21,7 @@ export interface CompactionOptions {
   readonly timeoutMs?: number
   /** Facts and rules that are said again behind each summary, from here and never from a summary. */
   readonly pinned?: Lines
-  /** What is still to be done, said again behind each summary. Open approvals are named without it. */
+  /** What is still to be done, said again behind each summary. Open approvals and the steps of a plan are named without it. */
   readonly todos?: Lines
   /**
    * What is put behind a summary, by name. Built in: `instructions`, `pinned`, `todos`, `results`; one of these names

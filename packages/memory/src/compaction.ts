@@ -14,7 +14,7 @@ import type { CompactionOptions, CustomStrategy, Settings } from './compaction-o
 import { settingsOf } from './compaction-options.ts'
 import { draftOf, tokensOf } from './compaction-size.ts'
 import type { CompactionState } from './compaction-state.ts'
-import { compactionFold, empty, extensionName } from './compaction-state.ts'
+import { compactionFold, empty, extensionName, isRequest } from './compaction-state.ts'
 import type { SummaryProblem } from './compaction-summary.ts'
 import { summaryOf } from './compaction-summary.ts'
 import { inTime } from './compaction-time.ts'
@@ -148,7 +148,8 @@ async function candidateOf(
 ): Promise<Candidate | undefined> {
   if (strategy === 'provider') return undefined
   if (strategy === 'clear-tool-results') return cleared(job, level)
-  const cut = findCut(job.messages, level === 'hard' ? 0 : job.budget.keepRecent, job.state.own)
+  const requests = (message: Message): boolean => isRequest(message, job.state)
+  const cut = findCut(job.messages, level === 'hard' ? 0 : job.budget.keepRecent, requests)
   return strategy === 'summarize' ? summarized(job, level, cut) : custom(job, cut, strategy)
 }
 
@@ -228,11 +229,11 @@ function editOf(
 }
 
 /** The provider has compacted all before a message: it is not sent any more. */
-function takenOver(view: View, { own }: CompactionState): ViewEdit | undefined {
+function takenOver(view: View, state: CompactionState): ViewEdit | undefined {
   const { messages, tokens, overhead, trigger } = view
   const at = compactedAt(messages)
   const old = messages.slice(0, Math.max(at, 0))
-  const request = messages.findLast(({ id, role }) => role === 'user' && !own.has(id))
+  const request = messages.findLast((message) => isRequest(message, state))
   const kept = old.filter((message) => message === request)
   const [from, to, compacted] = [old[0], old.at(-1), messages[at]]
   if (!from || !to || !compacted || kept.length === old.length) return undefined

@@ -1,3 +1,4 @@
+import { planAndExecute } from '@provost/agent'
 import { defineExtension, labelOf, textOf } from '@provost/core'
 import type { CompactionOptions, Summarizer } from '@provost/memory'
 import { memoryStore } from '@provost/sessions'
@@ -229,4 +230,33 @@ it('two sessions of one agent share nothing', async () => {
     expect(['one', 'two', 'three'].filter((id) => text.includes(`in ${id}`))).toHaveLength(1)
     expect(text).not.toContain('in three')
   }
+})
+
+describe('what an orchestrator has planned', () => {
+  it('is said again from the log; the request of the human stays word for word, though steps were said after it', async () => {
+    const tasks = ['Read the pages.', 'Compare them.', 'Write it down.']
+    const work = Array.from({ length: 6 }, () => ({ text: words(150), toolCalls: [page(60)] }))
+    const { agent, views } = scene(
+      { window, keepRecent: 300, strategy: 'summarize' },
+      [
+        { text: JSON.stringify({ steps: tasks }) },
+        ...work,
+        { text: 'Read.' },
+        ...work,
+        { text: 'Compared.' },
+        ...work,
+        { text: 'Written.' },
+        { text: 'done' },
+      ],
+      { orchestrator: planAndExecute(), maxSteps: 60 },
+    )
+    const request = 'Compare the pages of order 4711, and nothing else.'
+    const { status } = await agent.run(request)
+    expect(status).toBe('completed')
+    const plans = views.flatMap(({ messages }) => messages.map(textOf).filter((text) => text.startsWith('[Left of')))
+    const left = new Set(plans.map((text) => text.split('\n').slice(1).join(' ')))
+    expect([...left]).toContain('- Compare them. - Write it down.')
+    for (const text of left) expect(text).toMatch(/- Write it down\.$/)
+    for (const { messages } of views) expect(messages.filter((one) => textOf(one) === request)).toHaveLength(1)
+  })
 })

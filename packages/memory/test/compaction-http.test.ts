@@ -98,7 +98,7 @@ describe.each(Object.entries(providers))('%s: what leaves', (name, { model, list
   beforeAll(playTurns)
 
   it('begins with the very bytes that left before, until a compaction', async () => {
-    const { requests, cuts } = await talk(model(), 12, 2500)
+    const { requests, cuts } = await talk(model(), 10, 1700)
     expect(cuts).toBeGreaterThan(0)
     const stretches = unbroken(requests, list)
     expect(stretches).toHaveLength(cuts + 1)

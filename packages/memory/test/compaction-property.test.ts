@@ -50,7 +50,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   steps: fc.array(step, { maxLength: 5 }),
   ends: fc.constantFrom('well' as const, 'well' as const, 'well' as const, 'aborted' as const, 'by hand' as const),
 })
-const play = fc.array(turn, { minLength: 4, maxLength: 14 })
+const play = fc.array(turn, { minLength: 4, maxLength: full ? 14 : 9 })
 const options: fc.Arbitrary<CompactionOptions> = fc.record({
   keepRecent: fc.constantFrom(0, 200, 700),
   strategy: fc.constantFrom('summarize' as const, ['clear-tool-results' as const, 'summarize' as const]),
@@ -204,10 +204,10 @@ test(
         }
         cuts += expectCompacted(await entriesOf(store, sessionId))
       }),
-      { numRuns: full ? 400 : 12 },
+      { numRuns: full ? 400 : 6 },
     )
     // Else nothing was tested.
-    expect(cuts).toBeGreaterThan(full ? 400 : 10)
+    expect(cuts).toBeGreaterThan(full ? 400 : 3)
   },
 )
 
@@ -252,7 +252,7 @@ test(
           }
         },
       ),
-      { numRuns: full ? 200 : 6 },
+      { numRuns: full ? 200 : 3 },
     )
   },
 )

@@ -11,7 +11,7 @@ import { z } from 'zod'
 
 /** About so many tokens of words that are no identifiers. */
 export function words(tokens: number, word = 'word'): string {
-  return Array.from({ length: tokens }, () => word).join(' ')
+  return `${word} `.repeat(tokens).trimEnd()
 }
 
 /** Gives back as much as it is asked for. */

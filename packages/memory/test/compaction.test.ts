@@ -1,7 +1,10 @@
-import type { Message } from '@provost/core'
+import { createAgent } from '@provost/agent'
+import type { Message, View } from '@provost/core'
 import { textOf } from '@provost/core'
 import { compaction } from '@provost/memory'
 import { memoryStore } from '@provost/sessions'
+import { scriptedModel } from '@provost/testing'
+import type { ScriptedStep } from '@provost/testing'
 import { describe, expect, it } from 'vitest'
 
 import {
@@ -9,6 +12,8 @@ import {
   confidentialityOf,
   entriesOf,
   fetchPage,
+  isSummaryRequest,
+  looker,
   outline,
   pay,
   page,
@@ -284,4 +289,45 @@ describe('confidential history', () => {
     expect(given).toEqual([])
     for (const { tokens, overhead } of views) expect(tokens + overhead).toBeLessThanOrEqual(1500)
   })
+})
+
+it('a run that is handed over in the middle fits the window of the model that takes it', async () => {
+  const names = ['big/model', 'small/model']
+  const views: View[] = []
+  const modelOf = (name: string, steps: readonly ScriptedStep[]) => {
+    const [provider = '', modelId = ''] = name.split('/')
+    let at = 0
+    return scriptedModel(
+      [(prompt) => (isSummaryRequest(prompt) ? { text: 'They read pages.' } : (steps[at++] ?? { text: 'done' }))],
+      { provider, modelId, after: 'repeat-last' },
+    )
+  }
+  const shared = { tools: [fetchPage], settings: { maxRetries: 0 } }
+  const window = { 'big/model': 20_000, 'small/model': 2500 }
+  const extensions = [compaction({ window, keepRecent: 400 }), looker(views)]
+  const second = createAgent({
+    ...shared,
+    name: 'second',
+    description: 'Goes on.',
+    model: modelOf('small/model', [{ text: words(100), toolCalls: [page(200)] }]),
+    extensions,
+  })
+  const work = Array.from({ length: 8 }, () => ({ text: words(300), toolCalls: [page(300)] }))
+  const first = createAgent({
+    ...shared,
+    name: 'first',
+    model: modelOf('big/model', [...work, { toolCalls: [{ name: 'transfer_to_second', input: {} }] }]),
+    extensions,
+    handoffs: [second],
+  })
+  const request = 'Read the pages of order 4711.'
+  const { events, result } = await watch(first.stream(request))
+  expect(result).toMatchObject({ status: 'completed', text: 'done' })
+  expect(compactions(events).length).toBeGreaterThan(0)
+  expect([...new Set(views.map(({ model }) => model))]).toEqual(names)
+  for (const { messages, model, tokens, overhead, label } of views) {
+    expect(tokens + overhead).toBeLessThanOrEqual(model === 'small/model' ? 2500 : 20_000)
+    expect(messages.filter((message) => textOf(message) === request)).toHaveLength(1)
+    if (model === 'small/model') expect(label).toMatchObject({ integrity: 'untrusted', sources: ['fetch_page'] })
+  }
 })

@@ -7,8 +7,11 @@ import { describe, expect, test } from 'vitest'
 
 /** What tests need of a kind of store. */
 export interface MemoryPlace {
-  /** A store that is empty, and stays when it is opened again under the same name. */
-  open(name: string): MemoryStore
+  /**
+   * A store that is empty, and stays when it is opened again under the same name. One without a name ends with its test,
+   * and may be whatever is had quickly.
+   */
+  open(name?: string): MemoryStore
   /** Everything that is kept under a name, as text: tables, indexes, files. */
   dump(name: string): Promise<string>
 }
@@ -20,12 +23,13 @@ const web: Label = untrustedLabel('web')
 const anyText = fc
   .array(fc.oneof(fc.integer({ min: 0, max: 127 }), fc.integer({ min: 0, max: 0xffff })), { maxLength: 60 })
   .map((units) => String.fromCharCode(...units))
+const full = process.env['PROVOST_TEST_FULL'] === '1'
 let names = 0
 
 /** What every store of a memory has to bear. */
 export function memoryConformance(place: MemoryPlace): void {
   const fresh = (more: Partial<Parameters<typeof createMemory>[0]> = {}): Memory =>
-    createMemory({ store: place.open(`place${++names}`), ...more })
+    createMemory({ store: place.open(), ...more })
 
   async function using<T>(memory: Memory, work: (memory: Memory) => Promise<T>): Promise<T> {
     try {
@@ -179,7 +183,7 @@ export function memoryConformance(place: MemoryPlace): void {
         expect(confirmed.label).toEqual(one)
         expect((await memory.explain(stored.id))?.item.label).toEqual(one)
       })
-      await fc.assert(store, { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 200 : 15 })
+      await fc.assert(store, { numRuns: full ? 200 : 10 })
     }))
 
   describe('scopes', () => {
@@ -313,7 +317,7 @@ export function memoryConformance(place: MemoryPlace): void {
           for (const { scope } of await memory.recall(query, { principal: ann }))
             expect(scope).toEqual({ kind: 'user', id: 'ann' })
         })
-        await fc.assert(any, { numRuns: 30 })
+        await fc.assert(any, { numRuns: full ? 200 : 12 })
       }))
 
     test('any text comes back as it was, but for what no database can hold', () =>
@@ -323,19 +327,19 @@ export function memoryConformance(place: MemoryPlace): void {
           const back = (await memory.explain(id))?.item.text
           expect(back).toBe(text.toWellFormed().replaceAll('\0', '\uFFFD'))
         })
-        await fc.assert(any, { numRuns: 30 })
+        await fc.assert(any, { numRuns: full ? 200 : 12 })
       }))
 
     test('items that are too long are refused, and long questions are answered', () =>
       using(fresh({ maxChars: 100_000 }), async (memory) => {
         const refused = memory.remember('x'.repeat(100_001), { source: 's' })
         await expect(refused).rejects.toMatchObject({ code: 'memory-too-long' })
-        await memory.remember(`${'長い文章'.repeat(10_000)} needle`, { source: 's' })
+        await memory.remember(`${'長い文章'.repeat(full ? 10_000 : 2_000)} needle`, { source: 's' })
         await memory.remember(
-          `needle ${Array.from({ length: 15_000 }, (_, i) => `w${i}`).join(' ')}`.slice(0, 100_000),
+          `needle ${Array.from({ length: full ? 15_000 : 3_000 }, (_, i) => `w${i}`).join(' ')}`.slice(0, 100_000),
           { source: 's' },
         )
-        expect((await memory.recall(`needle ${'w1 '.repeat(200_000)}`)).length).toBeGreaterThan(0)
+        expect((await memory.recall(`needle ${'w1 '.repeat(full ? 200_000 : 50_000)}`)).length).toBeGreaterThan(0)
       }))
   })
 

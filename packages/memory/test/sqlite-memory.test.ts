@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('sqliteMemory', () => {
   memoryConformance({
-    open: (name) => sqliteMemory(join(folder, `${name}.db`)),
+    open: (name) => sqliteMemory(name === undefined ? ':memory:' : join(folder, `${name}.db`)),
     // Every byte of the file and of what SQLite puts beside it.
     dump: async (name) =>
       globSync(join(folder, `${name}.db*`))

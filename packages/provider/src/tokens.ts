@@ -1,5 +1,6 @@
 import type { FilePart, Message, Part, ToolOutput } from '@provost/core'
-import { estimateTokenCount } from 'tokenx'
+
+import { scanTokens } from './token-scan.ts'
 
 /** The estimator looks at one window at a time, so that memory stays bounded whatever the text. */
 const windowLength = 65_536
@@ -17,9 +18,9 @@ const frameTokens = 4
  * estimateTokens('Refund order 17, please.') // 6
  */
 export function estimateTokens(text: string): number {
-  if (text.length <= windowLength) return estimateTokenCount(text)
+  if (text.length <= windowLength) return scanTokens(text)
   let tokens = 0
-  for (let at = 0; at < text.length; at += windowLength) tokens += estimateTokenCount(text.slice(at, at + windowLength))
+  for (let at = 0; at < text.length; at += windowLength) tokens += scanTokens(text.slice(at, at + windowLength))
   return tokens
 }
 

@@ -1,5 +1,7 @@
 import type { Message, Part } from '@provost/core'
 import { estimateTokens, messageTokens } from '@provost/provider'
+import * as fc from 'fast-check'
+import { estimateTokenCount } from 'tokenx'
 import { describe, expect, it } from 'vitest'
 
 const message = (...content: Part[]): Message => ({ id: 'm', role: 'assistant', createdAt: 0, content })
@@ -19,6 +21,24 @@ describe('the estimate of tokens', () => {
       expect(estimateTokens(text)).toBeLessThan(tokens * 1.4)
     }
     expect(estimateTokens('')).toBe(0)
+  })
+
+  it('is that of the library, letter by letter in ASCII and nearly so elsewhere', () => {
+    const word = fc.oneof(fc.stringMatching(/^[a-z]{1,12}$/), fc.stringMatching(/^\d{1,9}$/), fc.string())
+    const between = fc.stringMatching(/^[ \n\t.,:"{}-]{0,5}$/)
+    const prose = fc.array(fc.tuple(word, between)).map((all) => all.flat().join(''))
+    fc.assert(
+      fc.property(prose, (text) => {
+        expect(estimateTokens(text)).toBe(estimateTokenCount(text))
+      }),
+    )
+    const any = fc.string({ unit: fc.oneof(fc.constantFrom(' ', '\n', 'a', '.', '日', '、', 'é', '👍'), fc.string()) })
+    fc.assert(
+      fc.property(any, (text) => {
+        const library = estimateTokenCount(text)
+        expect(Math.abs(estimateTokens(text) - library)).toBeLessThanOrEqual(2 + library / 2)
+      }),
+    )
   })
 
   it('grows in proportion, also beyond one window', () => {
