@@ -25,7 +25,7 @@ const noMeter = createNoopMeter().constructor
  * @returns undefined where nobody would see any of it.
  */
 export function instruments(options: TelemetryOptions, record: Recorder): () => Instruments | undefined {
-  const retrieval = new Set(options.retrievalTools)
+  const retrieval = new Set(options.retrievalTools ?? ['memory_recall'])
   const made = options.meter && createMeters(options.meter)
   const proxy = trace.getTracer(scopeName)
   let known: Instruments | undefined

@@ -37,6 +37,10 @@ export interface TracedRun {
   chat(messageId: string): ChatSpan | undefined
   /** What was said since the model was last asked. */
   enters(message: Message): void
+  /** Keeps the name of a call that has no span of its own yet, as that of a handoff. */
+  unspanned(callId: string, toolName: string): void
+  /** The name of such a call. */
+  nameOf(callId: string): string | undefined
   /** Keeps what a call is given, until it runs. */
   given(callId: string, input: string): void
   settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
@@ -96,6 +100,7 @@ export function traceRun(
   let fresh: Message[] = []
   let counts = { chats: 0, tools: 0 }
   let cut: boolean | undefined
+  let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
   let closed = false
 
   // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
@@ -146,6 +151,8 @@ export function traceRun(
     enters(message) {
       if (record.records('messages')) fresh.push(message)
     },
+    unspanned: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
+    nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
     given: (callId, input) => void inputs.set(callId, input),
     settle(callId, result) {
       const call = calls.get(callId)

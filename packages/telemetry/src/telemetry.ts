@@ -27,9 +27,12 @@ export interface TelemetryOptions {
   readonly scrubber?: Scrubber
   /** Characters of content in one attribute. Default 16,384. */
   readonly maxContentLength?: number
-  /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. */
+  /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. Default: `memory_recall`. */
   readonly retrievalTools?: readonly string[]
 }
+
+/** Runs under way, by what they are traced with: where two extensions meet in one, the outer one traces it. */
+const taken = new WeakMap<object, Set<string>>()
 
 const everyOp: Watching['ops'] = ['run', 'child', 'model', 'tool']
 const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
@@ -53,6 +56,9 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const present = instruments(options, createRecorder(new Set(kinds), scrubber, maxContentLength))
   // Spans under way: of a process, as they are. All that has to outlive it is in the log.
   const runs = new Map<string, RunTrace>()
+  const key = options.tracer ?? trace
+  const claimed = taken.get(key) ?? new Set<string>()
+  taken.set(key, claimed)
 
   /** The span that set a run off: a call of the run above, or whatever is active where the run was started. */
   function parentOf(runId: string, ctx: HookContext): Context {
@@ -62,12 +68,21 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     return span ? trace.setSpan(active, span) : active
   }
 
+  function forget(runId: string): void {
+    runs.delete(runId)
+    claimed.delete(runId)
+  }
+
   async function aroundRun<T>(op: OpOf<'run' | 'child'>, next: () => Promise<T>, ctx: HookContext): Promise<T> {
     const { runId, agent } = op
     const known = runs.get(runId)
+    if (!known && claimed.has(runId)) return next()
     const parts = known ? undefined : present()
-    const run = known ?? (parts && traceRun(parts, op, ctx, parentOf(runId, ctx), () => runs.delete(runId)))
-    if (run) runs.set(runId, run)
+    const run = known ?? (parts && traceRun(parts, op, ctx, parentOf(runId, ctx), () => forget(runId)))
+    if (run) {
+      runs.set(runId, run)
+      claimed.add(runId)
+    }
     const span = run?.span.spanContext()
     const inContext = (): Promise<T> =>
       withinRun({ runId, sessionId: ctx.run.sessionId, agent, ...(span && { span }) }, next)
