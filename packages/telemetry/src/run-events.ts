@@ -19,7 +19,7 @@ export function hear(
   const here = run.current()
   switch (event.type) {
     case 'agent.start': {
-      if (record.records('messages')) here.setAttribute(attr.inputMessages, record.messages(event.input))
+      if (record.records('messages')) run.opens({ input: event.input })
       return
     }
     case 'agent.resumed':
@@ -52,7 +52,7 @@ export function hear(
     }
     case 'step.start': {
       if (event.step === 1 && record.records('instructions') && ctx.instructions !== '') {
-        here.setAttribute(attr.instructions, record.json([{ type: 'text', content: ctx.instructions }]))
+        run.opens({ instructions: ctx.instructions })
       }
       return
     }

@@ -35,6 +35,8 @@ export interface TracedRun {
   /** The call of an id, while its span is open. */
   call(callId: string): ToolSpan | undefined
   chat(messageId: string): ChatSpan | undefined
+  /** What the run began with: it is written when it ends, when all secrets that were used are known. */
+  opens(more: Opening): void
   /** What was said since the model was last asked. */
   enters(message: Message): void
   /** Keeps the name of a call that has no span of its own yet, as that of a handoff. */
@@ -58,6 +60,11 @@ export interface TracedRun {
   readonly shared: Given
   link(ctx: HookContext): void
   close(event: EventOf<'agent.end'>): void
+}
+
+interface Opening {
+  readonly input?: readonly Message[]
+  readonly instructions?: string
 }
 
 interface Entered {
@@ -101,6 +108,7 @@ export function traceRun(
   let counts = { chats: 0, tools: 0 }
   let cut: boolean | undefined
   let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
+  let opening: Opening = {}
   let closed = false
 
   // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
@@ -130,6 +138,11 @@ export function traceRun(
   /** Spans that are still open end with the run. */
   function finish(suspended = false): void {
     closed = true
+    const { input, instructions } = opening
+    if (input) span.setAttribute(attr.inputMessages, record.messages(input))
+    if (instructions !== undefined) {
+      span.setAttribute(attr.instructions, record.json([{ type: 'text', content: instructions }]))
+    }
     endChats()
     for (const [callId, call] of calls) {
       calls.delete(callId)
@@ -148,6 +161,7 @@ export function traceRun(
     current,
     call: (callId) => calls.get(callId),
     chat: (messageId) => chats.find(({ id }) => id === messageId),
+    opens: (more) => void (opening = { ...opening, ...more }),
     enters(message) {
       if (record.records('messages')) fresh.push(message)
     },

@@ -23,7 +23,7 @@ export interface TelemetryOptions {
    * always are). What is labelled secret is not recorded in any case. Default `false`.
    */
   readonly recordContent?: boolean | readonly ContentKind[]
-  /** Takes secrets out of all that is recorded, names too. */
+  /** Takes out of all that is recorded, names too, what the run does not know as a secret. The secrets of the run never get in. */
   readonly scrubber?: Scrubber
   /** Characters of content in one attribute. Default 16,384. */
   readonly maxContentLength?: number
@@ -53,7 +53,8 @@ const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools',
 export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
-  const present = instruments(options, createRecorder(new Set(kinds), scrubber, maxContentLength))
+  const recorded: ReadonlySet<ContentKind> = new Set(kinds)
+  const present = instruments(options)
   // Spans under way: of a process, as they are. All that has to outlive it is in the log.
   const runs = new Map<string, RunTrace>()
   const key = options.tracer ?? trace
@@ -68,6 +69,23 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     return span ? trace.setSpan(active, span) : active
   }
 
+  function begin(op: OpOf<'run' | 'child'>, ctx: HookContext): RunTrace | undefined {
+    const shared = present()
+    if (!shared) return undefined
+    const { runId } = op
+    const scrub = (text: string): string => ctx.scrub(scrubber ? scrubber.scrub(text) : text)
+    const run = traceRun(
+      { ...shared, record: createRecorder(recorded, scrub, maxContentLength) },
+      op,
+      ctx,
+      parentOf(runId, ctx),
+      () => forget(runId),
+    )
+    runs.set(runId, run)
+    claimed.add(runId)
+    return run
+  }
+
   function forget(runId: string): void {
     runs.delete(runId)
     claimed.delete(runId)
@@ -77,15 +95,10 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     const { runId, agent } = op
     const known = runs.get(runId)
     if (!known && claimed.has(runId)) return next()
-    const parts = known ? undefined : present()
-    const run = known ?? (parts && traceRun(parts, op, ctx, parentOf(runId, ctx), () => forget(runId)))
-    if (run) {
-      runs.set(runId, run)
-      claimed.add(runId)
-    }
+    const run = known ?? begin(op, ctx)
     const span = run?.span.spanContext()
     const inContext = (): Promise<T> =>
-      withinRun({ runId, sessionId: ctx.run.sessionId, agent, ...(span && { span }) }, next)
+      withinRun({ runId, sessionId: ctx.run.sessionId, agent, scrub: ctx.scrub, ...(span && { span }) }, next)
     if (!run) return inContext()
     try {
       return await context.with(trace.setSpan(context.active(), run.span), inContext)
