@@ -23,6 +23,8 @@ export interface RunTrace {
   event(event: AgentEvent, ctx: HookContext): void
   /** The span that a child run belongs under. */
   spanAbove(childRun: string): Span
+  /** The run of a child comes to its own hooks: its log is at hand. */
+  enters(op: OpOf<'run' | 'child'>, ctx: HookContext): void
   /** It ended without saying so. */
   broken(): void
 }
@@ -261,6 +263,9 @@ export function traceRun(
         if (call) return call.span
       }
       return current()
+    },
+    enters(entering, at) {
+      if (!entering.resumed) keep(at)
     },
     broken() {
       if (closed) return

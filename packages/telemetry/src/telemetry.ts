@@ -96,6 +96,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     const known = runs.get(runId)
     if (!known && claimed.has(runId)) return next()
     const run = known ?? begin(op, ctx)
+    if (known && op.kind === 'run') known.enters(op, ctx)
     const span = run?.span.spanContext()
     const inContext = (): Promise<T> =>
       withinRun({ runId, sessionId: ctx.run.sessionId, agent, scrub: ctx.scrub, ...(span && { span }) }, next)
