@@ -35,16 +35,20 @@ export function pieceScrubber(scrubber: Scrubber): (piece: ModelPiece) => readon
       }
       case 'tool-call-delta': {
         const delta = push(piece.callId, piece.delta)
-        return delta === '' ? [] : [{ ...piece, delta }]
+        return delta === '' ? [] : [{ ...piece, toolName: scrubber.scrub(piece.toolName), delta }]
       }
       case 'tool-call-end': {
-        const { index, callId, toolName } = piece
+        const { index, callId } = piece
+        const toolName = scrubber.scrub(piece.toolName)
         const delta = end(callId)
-        return delta === '' ? [piece] : [{ type: 'tool-call-delta', index, callId, toolName, delta }, piece]
+        const whole = { ...piece, toolName }
+        return delta === '' ? [whole] : [{ type: 'tool-call-delta', index, callId, toolName, delta }, whole]
       }
       case 'text-start':
       case 'reasoning-start':
+        return [piece]
       case 'tool-call-start':
+        return [{ ...piece, toolName: scrubber.scrub(piece.toolName) }]
       case 'file':
       case 'source':
         return [piece]

@@ -56,7 +56,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
     case 'ext':
       return fields(entry, { data: tokenise })
     case 'audit':
-      return fields(entry, { sources: scrubJson, evidence: scrubJson })
+      return fields(entry, { rule: scrubJson, sources: scrubJson, evidence: scrubJson })
     case 'attempt':
     case 'child':
       return {}
@@ -109,7 +109,8 @@ function partIn(scrubber: Scrubber, part: Part): Part {
       return { ...rest, text }
     }
     case 'tool-call':
-      return fieldsOf(part, { input: scrubber.tokenise(part.input) })
+      // A model may call whatever it likes.
+      return fieldsOf(part, { toolName: scrubber.scrub(part.toolName), input: scrubber.tokenise(part.input) })
     case 'tool-result': {
       const output = outputIn(scrubber, part.output)
       const details = part.details === undefined ? {} : { details: scrubber.scrubJson(part.details) }

@@ -55,6 +55,7 @@ interface Reminded {
   readonly messageId: string
   readonly query: string
   readonly recalled: Recalled
+  readonly durationMs: number
   told: boolean
 }
 
@@ -73,6 +74,7 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
     if (!message) return undefined
     const known = reminded.get(ctx.run.id)
     if (known?.messageId === message.id) return known
+    const began = ctx.now()
     const { read, write } = scopes(ctx)
     const reach = { scopes: [...read, write] }
     const query = reminders === false ? undefined : await (reminders.query ?? textOf)(message, ctx)
@@ -84,7 +86,13 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
     const hits = found.filter(({ id }) => !seen.has(episodeMessage(id))).slice(0, limit)
     const declared = new Set(blocks.map((block) => block.name))
     const kept = pinned.filter(({ key }) => key !== undefined && declared.has(key))
-    const fresh = { messageId: message.id, query: query ?? '', recalled: { blocks: kept, hits }, told: false }
+    const fresh = {
+      messageId: message.id,
+      query: query ?? '',
+      recalled: { blocks: kept, hits },
+      durationMs: ctx.now() - began,
+      told: false,
+    }
     reminded.set(ctx.run.id, fresh)
     return fresh
   }
@@ -108,7 +116,7 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
         if (!made) return undefined
         if (!found.told) {
           found.told = true
-          ctx.emit(recallReport(found.query, made.shown))
+          ctx.emit(recallReport(found.query, made.shown, found.durationMs))
         }
         return { tail: [made.message] }
       },

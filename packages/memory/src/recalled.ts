@@ -58,7 +58,7 @@ function escaped(character: string): string {
 }
 
 /** What listeners are told: what was recalled and why. Secret texts are named, not shown. */
-export function recallReport(query: string, { blocks, hits }: Recalled): Json {
+export function recallReport(query: string, { blocks, hits }: Recalled, durationMs: number): Json {
   const brief = ({ id, kind, key, source, text, label, at }: MemoryItem): { readonly [key: string]: Json } => ({
     id,
     kind,
@@ -72,6 +72,7 @@ export function recallReport(query: string, { blocks, hits }: Recalled): Json {
   return {
     type: 'recalled',
     query: query.slice(0, 200).toWellFormed(),
+    durationMs,
     items: [
       ...blocks.map(brief),
       ...hits.map((hit) => ({

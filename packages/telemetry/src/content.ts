@@ -1,4 +1,4 @@
-import type { Json, Label, Message, Part, Scrubber, ToolOutput } from '@provost/core'
+import type { Json, Label, Message, Part, ToolOutput } from '@provost/core'
 import { labelOf } from '@provost/core'
 
 /** What may be recorded of what was said: nothing is, unless it is named. */
@@ -30,17 +30,18 @@ const deepest = 20
 /**
  * Makes what a telemetry extension records content with.
  *
+ * @param scrub takes secrets out of a text.
  * @param limit characters of one attribute.
  */
 export function createRecorder(
   kinds: ReadonlySet<ContentKind>,
-  scrubber: Scrubber | undefined,
+  scrub: (text: string) => string,
   limit: number,
 ): Recorder {
   function clean(text: string, most: number): string {
     const whole = text.length <= most
     const piece = whole ? text : text.slice(0, most + margin)
-    const scrubbed = (scrubber ? scrubber.scrub(piece) : piece).toWellFormed()
+    const scrubbed = scrub(piece).toWellFormed()
     if (whole && scrubbed.length <= most) return scrubbed
     // Whatever of a secret stands at the end of the piece lies within the margin.
     const safe = text.length > most + margin ? scrubbed.length - margin : scrubbed.length
@@ -49,8 +50,7 @@ export function createRecorder(
 
   function json(value: unknown): string {
     const budget = { left: limit }
-    const bounded = boundedCopy(value, budget, clean, 0)
-    return JSON.stringify(scrubber ? scrubber.scrubValue(bounded) : bounded) ?? 'null'
+    return JSON.stringify(boundedCopy(value, budget, clean, 0)) ?? 'null'
   }
 
   return {
@@ -62,6 +62,11 @@ export function createRecorder(
     labelled: (label, value) =>
       isSecret(label) ? withheld : typeof value === 'string' ? clean(value, limit) : json(value),
   }
+}
+
+/** A value that was read from JSON, with every text and number in it scrubbed, keys too. */
+export function scrubbedJson(value: unknown, scrub: (text: string) => string): unknown {
+  return boundedCopy(value, { left: Number.POSITIVE_INFINITY }, scrub, 0)
 }
 
 /** A copy that holds about as many characters as are left of a budget; every text in it is clean. */
@@ -77,7 +82,12 @@ function boundedCopy(
     return made
   }
   budget.left -= 8
-  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    // A number may be a secret: a PIN, an account.
+    const text = String(value)
+    const known = clean(text, text.length)
+    return known === text && typeof value === 'number' ? value : known
+  }
   if (typeof value !== 'object' || value === null) return value
   if (depth > deepest || budget.left <= 0) return '…'
   if (Array.isArray(value)) {

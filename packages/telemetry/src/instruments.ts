@@ -7,11 +7,15 @@ import { createMeters } from './meters.ts'
 import type { TelemetryOptions } from './telemetry.ts'
 
 /** What runs are traced and measured with. */
-export interface Instruments {
+export interface Instruments extends Shared {
+  readonly record: Recorder
+}
+
+/** What is the same for all runs. */
+export interface Shared {
   readonly tracer: Tracer
   readonly meters: Meters | undefined
-  readonly record: Recorder
-  /** Tools that retrieve. */
+  /** Shared that retrieve. */
   readonly retrieval: ReadonlySet<string>
 }
 
@@ -24,16 +28,16 @@ const noMeter = createNoopMeter().constructor
  *
  * @returns undefined where nobody would see any of it.
  */
-export function instruments(options: TelemetryOptions, record: Recorder): () => Instruments | undefined {
-  const retrieval = new Set(options.retrievalTools)
+export function instruments(options: TelemetryOptions): () => Shared | undefined {
+  const retrieval = new Set(options.retrievalTools ?? ['memory_recall'])
   const made = options.meter && createMeters(options.meter)
   const proxy = trace.getTracer(scopeName)
-  let known: Instruments | undefined
+  let known: Shared | undefined
   let registered: Meters | undefined
   return () => {
     const meters = made ?? (registered ??= registeredMeters())
     if (!options.tracer && !meters && !isTraced()) return undefined
-    if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, record, retrieval }
+    if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, retrieval }
     return known
   }
 }

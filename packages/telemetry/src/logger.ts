@@ -3,6 +3,7 @@ import type { Scrubber } from '@provost/core'
 import type { DestinationStream, Level, Logger } from 'pino'
 import { pino } from 'pino'
 
+import { scrubbedJson } from './content.ts'
 import { currentRun } from './run-context.ts'
 
 /** What is logged, where to, and what may not be. */
@@ -11,7 +12,10 @@ export interface LoggerOptions {
   readonly level?: Level | 'silent'
   /** Who logs. */
   readonly name?: string
-  /** Takes secrets out of everything in a line, by value: messages, fields at any depth, keys, errors with their stacks. */
+  /**
+   * Takes secrets out of everything in a line, by value: messages, fields at any depth, keys, errors with their stacks.
+   * Those of the run that a line is written in are taken out without it.
+   */
   readonly scrubber?: Scrubber
   /** Default: standard output. */
   readonly destination?: DestinationStream
@@ -33,18 +37,24 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     level,
     ...(name !== undefined && { name }),
     mixin: idsOfLine,
-    ...(scrubber && { hooks: { streamWrite: (line: string) => withoutSecrets(line, scrubber) } }),
+    hooks: { streamWrite: (line: string) => withoutSecrets(line, scrubber) },
   }
   return destination ? pino(settings, destination) : pino(settings)
 }
 
 /** A line is scrubbed as it is written, whatever it was made of; it stays JSON. */
-function withoutSecrets(line: string, scrubber: Scrubber): string {
-  const scrubbed = scrubber.scrub(line)
+function withoutSecrets(line: string, scrubber: Scrubber | undefined): string {
+  const run = currentRun()
+  if (!scrubber && !run) return line
+  const scrub = (text: string): string => {
+    const known = scrubber ? scrubber.scrub(text) : text
+    return run ? run.scrub(known) : known
+  }
+  const scrubbed = scrub(line)
   if (scrubbed === line) return line
   try {
     // What stood there as a number becomes a text.
-    return `${JSON.stringify(scrubber.scrubValue(JSON.parse(line)))}\n`
+    return `${JSON.stringify(scrubbedJson(JSON.parse(line), scrub))}\n`
   } catch {
     return scrubbed
   }

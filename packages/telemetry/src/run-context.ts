@@ -7,6 +7,8 @@ export interface RunInContext {
   readonly runId: string
   readonly sessionId: string
   readonly agent: string
+  /** A text without the values of the secrets that the run knows. */
+  scrub(text: string): string
   /** Of the run, where it is traced. */
   readonly span?: SpanContext
 }

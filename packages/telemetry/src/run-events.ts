@@ -19,7 +19,7 @@ export function hear(
   const here = run.current()
   switch (event.type) {
     case 'agent.start': {
-      if (record.records('messages')) here.setAttribute(attr.inputMessages, record.messages(event.input))
+      if (record.records('messages')) run.opens({ input: event.input })
       return
     }
     case 'agent.resumed':
@@ -52,7 +52,7 @@ export function hear(
     }
     case 'step.start': {
       if (event.step === 1 && record.records('instructions') && ctx.instructions !== '') {
-        here.setAttribute(attr.instructions, record.json([{ type: 'text', content: ctx.instructions }]))
+        run.opens({ instructions: ctx.instructions })
       }
       return
     }
@@ -76,11 +76,13 @@ export function hear(
     case 'tool.execute.end': {
       const settled = run.settle(event.callId, { ...outputOf(run, event, ctx), mayTell: false })
       if (settled) return
+      if (event.via === 'executed') return run.unspanned(event.callId, event.toolName)
       return mark(here, 'provost.tool.result', { ...callOf(run, event), [own.via]: event.via })
     }
     case 'tool.execute.error': {
       const { error } = event
       if (run.settle(event.callId, { error, mayTell: mayTell(ctx) })) return
+      run.unspanned(event.callId, event.toolName)
       return mark(here, 'provost.tool.refused', {
         ...callOf(run, event),
         [attr.errorType]: record.name(codeOf(error.code)),
@@ -150,9 +152,10 @@ export function hear(
       const { callId, to, mode } = event
       const call = run.call(callId)
       if (call) return call.transfers(to, mode)
-      run.enter(`handoff ${callId}`, `execute_tool transfer ${record.name(to)}`, {
+      const tool = record.name(run.nameOf(callId) ?? 'transfer')
+      run.enter(`handoff ${callId}`, `execute_tool ${tool} ${record.name(to)}`, {
         [attr.operation]: 'execute_tool',
-        [attr.toolName]: 'transfer',
+        [attr.toolName]: tool,
         [attr.toolCallId]: callId,
         [attr.toolType]: 'function',
         [attr.transferMode]: mode === 'return' ? 'return_to_caller' : 'pass_control',
@@ -201,6 +204,7 @@ export function hear(
       return mark(here, 'provost.file.generated', { 'provost.file.media_type': record.name(event.file.mediaType) })
     case 'extension': {
       if (event.name === 'orchestrator') planned(run, event)
+      else recalled(run, event, mayTell(ctx))
       return
     }
     // Spans tell of these, or nothing is to be told.
@@ -286,6 +290,31 @@ function handedOff(run: TracedRun, { callId, to, mode, status }: EventOf<'handof
     [attr.operation]: 'invoke_agent',
     [attr.agentName]: agent,
   })
+}
+
+/** What a memory tells when something came to mind. */
+function recalled(run: TracedRun, event: EventOf<'extension'>, mayTellIt: boolean): void {
+  const { record } = run.parts
+  const data: Json = event.data
+  if (!isRecord(data) || data['type'] !== 'recalled' || !Array.isArray(data['items'])) return
+  const { items, query, durationMs } = data
+  const name = record.name(event.name)
+  const tellable = mayTellIt && record.records('messages')
+  const took = typeof durationMs === 'number' ? Math.max(0, durationMs) : 0
+  const given: Given = {
+    [attr.operation]: 'retrieval',
+    [own.foundCount]: items.length,
+    [own.query]: tellable && typeof query === 'string' ? record.text(query) : undefined,
+    [own.found]: tellable ? record.json(items.map(shownItem)) : undefined,
+  }
+  run.enter('retrieval', `retrieval ${name}`, given, performance.now() - took)
+  run.leave('retrieval')
+}
+
+/** Of what is secret nothing is told but that it came to mind: even the words that were found would give it away. */
+function shownItem(item: unknown): unknown {
+  if (!isRecord(item)) return withheld
+  return item['confidentiality'] === 'secret' ? { kind: item['kind'], text: withheld } : item
 }
 
 /** What `planAndExecute` tells: plans and steps are spans, and what is done for a step stands under it. */

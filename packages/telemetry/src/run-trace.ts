@@ -23,6 +23,8 @@ export interface RunTrace {
   event(event: AgentEvent, ctx: HookContext): void
   /** The span that a child run belongs under. */
   spanAbove(childRun: string): Span
+  /** The run of a child comes to its own hooks: its log is at hand. */
+  enters(op: OpOf<'run' | 'child'>, ctx: HookContext): void
   /** It ended without saying so. */
   broken(): void
 }
@@ -35,8 +37,14 @@ export interface TracedRun {
   /** The call of an id, while its span is open. */
   call(callId: string): ToolSpan | undefined
   chat(messageId: string): ChatSpan | undefined
+  /** What the run began with: it is written when it ends, when all secrets that were used are known. */
+  opens(more: Opening): void
   /** What was said since the model was last asked. */
   enters(message: Message): void
+  /** Keeps the name of a call that has no span of its own yet, as that of a handoff. */
+  unspanned(callId: string, toolName: string): void
+  /** The name of such a call. */
+  nameOf(callId: string): string | undefined
   /** Keeps what a call is given, until it runs. */
   given(callId: string, input: string): void
   settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
@@ -54,6 +62,11 @@ export interface TracedRun {
   readonly shared: Given
   link(ctx: HookContext): void
   close(event: EventOf<'agent.end'>): void
+}
+
+interface Opening {
+  readonly input?: readonly Message[]
+  readonly instructions?: string
 }
 
 interface Entered {
@@ -96,6 +109,8 @@ export function traceRun(
   let fresh: Message[] = []
   let counts = { chats: 0, tools: 0 }
   let cut: boolean | undefined
+  let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
+  let opening: Opening = {}
   let closed = false
 
   // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
@@ -125,6 +140,11 @@ export function traceRun(
   /** Spans that are still open end with the run. */
   function finish(suspended = false): void {
     closed = true
+    const { input, instructions } = opening
+    if (input) span.setAttribute(attr.inputMessages, record.messages(input))
+    if (instructions !== undefined) {
+      span.setAttribute(attr.instructions, record.json([{ type: 'text', content: instructions }]))
+    }
     endChats()
     for (const [callId, call] of calls) {
       calls.delete(callId)
@@ -143,9 +163,12 @@ export function traceRun(
     current,
     call: (callId) => calls.get(callId),
     chat: (messageId) => chats.find(({ id }) => id === messageId),
+    opens: (more) => void (opening = { ...opening, ...more }),
     enters(message) {
       if (record.records('messages')) fresh.push(message)
     },
+    unspanned: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
+    nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
     given: (callId, input) => void inputs.set(callId, input),
     settle(callId, result) {
       const call = calls.get(callId)
@@ -240,6 +263,9 @@ export function traceRun(
         if (call) return call.span
       }
       return current()
+    },
+    enters(entering, at) {
+      if (!entering.resumed) keep(at)
     },
     broken() {
       if (closed) return

@@ -23,13 +23,16 @@ export interface TelemetryOptions {
    * always are). What is labelled secret is not recorded in any case. Default `false`.
    */
   readonly recordContent?: boolean | readonly ContentKind[]
-  /** Takes secrets out of all that is recorded, names too. */
+  /** Takes out of all that is recorded, names too, what the run does not know as a secret. The secrets of the run never get in. */
   readonly scrubber?: Scrubber
   /** Characters of content in one attribute. Default 16,384. */
   readonly maxContentLength?: number
-  /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. */
+  /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. Default: `memory_recall`. */
   readonly retrievalTools?: readonly string[]
 }
+
+/** Runs under way, by what they are traced with: where two extensions meet in one, the outer one traces it. */
+const taken = new WeakMap<object, Set<string>>()
 
 const everyOp: Watching['ops'] = ['run', 'child', 'model', 'tool']
 const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
@@ -50,9 +53,13 @@ const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools',
 export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
-  const present = instruments(options, createRecorder(new Set(kinds), scrubber, maxContentLength))
+  const recorded: ReadonlySet<ContentKind> = new Set(kinds)
+  const present = instruments(options)
   // Spans under way: of a process, as they are. All that has to outlive it is in the log.
   const runs = new Map<string, RunTrace>()
+  const key = options.tracer ?? trace
+  const claimed = taken.get(key) ?? new Set<string>()
+  taken.set(key, claimed)
 
   /** The span that set a run off: a call of the run above, or whatever is active where the run was started. */
   function parentOf(runId: string, ctx: HookContext): Context {
@@ -62,15 +69,37 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     return span ? trace.setSpan(active, span) : active
   }
 
+  function begin(op: OpOf<'run' | 'child'>, ctx: HookContext): RunTrace | undefined {
+    const shared = present()
+    if (!shared) return undefined
+    const { runId } = op
+    const scrub = (text: string): string => ctx.scrub(scrubber ? scrubber.scrub(text) : text)
+    const run = traceRun(
+      { ...shared, record: createRecorder(recorded, scrub, maxContentLength) },
+      op,
+      ctx,
+      parentOf(runId, ctx),
+      () => forget(runId),
+    )
+    runs.set(runId, run)
+    claimed.add(runId)
+    return run
+  }
+
+  function forget(runId: string): void {
+    runs.delete(runId)
+    claimed.delete(runId)
+  }
+
   async function aroundRun<T>(op: OpOf<'run' | 'child'>, next: () => Promise<T>, ctx: HookContext): Promise<T> {
     const { runId, agent } = op
     const known = runs.get(runId)
-    const parts = known ? undefined : present()
-    const run = known ?? (parts && traceRun(parts, op, ctx, parentOf(runId, ctx), () => runs.delete(runId)))
-    if (run) runs.set(runId, run)
+    if (!known && claimed.has(runId)) return next()
+    const run = known ?? begin(op, ctx)
+    if (known && op.kind === 'run') known.enters(op, ctx)
     const span = run?.span.spanContext()
     const inContext = (): Promise<T> =>
-      withinRun({ runId, sessionId: ctx.run.sessionId, agent, ...(span && { span }) }, next)
+      withinRun({ runId, sessionId: ctx.run.sessionId, agent, scrub: ctx.scrub, ...(span && { span }) }, next)
     if (!run) return inContext()
     try {
       return await context.with(trace.setSpan(context.active(), run.span), inContext)

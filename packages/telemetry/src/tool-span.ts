@@ -42,7 +42,7 @@ export function openTool(
   const retrieves = operation === 'retrieval'
   // Readers take whatever has the attributes of a tool for one.
   const known: Given = retrieves
-    ? { [attr.dataSource]: name, [own.callId]: op.callId, [attr.query]: input }
+    ? { [own.tool]: name, [own.callId]: op.callId, [own.query]: input }
     : {
         [attr.toolName]: name,
         [attr.toolCallId]: op.callId,
@@ -74,7 +74,7 @@ export function openTool(
     settle({ output, error, parked, mayTell }) {
       if (settled) return
       settled = true
-      if (output !== undefined) span.setAttribute(retrieves ? attr.documents : attr.toolResult, output)
+      if (output !== undefined) span.setAttribute(retrieves ? own.found : attr.toolResult, output)
       if (parked) span.setAttribute(own.parked, true)
       const type = error ? fail(span, record, error, mayTell) : undefined
       span.end(ended)

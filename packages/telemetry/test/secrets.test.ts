@@ -5,16 +5,19 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { createAgent } from '@provost/agent'
+import type { AgentOptions } from '@provost/agent'
 import { createScrubber, defineExtension } from '@provost/core'
 import type { Scrubber } from '@provost/core'
+import { exportSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
-import { rich, tool } from '@provost/tools'
+import { rich, secretRef, tool } from '@provost/tools'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
 import { createRecorder } from '../src/content.ts'
 import { collectSpans, createLogger, drawSpans, printSpans, telemetry } from '../src/index.ts'
+import type { TelemetryOptions } from '../src/index.ts'
 import { doneStep, traced } from './traced.ts'
 
 /** Keys, tokens, passwords, numbers, with quotes, spaces, other scripts and half a pair of surrogates in them. */
@@ -29,7 +32,8 @@ const secrets: readonly string[] = Array.from({ length: 50 }, (_, n) => {
   ]
   return shapes[n % shapes.length] ?? base
 })
-const huge = 'x'.repeat(10_000_000)
+const megabyte = 'x'.repeat(1_000_000)
+const huge = megabyte.repeat(10)
 
 function knowingAll(): Scrubber {
   const scrubber = createScrubber()
@@ -39,7 +43,7 @@ function knowingAll(): Scrubber {
 
 /** Finds secrets however they are written. */
 function leaksIn(text: string): string[] {
-  const lower = text.toLowerCase()
+  const lower = text.replaceAll(/x{100,}/g, 'x').toLowerCase()
   const writings = (secret: string): string[] => [
     secret,
     JSON.stringify(secret).slice(1, -1),
@@ -55,14 +59,25 @@ const [a = '', b = '', c = '', d = '', e = ''] = secrets
 const all = secrets.join(' | ')
 
 /** A run that has the secrets wherever something is told. */
-async function hostileRun(scrubber: Scrubber) {
+async function hostileRun(
+  options: Pick<TelemetryOptions, 'scrubber'>,
+  more: Pick<AgentOptions, 'secrets'> = {},
+  filler = huge,
+) {
   const { tracer, take } = collectSpans()
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const meters = new MeterProvider({
     readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
   })
   const lines: string[] = []
-  const log = createLogger({ scrubber, destination: { write: (line) => void lines.push(line) } })
+  const log = createLogger({ ...options, destination: { write: (line) => void lines.push(line) } })
+  // What is asked for by a tool is known from then on.
+  const key = tool({
+    name: 'key',
+    secrets: Object.keys(more.secrets ?? {}),
+    input: z.object({}),
+    execute: (_, ctx) => Object.keys(ctx.secrets).length,
+  })
   const leak = tool({
     name: 'leak',
     input: z.object({}).loose(),
@@ -77,34 +92,42 @@ async function hostileRun(scrubber: Scrubber) {
   const big = tool({
     name: 'big',
     input: z.object({}),
-    execute: () => ({ [all]: secrets, nested: { deep: [{ [a]: `\udfff${all}\ud800` }] }, text: `${huge}${all}` }),
+    execute: () => ({ [all]: secrets, nested: { deep: [{ [a]: `\udfff${all}\ud800` }] }, text: `${filler}${all}` }),
   })
   const policy = defineExtension({
     name: 'policy',
     hooks: {
-      'tool.call': (call, ctx) =>
-        ctx.audit('flagged', {
-          rule: a,
-          callId: call.callId,
-          sources: secrets,
-          evidence: { [b]: all, values: secrets },
-        }),
+      async 'tool.call'(call, ctx) {
+        if (call.tool.name === 'key') return
+        const evidence = { [b]: all, values: secrets }
+        await ctx.audit('flagged', { rule: a, callId: call.callId, sources: secrets, evidence })
+      },
     },
   })
+  const store = memoryStore()
   const agent = createAgent({
     name: 'desk',
     instructions: `Never tell ${all}.`,
     model: scriptedModel([
+      { toolCalls: [{ name: 'key' }] },
       { error: Object.assign(new Error(`401 for ${all}`), { status: 500, code: b }) },
       {
         text: `I know ${all}`,
-        toolCalls: [{ name: 'leak', input: { [a]: secrets, deep: { [b]: all } } }, { name: 'big' }, { name: c }],
+        toolCalls: [
+          { name: 'leak', input: { [a]: secrets, deep: { [b]: all } } },
+          // What has secrets in its arguments may be refused.
+          { name: 'leak' },
+          { name: 'big' },
+          { name: c },
+        ],
       },
       { error: Object.assign(new Error(`refused: ${all}`), { status: 400 }) },
     ]),
-    tools: [leak, big],
+    tools: [key, leak, big],
+    store,
+    ...more,
     extensions: [
-      telemetry({ tracer, meter: meters.getMeter('test'), recordContent: true, scrubber }),
+      telemetry({ tracer, meter: meters.getMeter('test'), recordContent: true, ...options }),
       policy,
       defineExtension({
         name: 'again',
@@ -115,28 +138,49 @@ async function hostileRun(scrubber: Scrubber) {
       }),
     ],
   })
-  const { status } = await agent.run(`Hello ${all}${huge}`, { principal: { id: a } })
+  const told: string[] = []
+  const stream = agent.stream(more.secrets ? `Hello ${filler}` : `Hello ${all}${filler}`, { principal: { id: 'ann' } })
+  for await (const event of stream) told.push(JSON.stringify(event))
+  const { status, sessionId } = await stream.result
+  const exported: string[] = []
+  for await (const line of exportSession(store, sessionId)) exported.push(line)
   await meters.forceFlush()
-  return { status, spans: take(), metrics: JSON.stringify(exporter.getMetrics()), lines }
+  const spans = take()
+  return { status, spans, metrics: JSON.stringify(exporter.getMetrics()), lines, told, exported }
+}
+
+type Hostile = Awaited<ReturnType<typeof hostileRun>>
+
+/** That telemetry has none of the secrets, and that there was something to find. */
+function expectNoneIn({ status, spans, metrics, lines }: Hostile): void {
+  expect(status).toBe('failed')
+  const text = JSON.stringify(spans)
+  expect(leaksIn(text)).toEqual([])
+  expect(leaksIn(metrics)).toEqual([])
+  expect(leaksIn(lines.join(''))).toEqual([])
+  expect(leaksIn(printSpans(spans, { attributes: true, width: 100_000 }))).toEqual([])
+  expect(leaksIn(drawSpans(spans, { attributes: true }))).toEqual([])
+  expect(text).toContain('⟦secret:S7⟧')
+  expect(lines.join('')).toContain('⟦secret:S7⟧')
+  // Megabytes went in, twice.
+  expect(text.length).toBeLessThan(400_000)
+  const values = spans.flatMap(({ attributes }) => Object.values(attributes).map(String))
+  expect(values.filter((value) => !value.isWellFormed())).toEqual([])
 }
 
 describe('of a hostile run with 50 secrets in it', () => {
-  it('no span, no metric, no line and no picture has any of them, with all content on', async () => {
-    const { status, spans, metrics, lines } = await hostileRun(knowingAll())
-    expect(status).toBe('failed')
-    const text = JSON.stringify(spans)
-    expect(leaksIn(text)).toEqual([])
-    expect(leaksIn(metrics)).toEqual([])
-    expect(leaksIn(lines.join(''))).toEqual([])
-    expect(leaksIn(printSpans(spans, { attributes: true, width: 100_000 }))).toEqual([])
-    expect(leaksIn(drawSpans(spans, { attributes: true }))).toEqual([])
-    // They were there to be found.
-    expect(text).toContain('⟦secret:S7⟧')
-    expect(lines.join('')).toContain('⟦secret:S7⟧')
-    // Ten megabytes went in twice.
-    expect(text.length).toBeLessThan(400_000)
-    const told = spans.flatMap(({ attributes }) => Object.values(attributes).map(String))
-    expect(told.filter((value) => !value.isWellFormed())).toEqual([])
+  it('no span, no metric, no line, no picture, no event and no export has any of those that its tools were given', async () => {
+    const refs = Object.fromEntries(secrets.map((secret, n) => [`S${n}`, secretRef(() => secret)]))
+    const run = await hostileRun({}, { secrets: refs }, megabyte)
+    expectNoneIn(run)
+    expect(leaksIn(run.told.join(''))).toEqual([])
+    expect(leaksIn(run.exported.join(''))).toEqual([])
+    expect(run.told.join('')).toContain('⟦secret:S7⟧')
+    expect(run.exported.join('')).toContain('⟦secret:S7⟧')
+  })
+
+  it('no span, no metric, no line and no picture has any that only the scrubber knows', async () => {
+    expectNoneIn(await hostileRun({ scrubber: knowingAll() }))
   })
 
   it('nothing is told at all with content off, though nobody knows the secrets', async () => {
@@ -207,7 +251,7 @@ it('a secret never stands half before the cut, wherever it is', () => {
   const scrubber = createScrubber()
   const key = 'k3y-0123456789abcdef'
   scrubber.add('KEY', key)
-  const record = createRecorder(new Set(), scrubber, 100)
+  const record = createRecorder(new Set(), (text) => scrubber.scrub(text), 100)
   fc.assert(
     fc.property(fc.nat(300), fc.nat(300), fc.nat(40), (before, between, times) => {
       const text = `${'.'.repeat(before)}${`${key}${'-'.repeat(between)}`.repeat(times)}`
