@@ -1,7 +1,7 @@
 import { type Json, ProvostError, type Tool, type ToolInfo, type ToolOutput, type ToolResult } from '@provost/core'
 import { tool } from '@provost/tools'
 
-import { cut, type SandboxError } from './sandbox-error.ts'
+import { cut, reasons, type SandboxError } from './sandbox-error.ts'
 import type { Sandbox, SandboxResult, ScriptTool } from './sandbox.ts'
 
 /** What a script gets of a result that is no plain value. */
@@ -24,15 +24,25 @@ function failureOf({ outcome, output, tool: { name } }: ToolResult): Error {
 }
 
 /** A failure with its place, and what the script printed before: all that helps to write it better. */
-function refusal(error: SandboxError, logs: readonly string[]): ProvostError {
+function refusal(error: SandboxError, logs: readonly string[], cause?: unknown): ProvostError {
   const place = error.line === undefined ? '' : ` (line ${error.line}, column ${error.column ?? 1})`
   const printed = logs.length > 0 ? `\nIt printed:\n${cut(logs.join('\n'), 4000)}` : ''
   return new ProvostError(error.code, `${error.message}${place}${printed}`, {
     hint: 'Nothing of the script is left but what its calls did. Mend it and run it again.',
+    cause,
   })
 }
 
-function valueOf(result: SandboxResult): Json {
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof ProvostError && reason.code === 'tool-timeout'
+}
+
+/** The clock of the call knows what waiting for people is not counted: its end is the `wallMs` of the script. */
+function valueOf(result: SandboxResult, signal: AbortSignal, wallMs: number): Json {
+  if (!result.ok && isTimeout(signal.reason)) {
+    const message = `The script took longer than ${wallMs} ms. ${reasons['wall-limit'] ?? ''}`
+    throw refusal({ code: 'wall-limit', message }, result.logs, signal.reason)
+  }
   if (!result.ok) throw refusal(result.error, result.logs)
   return result.logs.length > 0 ? { result: result.value, logs: result.logs } : { result: result.value }
 }
@@ -83,7 +93,7 @@ export function codeExecute(options: {
         busy: (work) => void ctx.busy(work),
       })
       if (fault) throw fault
-      return valueOf(result)
+      return valueOf(result, ctx.signal, options.wallMs)
     },
   })
 }

@@ -9,20 +9,21 @@ import {
   type GuestWatch,
 } from './engine.ts'
 import { guestBoot } from './guest-boot.ts'
+import { changedPages, type Page } from './memory-pages.ts'
 
 const parts = ['setup', 'start', 'deliver', 'take'] as const
 type Part = (typeof parts)[number]
 
 /** A guest after its boot, as an image of its memory: the next one starts from it. */
 interface Booted {
-  readonly snapshot: Snapshot
+  readonly image: Image
   readonly tokens: Readonly<Record<Part, number>>
 }
 
 interface Around {
   readonly options: Pick<QuickJSOptions, 'interruptHandler' | 'wasi'>
   watch(watch: GuestWatch): void
-  memoryBytes(): number
+  memory(): ArrayBuffer
 }
 
 /** What the engine asks its surroundings for. Before the watch is there, time stands still and nothing is stopped. */
@@ -31,7 +32,7 @@ function surroundings(): Around {
   let stopped = false
   let linear: WebAssembly.Memory | undefined
   return {
-    memoryBytes: () => linear?.buffer.byteLength ?? 0,
+    memory: () => linear?.buffer ?? new ArrayBuffer(0),
     watch(given) {
       watch = given
     },
@@ -64,12 +65,51 @@ function surroundings(): Around {
   }
 }
 
+interface Image {
+  readonly snapshot: Snapshot
+  /** What of it a new instance does not have by itself. */
+  readonly pages: readonly Page[]
+}
+
+/** Restores a snapshot once to see what an instance looks like before it. */
+async function imageOf(snapshot: Snapshot, wasm: WebAssembly.Module): Promise<Image> {
+  const { memory, options } = surroundings()
+  let fresh: Uint8Array | undefined
+  const curious: Snapshot = {
+    ...snapshot,
+    get memory() {
+      fresh ??= new Uint8Array(memory()).slice()
+      return snapshot.memory
+    },
+  }
+  const vm = await QuickJS.restore(curious, { wasm, timezoneOffset: 0, ...options })
+  vm.dispose()
+  return { snapshot, pages: changedPages(fresh ?? new Uint8Array(), snapshot.memory) }
+}
+
+/**
+ * The image as the engine takes it: it reads the memory for its size, grows its own, and copies. Once that is large
+ * enough, only what changed is written, and nothing is left to copy: memory that is not touched costs nothing.
+ */
+function sparse({ snapshot, pages }: Image, memory: () => ArrayBuffer): Snapshot {
+  const nothing = new Uint8Array()
+  return {
+    ...snapshot,
+    get memory() {
+      if (memory().byteLength < snapshot.memory.byteLength) return snapshot.memory
+      const target = new Uint8Array(memory())
+      for (const { at, bytes } of pages) target.set(bytes, at)
+      return nothing
+    },
+  }
+}
+
 async function boot(wasm: WebAssembly.Module): Promise<Booted> {
   const vm = await QuickJS.create({ wasm, timezoneOffset: 0, ...surroundings().options })
   const booted = vm.evalCode(guestBoot, 'boot.js')
   const token = (part: Part) => vm.exportHandle(booted.getProp(part))
   const tokens = { setup: token('setup'), start: token('start'), deliver: token('deliver'), take: token('take') }
-  return { snapshot: vm.snapshot(), tokens }
+  return { image: await imageOf(vm.snapshot(), wasm), tokens }
 }
 
 /** What the engine throws as one of ours: where it has no message it left from the middle, or could not even say why. */
@@ -134,7 +174,7 @@ function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around): Guest {
       })
     },
     get memoryBytes() {
-      return around.memoryBytes()
+      return around.memory().byteLength
     },
     dispose: () => vm.dispose(),
   }
@@ -145,9 +185,9 @@ export function createQuickJs(wasm: WebAssembly.Module): Engine {
   let booted: Promise<Booted> | undefined
   return {
     async prepare({ memoryBytes, stackBytes }: EngineOptions) {
-      const { snapshot, tokens } = await (booted ??= boot(wasm))
+      const { image, tokens } = await (booted ??= boot(wasm))
       const around = surroundings()
-      const vm = await QuickJS.restore(snapshot, {
+      const vm = await QuickJS.restore(sparse(image, around.memory), {
         wasm,
         memoryLimit: memoryBytes,
         maxStackSize: stackBytes,

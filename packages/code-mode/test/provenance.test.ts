@@ -29,7 +29,11 @@ const contact = tool({
 })
 
 /** What came of a script under a policy that denies what it would ask about. */
-async function judged(source: string, first: readonly { name: string; input: unknown }[] = []) {
+async function judged(
+  source: string,
+  first: readonly { name: string; input: unknown }[] = [],
+  more: readonly Tool[] = [],
+) {
   const sent: string[] = []
   const send: Tool = tool({
     name: 'send',
@@ -41,7 +45,7 @@ async function judged(source: string, first: readonly { name: string; input: unk
   })
   const agent = createAgent({
     name: 'clerk',
-    tools: [mail, contact, send],
+    tools: [mail, contact, send, ...more],
     extensions: [
       codeMode({ workers: 1, exclude: first.length > 0 ? ['mail'] : [] }),
       dataFlowPolicy({ mode: 'enforce', onViolation: 'deny' }),
@@ -82,6 +86,23 @@ return tools.send({ to: address, body: mail.text.slice(0, 10) })`
     const frozen = `const mail = await tools.mail({ id: 'm-17' })
 return tools.send({ to: 'office@firm.example', body: mail.text.slice(0, 10) })`
     expect((await judged(frozen)).sent).toEqual(['office@firm.example'])
+  })
+
+  test('its values are what stands between quotes, not its code: an outsider may guess how that looks', async () => {
+    const named = tool({
+      name: 'post',
+      effect: 'read',
+      input: z.object({}),
+      execute: () => ({ name: 'post.name', pick: 'office@firm.example', text: 'Hello.' }),
+    })
+    // The code has `post.name`, which could be a host; nobody but the script said so.
+    const guessed = `const post = await tools.post({})\nreturn tools.send({ to: post.name, body: 'the list' })`
+    expect((await judged(guessed, [], [named])).sent).toEqual([])
+    // What equals a literal is what the script may use anyway: whoever names it gains the choice between our own values.
+    const chosen = `const post = await tools.post({})
+const known = ['office@firm.example', 'shop@firm.example']
+return tools.send({ to: known.find((one) => one === post.pick), body: 'the list' })`
+    expect((await judged(chosen, [], [named])).sent).toEqual(['office@firm.example'])
   })
 
   test('but in a script that was written afterwards it may be the mail that speaks', async () => {

@@ -48,7 +48,10 @@ export interface Provenance {
   /** Whether anything untrusted was read. */
   untrustedRead: boolean
   readonly calls: Map<string, OpenCall>
-  /** Texts of the composite calls that were written before anything untrusted was read, such as scripts: what stands in them is ours. */
+  /**
+   * What composite calls say that were written before anything untrusted was read, in exact form: the values of their
+   * input, and of a script what stands between quotes. The code around it is no value: `mail.id` is not a host of ours.
+   */
   readonly frozen: string[]
   readonly waits: Map<string, string>
 }
@@ -171,10 +174,22 @@ function readPlanned(state: Provenance, { callId, parentCallId, toolName, args }
     if (parent.clean) {
       const found: Found[] = []
       collect(parent.input, '', trustedLabel, undefined, found)
-      state.frozen.push(found.map(({ value }) => exactForm(value)).join('\n'))
+      state.frozen.push(found.flatMap(({ value }) => saidBy(value)).join('\n'))
     }
   }
   state.calls.set(callId, { toolName, input: args, parentCallId })
+}
+
+/** A text between quotes, up to the end of its line; backticks may span lines; a number. One without an end is none. */
+const literal = /(['"])((?:(?!\1)[^\\\n]|\\.)*)\1?|`((?:[^`\\]|\\.)*)`?|(?<![\w$.])\d[\d_]*(?:\.\d+)?/gs
+
+/** What a value of a composite's input says: itself, unless it is code, of which the literals count. */
+function saidBy(value: string): readonly string[] {
+  if (!/['"`]|\btools\b/.test(value) || value.length > longestJson) return [exactForm(value)]
+  return Array.from(value.matchAll(literal), ([whole, quote, plain, template]) => {
+    if (quote === undefined && template === undefined) return exactForm(whole)
+    return whole.length > 1 && whole.endsWith(quote ?? '`') ? exactForm(plain ?? template ?? '') : ''
+  })
 }
 
 function readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): void {

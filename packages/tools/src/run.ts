@@ -254,12 +254,21 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** The outcome of work that is under way, or of giving it up. */
+/** How long a composite has to say what its timeout means to the caller, in ms. */
+const lastWordsMs = 200
+
+/**
+ * The outcome of work that is under way, or of giving it up. A composite whose time is over may say so in its own words:
+ * with a `ProvostError` whose cause is the reason of its signal.
+ */
 function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcome> {
   const { tool, run } = call
   const { timeoutMs } = tool['~tool']
   return new Promise((resolve) => {
     let grace: NodeJS.Timeout | undefined
+    let expired: ProvostError | undefined
+    const giveUp = (error: ProvostError): void =>
+      finish(failedOutcome(tool, 'timeout', error.toJSON(), elapsed(call.started)))
     const finish = (outcome: ToolOutcome): void => {
       if (call.over) return
       clock.stop()
@@ -268,18 +277,27 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
       resolve(end(call, outcome))
     }
     const clock = createCallClock(timeoutMs, () => {
-      const error = timeoutError(tool, timeoutMs)
-      finish(failedOutcome(tool, 'timeout', error.toJSON(), elapsed(call.started)))
-      call.signal.abort(error)
+      expired = timeoutError(tool, timeoutMs)
+      if (tool.composite) grace = setTimeout(giveUp, lastWordsMs, expired)
+      else giveUp(expired)
+      call.signal.abort(expired)
     })
     clock.start()
     call.bridge?.watch((parked) => (parked ? clock.stop() : call.over || clock.start()))
     const onAbort = (): void => {
+      // What a composite has called is stopped when its own time is over: that is no abort of the run.
+      if (expired) return
       grace = setTimeout(() => finish(abortedOutcome(tool, 'before it ended', elapsed(call.started))), run.graceMs)
     }
     if (run.signal.aborted) onAbort()
     else run.signal.addEventListener('abort', onAbort, { once: true })
-    work.then(finish, (error: unknown) => finish(failure(call, error)))
+    work.then(
+      (outcome) => (expired ? giveUp(expired) : finish(outcome)),
+      (error: unknown) => {
+        if (!expired) finish(failure(call, error))
+        else giveUp(error instanceof ProvostError && error.cause === expired ? error : expired)
+      },
+    )
   })
 }
 

@@ -1,0 +1,23 @@
+/** A stretch of an image of memory. */
+export interface Page {
+  readonly at: number
+  readonly bytes: Uint8Array
+}
+
+/** As much as the system hands out at once. */
+const pageBytes = 4096
+
+/** What of an image is not in `fresh`, page by page; where `fresh` ends, memory is zero. */
+export function changedPages(fresh: Uint8Array, image: Uint8Array): readonly Page[] {
+  const changed: { at: number; end: number }[] = []
+  const zero = new Uint8Array(pageBytes)
+  for (let at = 0; at < image.byteLength; at += pageBytes) {
+    const end = Math.min(at + pageBytes, image.byteLength)
+    const before = at < fresh.byteLength ? fresh.subarray(at, end) : zero.subarray(0, end - at)
+    if (Buffer.compare(before, image.subarray(at, end)) === 0) continue
+    const last = changed.at(-1)
+    if (last?.end === at) last.end = end
+    else changed.push({ at, end })
+  }
+  return changed.map(({ at, end }) => ({ at, bytes: image.slice(at, end) }))
+}
