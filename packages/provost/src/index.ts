@@ -46,6 +46,7 @@ export type {
 
 // Tools and their schemas.
 export {
+  a2aTool,
   bashTool,
   editTool,
   fileTools,
@@ -67,6 +68,9 @@ export {
 } from '@provost/tools'
 export { z } from 'zod'
 export type {
+  A2aToolInput,
+  A2aToolOptions,
+  A2aToolResult,
   AiTool,
   AiToolMore,
   Executed,

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 
 import { pendingWork } from '@provost/agent'
 import type { AgentStream } from '@provost/agent'
-import type { Decisions, Input, Principal } from '@provost/core'
+import type { Input, Principal } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
 import { exportSession } from '@provost/sessions'
 
 import type { Connections } from './connections.ts'
 import { eventStream } from './event-stream.ts'
+import { decisionsOf, toHistory, toInput, toTools } from './given.ts'
 import { HttpError } from './http-error.ts'
 import type { Limits } from './limits.ts'
 import type { LiveSession } from './live-session.ts'
@@ -15,7 +16,7 @@ import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
 import type { Position } from './position.ts'
 import { eventId, givenPosition, origin } from './position.ts'
-import type { DecisionsBody, ExecuteBody } from './request-schema.ts'
+import type { ExecuteBody } from './request-schema.ts'
 import {
   abortSchema,
   decisionsSchema,
@@ -390,54 +391,6 @@ function byteStream(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
       await iterator.return?.()
     },
   })
-}
-
-function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {
-  const by = principal.id
-  const { approvals = [], toolResults = [], uncertain = [], inputs = [] } = given
-  if (approvals.length + toolResults.length + uncertain.length + inputs.length === 0) return undefined
-  return {
-    approvals: approvals.map(({ id, decision, reason, args, sticky }) => ({
-      id,
-      decision,
-      by,
-      ...(reason !== undefined && { reason }),
-      ...(args !== undefined && { args }),
-      ...(sticky && { sticky }),
-    })),
-    toolResults: toolResults.map(({ callId, output }) => ({ callId, output, by })),
-    uncertain: uncertain.map(({ callId, decision, output }) => ({
-      callId,
-      decision,
-      by,
-      ...(output !== undefined && { output }),
-    })),
-    inputs: inputs.map(({ id, value }) => ({ id, value })),
-  }
-}
-
-type GivenInput = NonNullable<ExecuteBody['input']>
-
-function toInput(input: GivenInput): Input {
-  return typeof input === 'string'
-    ? input
-    : input.map((part) => {
-        if (part.type === 'text') return part
-        const { filename, ...rest } = part
-        return { ...rest, ...(filename !== undefined && { filename }) }
-      })
-}
-
-function toHistory(
-  messages: NonNullable<ExecuteBody['messages']>,
-): NonNullable<Parameters<SessionHost['begin']>[1]['messages']> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- createSession looks at each message and part, and refuses what is none
-  return messages as NonNullable<Parameters<SessionHost['begin']>[1]['messages']>
-}
-
-function toTools(tools: ExecuteBody['tools']): Parameters<SessionHost['begin']>[1]['tools'] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it was JSON, so its values are
-  return tools as Parameters<SessionHost['begin']>[1]['tools']
 }
 
 /** The id of a session that a key stands for: the same in every process. */

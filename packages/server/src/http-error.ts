@@ -34,13 +34,22 @@ const statuses: Readonly<Record<string, number>> = {
   'invalid-tool': 400,
 }
 
-/** An error as the response says it: what went wrong here, and is nobody else's business, is not told. */
+/** How an error is told: what went wrong here, and is nobody else's business, is not. */
+export function responseStatus(thrown: unknown): { readonly status: number; readonly error: ErrorInfo } {
+  if (thrown instanceof HttpError) return { status: thrown.status, error: thrown.toJSON() }
+  const error = toErrorInfo(thrown)
+  const status = thrown instanceof ProvostError ? statuses[error.code] : undefined
+  if (status !== undefined) return { status, error }
+  return {
+    status: 500,
+    error: { code: 'internal', message: 'The server could not do this.', hint: 'Try again later.' },
+  }
+}
+
+/** An error as the response says it. */
 export function errorResponse(thrown: unknown): Response {
-  if (thrown instanceof HttpError) return jsonError(thrown.status, thrown.toJSON(), thrown.headers)
-  const info = toErrorInfo(thrown)
-  const status = thrown instanceof ProvostError ? statuses[info.code] : undefined
-  if (status !== undefined) return jsonError(status, info)
-  return jsonError(500, { code: 'internal', message: 'The server could not do this.', hint: 'Try again later.' })
+  const { status, error } = responseStatus(thrown)
+  return jsonError(status, error, thrown instanceof HttpError ? thrown.headers : {})
 }
 
 function jsonError(status: number, error: ErrorInfo, headers: Readonly<Record<string, string>> = {}): Response {

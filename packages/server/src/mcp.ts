@@ -16,7 +16,7 @@ const toolInput = z.object({
  * The agents as tools of an MCP server, over streamable HTTP. A call is a run; its session can be gone on with. What waits
  * for a human says so: nobody approves anything over MCP.
  *
- * @throws HttpError 501 where `@modelcontextprotocol/server` is not installed.
+ * @throws HttpError 404 where `@modelcontextprotocol/server` is not installed.
  */
 export async function answerMcp(
   request: Request,
@@ -61,7 +61,7 @@ async function load(): Promise<Sdk> {
   try {
     return await import('@modelcontextprotocol/server')
   } catch {
-    throw new HttpError(501, {
+    throw new HttpError(404, {
       code: 'not-installed',
       message: 'This server does not speak MCP.',
       hint: 'Install @modelcontextprotocol/server beside @provost/server.',

@@ -9,6 +9,9 @@ export function openApiOf(operations: readonly Operation[], authenticated: boole
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) }
   }
+  for (const [path, method, operationId, summary] of protocols) {
+    paths[path] = { [method]: describeProtocol(path, method, operationId, summary) }
+  }
   return {
     openapi: '3.1.0',
     info: { title: 'Provost', version: '1', description: 'Agents over HTTP: runs are streams of server-sent events.' },
@@ -19,6 +22,37 @@ export function openApiOf(operations: readonly Operation[], authenticated: boole
     },
     ...(authenticated && { security: [{ bearer: [] }] }),
   }
+}
+
+/** Routes that speak protocols of others, whose own documents say what goes in and out. */
+const protocols = [
+  ['/mcp', 'post', 'mcp', 'The agents as tools of an MCP server, over streamable HTTP.'],
+  ['/a2a/{agent}', 'post', 'a2a', 'An agent over A2A: JSON-RPC, or a stream of it.'],
+  ['/a2a/{agent}/.well-known/agent-card.json', 'get', 'agentCard', 'The A2A card of an agent.'],
+  ['/.well-known/agent-card.json', 'get', 'firstAgentCard', 'The A2A card of the first agent.'],
+] as const
+
+function describeProtocol(path: string, method: 'get' | 'post', operationId: string, summary: string): object {
+  const json = { 'application/json': { schema: { type: 'object' } } }
+  const agent = { name: 'agent', in: 'path', required: true, schema: { type: 'string', minLength: 1 } }
+  return {
+    operationId,
+    summary,
+    ...(path.includes('{agent}') && { parameters: [agent] }),
+    ...(method === 'post' && { requestBody: { required: true, content: json } }),
+    responses: {
+      200: {
+        description: 'Done.',
+        content: { ...json, ...(method === 'post' && { 'text/event-stream': { schema: { type: 'string' } } }) },
+      },
+      '4XX': refusal,
+    },
+  }
+}
+
+const refusal = {
+  description: 'Refused.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
 function describe({
@@ -58,10 +92,7 @@ function describe({
         ...(answer && { content: { 'application/json': { schema: schemaOf(answer, 'output') } } }),
         ...(stream !== undefined && { content: { [stream]: { schema: { type: 'string' } } } }),
       },
-      '4XX': {
-        description: 'Refused.',
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
+      '4XX': refusal,
     },
   }
 }

@@ -28,6 +28,8 @@ export interface ServerOptions {
   readonly context?: (principal: Principal) => MaybePromise<unknown>
   /** Origins of web pages that may call this server. Default none. */
   readonly origins?: readonly string[]
+  /** The address of this server as others know it, for agent cards (A2A). Default: the one that was asked at. */
+  readonly publicUrl?: string
   readonly limits?: Partial<Limits>
   /** Milliseconds between two looks for runs whose process died. Default 5,000. */
   readonly recoverMs?: number

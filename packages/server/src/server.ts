@@ -5,6 +5,8 @@ import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import type { z } from 'zod'
 
+import type { A2aAgent } from './a2a.ts'
+import { answerA2a, answerCard } from './a2a.ts'
 import { agentOperations } from './agent-operations.ts'
 import { chatOperation } from './chat-operation.ts'
 import { closingStore } from './closing-store.ts'
@@ -128,7 +130,7 @@ export function createServer(options: ServerOptions): Server {
     ),
   )
   if (origins.length > 0) {
-    const headers = ['authorization', 'content-type', 'idempotency-key', 'last-event-id']
+    const headers = ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'a2a-version']
     app.use(cors({ origin: [...origins], allowHeaders: headers, exposeHeaders: ['x-session-id', 'retry-after'] }))
   }
   app.use(async (context, next) => {
@@ -177,6 +179,23 @@ export function createServer(options: ServerOptions): Server {
     const wait = rate.take(principal.id)
     if (wait > 0) throw tooFast(wait)
     return answerMcp(request, principal, options, setup)
+  })
+  const cardOf = async (request: Request, name: string | undefined): Promise<A2aAgent> => {
+    if (!authenticate) await principalOf(request)
+    const base = (options.publicUrl ?? new URL(request.url).origin).replace(/\/$/u, '')
+    return { name: host.agentOf(name).name, base, authenticated: authenticate !== undefined }
+  }
+  app.get('/.well-known/agent-card.json', async (context) => answerCard(await cardOf(context.req.raw, undefined)))
+  app.get('/a2a/:agent/.well-known/agent-card.json', async (context) =>
+    answerCard(await cardOf(context.req.raw, context.req.param('agent'))),
+  )
+  app.post('/a2a/:agent', async (context) => {
+    const request = context.req.raw
+    const principal = await principalOf(request)
+    const wait = rate.take(principal.id)
+    if (wait > 0) throw tooFast(wait)
+    const agent = await cardOf(request, context.req.param('agent'))
+    return answerA2a(request, await jsonOf(request), agent, principal, setup)
   })
   for (const path of new Set([...operations, ...open].map((one) => one.path))) {
     const allowed = [...operations, ...open].flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))

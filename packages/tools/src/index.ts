@@ -1,3 +1,5 @@
+export { a2aTool } from './a2a.ts'
+export type { A2aToolInput, A2aToolOptions, A2aToolResult } from './a2a.ts'
 export { fromAiTool } from './ai-tool.ts'
 export type { AiTool, AiToolMore } from './ai-tool.ts'
 export { runBatch } from './batch.ts'

@@ -1,0 +1,49 @@
+import type { AgentCard } from '@a2a-js/sdk'
+
+import type { A2aSdk } from './a2a-sdk.ts'
+
+/** What an agent says of itself to those who look for one: its name, where it is, and whether it asks who you are. */
+export function agentCard(
+  sdk: A2aSdk,
+  { name, base, authenticated }: { name: string; base: string; authenticated: boolean },
+): AgentCard {
+  const description = `The agent ${name}.`
+  return {
+    name,
+    description,
+    version: '1',
+    provider: undefined,
+    supportedInterfaces: [
+      {
+        url: `${base}/a2a/${encodeURIComponent(name)}`,
+        protocolBinding: 'JSONRPC',
+        tenant: '',
+        protocolVersion: sdk.A2A_PROTOCOL_VERSION,
+      },
+    ],
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false, extensions: [] },
+    securitySchemes: authenticated
+      ? {
+          bearer: {
+            scheme: { $case: 'httpAuthSecurityScheme', value: { scheme: 'bearer', bearerFormat: '', description: '' } },
+          },
+        }
+      : {},
+    securityRequirements: authenticated ? [{ schemes: { bearer: { list: [] } } }] : [],
+    defaultInputModes: ['text/plain', 'application/json'],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills: [
+      {
+        id: name,
+        name,
+        description,
+        tags: ['agent'],
+        examples: [],
+        inputModes: [],
+        outputModes: [],
+        securityRequirements: [],
+      },
+    ],
+    signatures: [],
+  }
+}

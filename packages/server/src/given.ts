@@ -1,0 +1,51 @@
+import type { Decisions, Input, Principal } from '@provost/core'
+
+import type { DecisionsBody, ExecuteBody, GivenInput } from './request-schema.ts'
+import type { SessionHost } from './session-host.ts'
+
+/** What a principal answers; undefined where that is nothing. */
+export function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {
+  const by = principal.id
+  const { approvals = [], toolResults = [], uncertain = [], inputs = [] } = given
+  if (approvals.length + toolResults.length + uncertain.length + inputs.length === 0) return undefined
+  return {
+    approvals: approvals.map(({ id, decision, reason, args, sticky }) => ({
+      id,
+      decision,
+      by,
+      ...(reason !== undefined && { reason }),
+      ...(args !== undefined && { args }),
+      ...(sticky && { sticky }),
+    })),
+    toolResults: toolResults.map(({ callId, output }) => ({ callId, output, by })),
+    uncertain: uncertain.map(({ callId, decision, output }) => ({
+      callId,
+      decision,
+      by,
+      ...(output !== undefined && { output }),
+    })),
+    inputs: inputs.map(({ id, value }) => ({ id, value })),
+  }
+}
+
+export function toInput(input: GivenInput): Input {
+  return typeof input === 'string'
+    ? input
+    : input.map((part) => {
+        if (part.type === 'text') return part
+        const { filename, ...rest } = part
+        return { ...rest, ...(filename !== undefined && { filename }) }
+      })
+}
+
+export function toHistory(
+  messages: NonNullable<ExecuteBody['messages']>,
+): NonNullable<Parameters<SessionHost['begin']>[1]['messages']> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- createSession looks at each message and part, and refuses what is none
+  return messages as NonNullable<Parameters<SessionHost['begin']>[1]['messages']>
+}
+
+export function toTools(tools: ExecuteBody['tools']): Parameters<SessionHost['begin']>[1]['tools'] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it was JSON, so its values are
+  return tools as Parameters<SessionHost['begin']>[1]['tools']
+}

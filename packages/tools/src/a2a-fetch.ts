@@ -1,0 +1,41 @@
+import { ProvostError } from '@provost/core'
+
+/** What is read of one answer, in bytes. */
+const maxBytes = 8 * 1024 * 1024
+
+type Headers = Readonly<Record<string, string>>
+
+/** A fetch that goes to known origins only, follows no redirect and reads so much: what answers is not ours. */
+export function limitedFetch(
+  origins: readonly string[],
+  headers: Headers | (() => Promise<Headers>) = {},
+): typeof fetch {
+  const allowed = new Set(origins.map((origin) => new URL(origin).origin))
+  return async (input, init) => {
+    const request = new Request(input, { ...init, redirect: 'error' })
+    const { origin } = new URL(request.url)
+    if (!allowed.has(origin)) {
+      throw new ProvostError('a2a-refused-address', `The agent's card leads to ${origin}.`, {
+        hint: 'If that is as it should be, name it in `origins`.',
+      })
+    }
+    for (const [name, value] of Object.entries(typeof headers === 'function' ? await headers() : headers)) {
+      request.headers.set(name, value)
+    }
+    const response = await fetch(request)
+    const { body, status, statusText } = response
+    if (!body) return response
+    return new Response(body.pipeThrough(limit()), { status, statusText, headers: response.headers })
+  }
+}
+
+function limit(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let read = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      read += chunk.byteLength
+      if (read <= maxBytes) controller.enqueue(chunk)
+      else controller.error(new ProvostError('a2a-too-long', `The agent answered with more than ${maxBytes} bytes.`))
+    },
+  })
+}
