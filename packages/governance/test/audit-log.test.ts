@@ -9,6 +9,8 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { full } from './full.ts'
+
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 
 /** Writes two audit rows for each call. */
@@ -141,7 +143,7 @@ describe('an audit does not verify', () => {
         const whole = report.ok && report.deleted.length === 0 && report.links === 6
         expect(whole ? meaning(broken) : meaning(line)).toEqual(meaning(line))
       }),
-      { numRuns: 300 },
+      { numRuns: full ? 2_000 : 100 },
     )
   })
 })

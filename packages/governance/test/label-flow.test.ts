@@ -8,6 +8,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { full } from './full.ts'
+
 // Paths that exist today: steps, parallel calls, approvals, remote results, results that are read page by page, resume in
 // another process, and export to another store. Handoffs, children and fan-outs join this test when they come.
 
@@ -108,7 +110,7 @@ test('no path loses a label: what is said later carries the join of all that was
       const said = next.messages.at(-1)
       expect(said && covers(labelOf(said), soFar)).toBe(true)
     }),
-    { numRuns: 40 },
+    { numRuns: full ? 300 : 15 },
   )
   expect(pages).toBeGreaterThan(0)
 })
