@@ -272,6 +272,7 @@ export type {
 
 // Governance.
 export {
+  auditChain,
   approvalPolicy,
   auditLog,
   budget,
