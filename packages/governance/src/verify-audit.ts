@@ -94,7 +94,8 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
   const end = links.at(-1)?.offset ?? 0
   const unlinked = [...rows.values()].filter(({ id }) => !seen.has(id))
   for (const { id, offset } of unlinked) {
-    if (offset < end)
+    // One that does not say where it stands is out of place as well.
+    if (!(offset > end))
       problems.push(problem('row-unlinked', id, 'The row stands before the end of the chain and has no link.'))
   }
   if (options.head !== undefined && !links.some(({ link }) => link.hash === options.head)) {
