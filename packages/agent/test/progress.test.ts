@@ -88,6 +88,34 @@ describe('artifacts belong to the run that writes them', () => {
     expect(all.map((one) => one.runId === undefined)).toEqual([false, false, true])
   })
 
+  test('a child writes for its own run, at the same time as its parent for its own', async () => {
+    const store = memoryStore()
+    const child = writer(store, 1, (self) => self.progress.write('of the child', { role: 'plan', seq: 1 }))
+    const note = tool({
+      name: 'note',
+      input: z.object({}),
+      execute: () => parent.progress.write('of the parent', { role: 'plan', seq: 1 }),
+    })
+    const toolCalls = [
+      { name: 'ask', input: { task: 'plan' } },
+      { name: 'note', input: {} },
+    ]
+    const parent: Agent = createAgent({
+      name: 'parent',
+      model: scriptedModel([{ toolCalls }, { text: 'ok' }]),
+      tools: [child.toTool({ name: 'ask', description: 'Asks.' }), note],
+      store,
+    })
+    const written: { runId: string; id: string }[] = []
+    const stream = parent.stream('go')
+    for await (const event of stream) if (event.type === 'progress.written') written.push(event)
+    const { runId } = await stream.result
+    expect((await parent.progress.read({ runId })).map(text)).toEqual(['of the parent'])
+    expect(written.map((event) => event.runId === runId).toSorted()).toEqual([false, true])
+    const own = written.find((event) => event.runId !== runId)?.runId ?? ''
+    expect((await parent.progress.read({ runId: own })).map(text)).toEqual(['of the child'])
+  })
+
   test('what a run has read makes its artifacts as confidential, unless it says otherwise', async () => {
     const store = memoryStore()
     const look = tool({

@@ -1,6 +1,6 @@
 import { createAgent } from '@provost/agent'
 import type { Entry, Json } from '@provost/core'
-import { defineExtension, toJson } from '@provost/core'
+import { defineExtension, isRecord, toJson } from '@provost/core'
 import { auditChain, auditLog, verifyAudit } from '@provost/governance'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -61,7 +61,7 @@ test('an extension cannot write links: what it appends bears its own name', asyn
 test('a link that was made up without the key is told', async () => {
   const log = await logWith(null)
   const forged = log.map((entry) =>
-    entry.type === 'ext' && entry.name === 'audit-log' && typeof entry.data === 'object'
+    entry.type === 'ext' && entry.name === 'audit-log' && isRecord(entry.data)
       ? { ...entry, data: { ...entry.data, payload: 'f'.repeat(64) } }
       : entry,
   )

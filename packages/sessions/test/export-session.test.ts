@@ -275,7 +275,7 @@ describe('an import', () => {
     const footer = lines.at(-1) ?? ''
     const at = footer.indexOf('"sig"')
     for (let spot = at; spot < at + 5; spot++) {
-      const broken = lines.with(-1, `${footer.slice(0, spot)}~${footer.slice(spot + 1)}`)
+      const broken = lines.with(lines.length - 1, `${footer.slice(0, spot)}~${footer.slice(spot + 1)}`)
       await expect(importSession(memoryStore(), broken, { key })).rejects.toMatchObject({ code: 'invalid-export' })
     }
   })
