@@ -25,6 +25,8 @@ import type { AskedBy, ToToolOptions } from './agent-tool.ts'
 import { agentTool } from './agent-tool.ts'
 import type { FanOutOptions } from './fan-out/run-fan-out.ts'
 import { fanOutFor } from './fan-out/run-fan-out.ts'
+import type { Progress } from './progress/progress.ts'
+import { progressOf } from './progress/progress.ts'
 import { isRunState } from './run-state.ts'
 import type { RunHandle } from './run.ts'
 import { startRun } from './run.ts'
@@ -54,6 +56,8 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   readonly name: string
   /** Its tools, where each came from, and which had to be renamed. */
   readonly registry: ToolRegistry
+  /** What it leaves for other agents, and for whoever goes on after a crash. */
+  readonly progress: Progress
   /** Starts or resumes a run and gives its events. The run goes on whether or not anybody iterates. */
   stream(state: RunState<Output>, ...options: With<ResumeOptions, App>): AgentStream<Output>
   stream(input: Input, ...options: With<RunOptions, App>): AgentStream<Output>
@@ -164,6 +168,7 @@ export function createAgent<
     get registry() {
       return planned().registry
     },
+    progress: progressOf(planned),
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given?: Given) => start(input, given, false).result,
     fanOut: (given) => fanOutFor(options, given),

@@ -19,6 +19,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import type { AgentStream, Given } from './agent.ts'
 import { closeRun } from './close-run.ts'
 import { createScope } from './create-scope.ts'
+import { withinRun } from './current-run.ts'
 import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
 import type { EventHub } from './event-hub.ts'
@@ -220,7 +221,8 @@ async function perform<Output>(
       if (entries.length > 0) throw staleEdits(sessionId)
       await inTime(journal.copy(edits))
     }
-    await inTime(driveRun(scope, start))
+    const entered = scope
+    await inTime(withinRun(entered, () => driveRun(entered, start)))
     done = true
   } catch (thrown) {
     error = thrown

@@ -18,10 +18,13 @@ export interface ArgumentText {
 interface Place {
   readonly above: Place | undefined
   readonly key: string
+  readonly depth: number
 }
 
 /** Values in one call. More are no arguments but an attack. */
 const mostValues = 1_000_000
+/** Nested more deeply they refer to themselves, or are an attack too. */
+const mostDeep = 50_000
 
 /**
  * The texts in the arguments of a call, at any depth.
@@ -38,7 +41,10 @@ export function argumentText(args: unknown, longKey: number): ArgumentText {
   const open: { readonly value: unknown; readonly place: Place | undefined }[] = [{ value: args, place: undefined }]
   for (let item = open.pop(); item; item = open.pop()) {
     const { value, place } = item
-    if (++visited > mostValues) throw unreadable('have too many values, or refer to themselves')
+    const depth = (place?.depth ?? 0) + 1
+    if (++visited > mostValues || depth > mostDeep) {
+      throw unreadable('have too many values, are nested too deeply or refer to themselves')
+    }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
       const text = String(value)
       if (text === '') continue
@@ -47,12 +53,14 @@ export function argumentText(args: unknown, longKey: number): ArgumentText {
       values.push(lazyValue(place, length, length + text.length))
       length += text.length
     } else if (Array.isArray(value)) {
-      for (let i = value.length - 1; i >= 0; i--) open.push({ value: value[i], place: { above: place, key: `${i}` } })
+      for (let i = value.length - 1; i >= 0; i--) {
+        open.push({ value: value[i], place: { above: place, key: `${i}`, depth } })
+      }
     } else if (typeof value === 'object' && value !== null) {
       const fields = Object.entries(value)
       for (let i = fields.length - 1; i >= 0; i--) {
         const [key, field] = fields[i] ?? ['', undefined]
-        const below = { above: place, key }
+        const below = { above: place, key, depth }
         open.push({ value: field, place: below })
         if (key.length >= longKey) open.push({ value: key, place: below })
       }

@@ -52,12 +52,12 @@ const accountFold: Fold<Account> = {
 function spend(spent: Spent, entry: Entry): Spent {
   switch (entry.type) {
     case 'attempt': {
-      const { inputTokens = 0, outputTokens = 0 } = entry.usage
-      const tokens = inputTokens + outputTokens
+      // A provider that reports nonsense does not fill the purse again.
+      const tokens = amount(entry.usage.inputTokens) + amount(entry.usage.outputTokens)
       return {
         ...spent,
         tokens: spent.tokens + tokens,
-        cost: spent.cost + (entry.cost ?? 0),
+        cost: spent.cost + amount(entry.cost),
         unpriced: spent.unpriced || (entry.cost === undefined && tokens > 0),
         // A call that a hook made is paid for; it is no step.
         steps: spent.steps + (entry.outcome === 'answered' && entry.purpose === undefined ? 1 : 0),
@@ -82,6 +82,10 @@ function spend(spent: Spent, entry: Entry): Spent {
     default:
       return spent
   }
+}
+
+function amount(reported: number | undefined): number {
+  return reported !== undefined && reported > 0 ? reported : 0
 }
 
 /**

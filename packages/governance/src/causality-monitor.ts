@@ -13,10 +13,12 @@ interface Denials {
   readonly asked: Readonly<Record<string, Json>>
   /** Values of denied calls, by the call that each was first denied in. */
   readonly values: Readonly<Record<string, string>>
+  /** More was denied than is kept: from now on nothing can be said to be new. */
+  readonly full: boolean
 }
 
-const nothing: Denials = { asked: {}, values: {} }
-/** Values kept of denied calls; what comes later is still in the log. */
+const nothing: Denials = { asked: {}, values: {}, full: false }
+/** Values kept of denied calls. */
 const mostValues = 1_000
 const shortestValue = 6
 const longestText = 65_536
@@ -32,26 +34,36 @@ const denials: Fold<Denials> = {
       return { ...state, asked: { ...state.asked, [callId]: entry.args } }
     }
     if (entry.op === 'decided' && entry.outcome === 'deny' && !formal.has(entry.by)) {
-      return { ...state, values: withValues(state.values, callId, entry.args) }
+      return withValues(state, callId, entry.args)
     }
     const { [callId]: args, ...asked } = state.asked
     if (entry.op !== 'settled' || args === undefined) return state
-    return { asked, values: entry.outcome === 'denied' ? withValues(state.values, callId, args) : state.values }
+    const left = { ...state, asked }
+    return entry.outcome === 'denied' ? withValues(left, callId, args) : left
   },
 }
 
 /** Those who refuse what is no proper call: nobody has judged its effect. */
 const formal: ReadonlySet<string> = new Set(['schema', 'registry'])
 
-function withValues(known: Denials['values'], callId: string, args: Json): Denials['values'] {
-  const values = { ...known }
+function withValues(known: Denials, callId: string, args: Json): Denials {
+  const effect = effectOf(args)
+  const values = { ...known.values }
   let room = mostValues - Object.keys(values).length
-  for (const value of effectValues(args)) {
-    if (room <= 0) break
-    if (values[value] === undefined) room--
-    values[value] ??= callId
+  let full = known.full || !effect.whole
+  for (const value of effect.values) {
+    if (Object.hasOwn(values, value)) continue
+    if (room-- > 0) values[value] = callId
+    else full = true
   }
-  return values
+  return { ...known, values, full }
+}
+
+/** What of an effect was denied before. What is too long to be compared counts as denied once anything was. */
+function deniedBefore({ values, full }: Denials, effect: Effect): readonly string[] {
+  const calls = new Set(effect.values.flatMap((value) => (Object.hasOwn(values, value) ? [values[value] ?? ''] : [])))
+  if (calls.size === 0 && (full || (!effect.whole && Object.keys(values).length > 0))) return ['*']
+  return [...calls]
 }
 
 /**
@@ -59,7 +71,8 @@ function withValues(known: Denials['values'], callId: string, args: Json): Denia
  * the same values. Calls are compared by what they act on (addresses, hosts, numbers, whole values, in any spelling),
  * not by their words. Only calls that write or send are judged.
  *
- * It knows the denials of its own log; those of a child are in the child's.
+ * Where more was denied than it keeps (1,000 values), or a call is longer than it reads (64 Ki), it takes a call for an
+ * attempt rather than not. It knows the denials of its own log; those of a child are in the child's.
  */
 export function causalityMonitor(options: CausalityMonitorOptions = {}): Extension<unknown> {
   const { strictness = 'ask' } = options
@@ -69,10 +82,9 @@ export function causalityMonitor(options: CausalityMonitorOptions = {}): Extensi
     hooks: {
       async 'tool.call'(call, ctx) {
         if (call.tool.effect !== 'write' && call.tool.effect !== 'egress') return undefined
-        const { values } = ctx.fold(denials)
-        const again = effectValues(call.input).filter((value) => Object.hasOwn(values, value))
-        if (again.length === 0) return undefined
-        const evidence = { tool: call.tool.name, denied: [...new Set(again.map((value) => values[value]))] }
+        const denied = deniedBefore(ctx.fold(denials), effectOf(call.input))
+        if (denied.length === 0) return undefined
+        const evidence = { tool: call.tool.name, denied }
         // A human who has seen this very call is asked once.
         if (ctx.approval?.decision === 'approve' && strictness !== 'deny') return undefined
         const decision = strictness === 'deny' ? 'blocked' : 'flagged'
@@ -84,17 +96,10 @@ export function causalityMonitor(options: CausalityMonitorOptions = {}): Extensi
           : { ask: { reason, evidence } }
       },
       async handoff(flow, ctx) {
-        const { values } = ctx.fold(denials)
-        const again = flow.payload
-          .flatMap((message) => effectValues(textOf(message)))
-          .filter((value) => Object.hasOwn(values, value))
-        if (again.length === 0) return undefined
-        const evidence = {
-          from: flow.from,
-          to: flow.to,
-          kind: flow.kind,
-          denied: [...new Set(again.map((value) => values[value]))],
-        }
+        const known = ctx.fold(denials)
+        const denied = flow.payload.flatMap((message) => deniedBefore(known, effectOf(textOf(message))))
+        if (denied.length === 0) return undefined
+        const evidence = { from: flow.from, to: flow.to, kind: flow.kind, denied: [...new Set(denied)] }
         await ctx.audit(strictness === 'deny' ? 'blocked' : 'flagged', {
           rule: 'causality',
           callId: flow.callId,
@@ -109,24 +114,45 @@ export function causalityMonitor(options: CausalityMonitorOptions = {}): Extensi
   })
 }
 
+interface Effect {
+  readonly values: readonly string[]
+  /** All of it was read. */
+  readonly whole: boolean
+}
+
 /** What a call acts on, in canonical spelling: short values as they are, and addresses, hosts and numbers in longer ones. */
-function effectValues(args: unknown): string[] {
+function effectOf(args: unknown): Effect {
   const found = new Set<string>()
   const open: unknown[] = [args]
   let left = longestText
-  for (let value = open.pop(); value !== undefined && left > 0; value = open.pop()) {
+  let whole = true
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (left <= 0) return { values: [...found], whole: false }
     if (typeof value === 'string' || typeof value === 'number') {
-      const text = String(value).normalize('NFKC').slice(0, left)
-      left -= text.length
+      const all = String(value)
+      const text = all.slice(0, left).normalize('NFKC')
+      whole &&= all.length <= left
+      left -= all.length
       if (text.length <= 100) note(text, found)
-      for (const token of text.split(/[\s<>"'(),;|`=]+/)) {
-        if (/@|:\/\/|\w\.\w/.test(token) || token.replaceAll(/\D/g, '').length >= shortestValue)
-          noteAddress(token, found)
+      noteAddresses(text, found)
+    } else if (Array.isArray(value) || isRecord(value)) {
+      // Even empty ones cost a look; what is nothing would end the loop.
+      left--
+      for (const item of Array.isArray(value) ? value : Object.values(value)) open.push(item ?? '')
+      // A map by address has its addresses in its keys.
+      for (const key of Array.isArray(value) ? [] : Object.keys(value)) {
+        left -= key.length
+        noteAddresses(key.slice(0, longestText).normalize('NFKC'), found)
       }
-    } else if (Array.isArray(value)) open.push(...value)
-    else if (isRecord(value)) open.push(...Object.values(value))
+    }
   }
-  return [...found]
+  return { values: [...found], whole }
+}
+
+function noteAddresses(text: string, found: Set<string>): void {
+  for (const token of text.split(/[\s<>"'(),;|`=]+/)) {
+    if (/@|:\/\/|\w\.\w/.test(token) || token.replaceAll(/\D/g, '').length >= shortestValue) noteAddress(token, found)
+  }
 }
 
 function noteAddress(token: string, found: Set<string>): void {

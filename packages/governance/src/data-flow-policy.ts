@@ -11,6 +11,7 @@ import { intentPreset } from './intent-preset.ts'
 import { knowledgeOf, originOf } from './origin.ts'
 import type { Knowledge } from './origin.ts'
 import { provenanceFold } from './provenance.ts'
+import { secretArguments, secretLabel } from './secret-argument.ts'
 
 /** Sets of rules: `intent` is the default, `classic` is what peers do. */
 export const presets: { readonly intent: readonly DataFlowRule[]; readonly classic: readonly DataFlowRule[] } =
@@ -175,18 +176,20 @@ async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise
     ...row,
     origin: originOf(row.value, call.tool, known),
   }))
+  // Nobody puts a value where a token stands in an answer.
+  const secrets = call.tool.name === 'answer' && !known.tools.has('answer') ? [] : secretArguments(call, values)
   // Who approves edited arguments vouches for them; that does not make known what is secret.
   const { confidentiality, readers } = ctx.view.label
-  const label = joinLabels(call.label, {
-    integrity: 'trusted',
-    confidentiality,
-    ...(readers && { readers }),
-    sources: [],
-  })
+  const label = joinLabels(
+    call.label,
+    { integrity: 'trusted', confidentiality, ...(readers && { readers }), sources: [] },
+    ...(secrets.length > 0 ? [secretLabel] : []),
+  )
   return {
     call: { ...call, label },
     values,
     hits: provenance.index.check(call.input),
+    secrets,
     implied: await impliedOf(policy, call.tool, ctx, known),
     readers: policy.readers ?? ((destination) => [destination]),
     known,

@@ -1,6 +1,7 @@
 import type { Answer, Ask, HookContext, RoleValue, ToolCall } from '@provost/core'
 
 import type { Knowledge, Origin } from './origin.ts'
+import type { SecretArgument } from './secret-argument.ts'
 import type { TaintHit } from './taint-index.ts'
 
 /** Why a tool may be used: the human's words ask for it, or they hand the say to a text whose words do. */
@@ -19,6 +20,8 @@ export interface Sink {
   readonly values: readonly TracedValue[]
   /** Stretches of untrusted text in the arguments. */
   readonly hits: readonly TaintHit[]
+  /** Tokens of secrets in arguments that are no credentials: the call would tell them. Its label is secret then. */
+  readonly secrets: readonly SecretArgument[]
   /** Whether the human's words imply the use of the tool. `unknown`: they are of no language that can be told. */
   readonly implied: Implied
   /** Who may read what is sent to a destination. */

@@ -182,17 +182,32 @@ function wholeCommand(
   return undefined
 }
 
+interface UnspacedWords {
+  readonly ignore: RegExp
+  readonly orders: RegExp
+  readonly prior: RegExp
+}
+
+let unspacedWords: readonly UnspacedWords[] | undefined
+
+function unspacedNow(): readonly UnspacedWords[] {
+  const any = (words: string, flags = ''): RegExp => new RegExp(foldWord(words).replaceAll(' ', '|'), flags)
+  unspacedWords ??= unspaced.map(({ ignore, orders: order, prior }) => ({
+    ignore: any(ignore, 'g'),
+    orders: any(order),
+    prior: any(prior),
+  }))
+  return unspacedWords
+}
+
 function unspacedIn(text: string, found: { start: number; end: number }[]): void {
   // Scripts of other families have none of these: one look tells.
   if (!/[\u0E00-\u0E7F\u3040-\u30FF\u4E00-\u9FFF]/.test(text)) return
-  for (const { ignore, orders: order, prior } of unspaced) {
-    for (const { index } of text.matchAll(new RegExp(foldWord(ignore).replaceAll(' ', '|'), 'g'))) {
+  for (const words of unspacedNow()) {
+    if (!words.orders.test(text) || !words.prior.test(text)) continue
+    for (const { index } of text.matchAll(words.ignore)) {
       const around = text.slice(Math.max(0, index - nearby), index + nearby)
-      const has = (words: string): boolean =>
-        foldWord(words)
-          .split(' ')
-          .some((word) => around.includes(word))
-      if (has(order) && has(prior))
+      if (words.orders.test(around) && words.prior.test(around))
         found.push({ start: Math.max(0, index - 1), end: Math.min(text.length, index + nearby) })
     }
   }

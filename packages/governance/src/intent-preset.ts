@@ -5,6 +5,7 @@ import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-ru
 import { encodedTextsIn } from './encoded-text.ts'
 import { isDesignated, isFetched, isNamed, isOwn, isRecordNamed, isToldOf, namesOthers, originOf } from './origin.ts'
 import type { Origin } from './origin.ts'
+import { secretArgument } from './secret-argument.ts'
 import { exactForm, holds, looseForm } from './wording.ts'
 
 /** Arguments that decide where data goes, on whose account and about what. */
@@ -282,6 +283,7 @@ function brief(value: string): string {
 
 /** The default rules, in their order: what refuses comes before what asks. */
 export const intentPreset: readonly DataFlowRule[] = Object.freeze([
+  named('secret-argument', secretArgument),
   named('confidentiality', confidentiality),
   named('composed-address', composedAddress),
   named('fetched-address', fetchedAddress),

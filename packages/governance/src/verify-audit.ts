@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 
 import type { Entry, EntryOf } from '@provost/core'
-import { ProvostError } from '@provost/core'
 
 import { linkOf, payloadHash } from './audit-link.ts'
 import type { AuditLink } from './audit-link.ts'
 import { linkIn } from './audit-log.ts'
+import { logsIn } from './exported-log.ts'
 
 /** What is wrong with an audit. */
 export interface AuditProblem {
@@ -48,18 +48,36 @@ export interface VerifyOptions {
 
 /**
  * Checks the audit of one session, offline: that no row was changed, added, moved or left out. Deleted rows are counted.
- * A chain that was cut off at its end is shown only by a `head` that was kept elsewhere.
+ * A chain that was cut off at its end is shown only by a `head` that was kept elsewhere. Each log of a session has a
+ * chain of its own: the head is that of the session's own log.
  *
- * @param exported the entries of a log, or the same as JSON lines.
+ * @param exported the entries of a log, the same as JSON lines, or what `exportSession` gives.
  * @throws ProvostError `unreadable-export` for lines that are no entries.
  *
  * @example
  * const { ok, problems } = verifyAudit(readFileSync('session.jsonl', 'utf8'), { key: process.env.AUDIT_KEY })
  */
 export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyOptions = {}): AuditReport {
+  const logs = logsIn(exported)
+  const reports = (logs.length > 0 ? logs : [[]]).map((log, index) =>
+    // The head that was kept is that of the session; its children have others.
+    verifyLog(log, index === 0 ? options : { ...(options.key !== undefined && { key: options.key }) }),
+  )
+  const [session] = reports
+  return {
+    ok: reports.every(({ ok }) => ok),
+    problems: reports.flatMap(({ problems }) => problems),
+    links: reports.reduce((sum, { links }) => sum + links, 0),
+    deleted: reports.flatMap(({ deleted }) => deleted),
+    open: reports.flatMap(({ open }) => open),
+    ...(session?.head !== undefined && { head: session.head }),
+  }
+}
+
+function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
   const rows = new Map<string, EntryOf<'audit'>>()
   const links: { readonly link: AuditLink; readonly offset: number }[] = []
-  for (const entry of typeof exported === 'string' ? parsed(exported) : exported) {
+  for (const entry of log) {
     if (entry.type === 'audit') rows.set(entry.id, entry)
     const link = linkIn(entry)
     if (link) links.push({ link, offset: entry.offset })
@@ -76,7 +94,8 @@ export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyO
   const end = links.at(-1)?.offset ?? 0
   const unlinked = [...rows.values()].filter(({ id }) => !seen.has(id))
   for (const { id, offset } of unlinked) {
-    if (offset < end)
+    // One that does not say where it stands is out of place as well.
+    if (!(offset > end))
       problems.push(problem('row-unlinked', id, 'The row stands before the end of the chain and has no link.'))
   }
   if (options.head !== undefined && !links.some(({ link }) => link.hash === options.head)) {
@@ -119,19 +138,4 @@ function same(a: string, b: string): boolean {
 
 function problem(code: AuditProblem['code'], entry: string, message: string): AuditProblem {
   return { code, entry, message }
-}
-
-function* parsed(text: string): Iterable<Entry> {
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue
-    try {
-      const value: Entry = JSON.parse(line)
-      yield value
-    } catch (cause) {
-      throw new ProvostError('unreadable-export', `Line ${index + 1} of the export is not JSON.`, {
-        hint: 'Export the session again.',
-        cause,
-      })
-    }
-  }
 }

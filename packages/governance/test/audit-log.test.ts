@@ -1,15 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { createAgent } from '@provost/agent'
-import type { Entry } from '@provost/core'
+import type { Entry, SessionStore } from '@provost/core'
 import { defineExtension } from '@provost/core'
-import { auditLog, verifyAudit } from '@provost/governance'
-import { memoryStore } from '@provost/sessions'
+import { auditChain, auditLog, verifyAudit } from '@provost/governance'
+import { exportSession, jsonlStore, memoryStore, sqliteStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import fc from 'fast-check'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { full } from './full.ts'
+
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
+
+async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
 
 /** Writes two audit rows for each call. */
 const auditor = defineExtension({
@@ -27,8 +39,7 @@ const auditor = defineExtension({
   },
 })
 
-async function entriesOf(key?: string): Promise<readonly Entry[]> {
-  const store = memoryStore()
+async function entriesOf(key?: string, store: SessionStore = memoryStore()): Promise<readonly Entry[]> {
   const agent = createAgent({
     name: 'a',
     model: scriptedModel([
@@ -41,9 +52,7 @@ async function entriesOf(key?: string): Promise<readonly Entry[]> {
     store,
   })
   const { sessionId } = await agent.run('go')
-  const entries: Entry[] = []
-  for await (const entry of store.read(sessionId)) entries.push(entry)
-  return entries
+  return all(store.read(sessionId))
 }
 
 let plain: readonly Entry[]
@@ -141,7 +150,7 @@ describe('an audit does not verify', () => {
         const whole = report.ok && report.deleted.length === 0 && report.links === 6
         expect(whole ? meaning(broken) : meaning(line)).toEqual(meaning(line))
       }),
-      { numRuns: 300 },
+      { numRuns: full ? 2_000 : 100 },
     )
   })
 })
@@ -159,4 +168,48 @@ test('lines that are no JSON are named', () => {
   expect(() => verifyAudit('{}\nno')).toThrow(
     expect.objectContaining({ code: 'unreadable-export', message: 'Line 2 of the export is not JSON.' }),
   )
+})
+
+describe('when the session is deleted', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'audit-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  test.each([
+    ['in memory', () => memoryStore()],
+    ['in files', () => jsonlStore(join(folder, 'files'))],
+    ['in SQLite', () => sqliteStore(join(folder, 'audit.db'))],
+  ] as const)('its data is gone and its audit still verifies: %s', async (_, open) => {
+    const store = open()
+    await entriesOf('k', store)
+    const [id = ''] = (await all(store.list({}))).map((session) => session.id)
+    const exported = (await all(exportSession(store, id))).join('')
+    const before = verifyAudit(exported, { key: 'k' })
+    expect(before).toMatchObject({ ok: true, links: 6, deleted: [] })
+
+    const kept = auditChain(exported)
+    await store.delete(id)
+    expect(await all(store.read(id))).toEqual([])
+    expect(kept).not.toMatch(/because|flagged|blocked/)
+    const { head = '' } = before
+    expect(verifyAudit(kept, { key: 'k', head })).toMatchObject({ ok: true, links: 6, head })
+    expect(verifyAudit(kept, { key: 'k' }).deleted).toHaveLength(6)
+    // What was kept cannot be edited either.
+    const lines = kept.split('\n')
+    for (const broken of [lines.toSpliced(2, 1), lines.toSpliced(-2, 1), lines.with(3, lines[4] ?? '')]) {
+      expect(verifyAudit(broken.join('\n'), { key: 'k', head }).ok).toBe(false)
+    }
+    await store.close()
+  })
+})
+
+test('in an export each log has its own chain, and a child’s is checked too', () => {
+  const line = (value: object) => JSON.stringify(value)
+  const log = (entries: readonly Entry[]) => [
+    line({ type: 'log' }),
+    ...entries.map((entry) => line({ type: 'entry', entry })),
+  ]
+  const whole = (child: readonly Entry[]) => [line({ type: 'header' }), ...log(plain), ...log(child)].join('\n')
+  expect(verifyAudit(whole(plain), { head: verifyAudit(plain).head ?? '' })).toMatchObject({ ok: true, links: 12 })
+  const changed = plain.map((entry) => (entry.type === 'audit' ? { ...entry, rule: 'other' } : entry))
+  expect(verifyAudit(whole(changed)).problems.map(({ code }) => code)).toContain('row-changed')
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { full } from './full.ts'
 import { governed, reader, sendMail, storyOf } from './governed.ts'
 
 const mailTo = (to: string, body = 'hello') => ({ name: 'send_email', input: { to, body } })
@@ -222,7 +223,7 @@ test('no text that was read makes a destination the user’s, whatever surrounds
       const outcome = await after(nested ? { rows: [{ note: text }] } : text, mailTo(to), 'Sum up the page, mail it.')
       expect(outcome).not.toBe('ran')
     }),
-    { numRuns: 40 },
+    { numRuns: full ? 300 : 12 },
   )
 })
 

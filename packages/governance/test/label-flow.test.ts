@@ -1,6 +1,6 @@
 import { createAgent, RunState } from '@provost/agent'
-import type { Json, Label, RunResult } from '@provost/core'
-import { joinLabels, labelOf } from '@provost/core'
+import type { Entry, Json, Label, Message, RunResult, SessionStore } from '@provost/core'
+import { defineExtension, joinLabels, labelOf } from '@provost/core'
 import { exportSession, importSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -8,31 +8,43 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-// Paths that exist today: steps, parallel calls, approvals, remote results, results that are read page by page, resume in
-// another process, and export to another store. Handoffs, children and fan-outs join this test when they come.
+import { full } from './full.ts'
+
+// Paths: steps, parallel calls, approvals, remote results, agents as tools, results that are read page by page, views that
+// replace history by words without a label, messages of memory behind it, a handoff, resume in another process, and export
+// to another store.
 
 const label = fc.record({
   integrity: fc.constantFrom('trusted' as const, 'untrusted' as const),
   confidentiality: fc.constantFrom('public' as const, 'internal' as const, 'secret' as const),
   sources: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 2 }).map((names) => names.toSorted()),
 })
-const read = fc.record({ label, how: fc.constantFrom('run', 'ask', 'remote', 'fail', 'spill' as const) })
+const read = fc.record({ label, how: fc.constantFrom('run', 'ask', 'remote', 'fail', 'spill', 'child' as const) })
 const flow = fc.record({
   steps: fc.array(fc.array(read, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
   resumes: fc.boolean(),
+  hands: fc.boolean(),
+  cuts: fc.boolean(),
+  recalls: fc.option(label, { nil: undefined }),
   moves: fc.constantFrom('no', 'signed', 'unsigned' as const),
 })
 
-let pages = 0
+let [pages, children, cutOff] = [0, 0, 0]
 const privateStore = () => ({ ...memoryStore(), private: true as const })
 
 test('no path loses a label: what is said later carries the join of all that was read before', async () => {
   await fc.assert(
-    fc.asyncProperty(flow, async ({ steps, resumes, moves }) => {
+    fc.asyncProperty(flow, async ({ steps, resumes, moves, hands, cuts, recalls }) => {
       const store = privateStore()
       const labels = new Map<string, Label>()
       const readTool = (name: string, how: string, own: Label) => {
         labels.set(name, how === 'fail' ? { ...own, integrity: 'untrusted' } : own)
+        if (how === 'child') {
+          const inner = tool({ name: 'look', effect: 'read', input: z.object({}), returns: own, execute: () => 'data' })
+          const reading = scriptedModel([{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'data' }])
+          const child = createAgent({ name: `child of ${name}`, model: reading, tools: [inner] })
+          return child.toTool({ name, description: 'Reads.' })
+        }
         return tool({
           name,
           effect: 'read',
@@ -47,14 +59,37 @@ test('no path loses a label: what is said later carries the join of all that was
         })
       }
       const tools = steps.flatMap((step, n) => step.map((one, m) => readTool(`read_${n}_${m}`, one.how, one.label)))
-      const calls = steps.map((step, n) => ({ toolCalls: step.map((_, m) => ({ name: `read_${n}_${m}`, input: {} })) }))
-      // The model is asked by its step: a process that goes on asks for the rest.
+      const calls = [
+        ...steps.map((step, n) => step.map((_, m) => ({ name: `read_${n}_${m}`, input: { task: 'read' } }))),
+        ...(hands ? [[{ name: 'transfer_to_b', input: { message: 'go on' } }]] : []),
+      ]
+      // A process that goes on asks for the rest, whatever it still has of the history.
+      let asked = 0
       const model = () =>
-        scriptedModel(
-          [({ messages }) => calls[messages.filter(({ role }) => role === 'assistant').length] ?? { text: 'said' }],
-          { after: 'repeat-last' },
-        )
-      const agent = () => createAgent({ name: 'a', model: model(), tools, store })
+        scriptedModel([() => (asked < calls.length ? { toolCalls: calls[asked++] ?? [] } : { text: 'said' })], {
+          after: 'repeat-last',
+        })
+      let cut = false
+      const reminders = defineExtension({
+        name: 'reminders',
+        scope: 'tree',
+        hooks: {
+          context(view) {
+            const [, from] = view.messages
+            const to = view.messages.at(-1)
+            if (!cuts || cut || !from || !to || to.role !== 'tool') return undefined
+            cut = true
+            return { from: from.id, to: to.id, with: [{ role: 'user', content: 'Much was read.' }] }
+          },
+          'model.request': () =>
+            recalls && { tail: [{ role: 'user', content: 'It is remembered that…', label: recalls }] },
+        },
+      })
+      const team = (asking = model(), where: SessionStore = store) => {
+        const common = { model: asking, tools, store: where, extensions: [reminders] }
+        return createAgent({ name: 'a', handoffs: [createAgent({ name: 'b', ...common })], ...common })
+      }
+      const agent = () => team()
       let result: RunResult = await agent().run('go')
       for (let turns = 0; result.status === 'suspended' && turns < 20; turns++) {
         const { approvals, remoteCalls } = result.pending
@@ -67,27 +102,48 @@ test('no path loses a label: what is said later carries the join of all that was
         })
       }
       expect(result.status).toBe('completed')
+      cutOff += Number(cut)
       const history = result.messages
-      const results = history.flatMap(({ content }) => content.filter(({ type }) => type === 'tool-result'))
+      const results = history.flatMap(({ content }) =>
+        content.filter((part) => part.type === 'tool-result' && labels.has(part.toolName)),
+      )
       expect(results).toHaveLength(labels.size)
+      const said = history.filter(({ role }) => role === 'assistant')
+      expect(said.at(-1)?.agent).toBe(hands ? 'b' : 'a')
+      expect(recalls && said.some((message) => !covers(labelOf(message), recalls))).not.toBe(true)
       let soFar = joinLabels()
       for (const message of history) {
         const own = labelOf(message)
         expect(message.role !== 'assistant' || covers(own, soFar)).toBe(true)
         for (const part of message.content.filter(({ type }) => type === 'tool-result')) {
           const given = 'toolName' in part ? labels.get(part.toolName) : undefined
-          expect(given && part.label && covers(part.label, given)).toBe(true)
+          expect(given === undefined || (part.label && covers(part.label, given))).toBe(true)
         }
         soFar = joinLabels(soFar, own)
       }
       for (const given of labels.values()) expect(covers(soFar, given)).toBe(true)
 
+      // What a child is asked carries all that its parent had read before it was asked, and so does what it says.
+      const log = await entriesOf(store, result.sessionId)
+      for (const entry of log) {
+        if (entry.type !== 'child' || entry.op !== 'spawned') continue
+        const before = joinLabels(...history.filter(({ id }) => !isAfter(history, id, entry.callId)).map(labelOf))
+        const inner = (await entriesOf(store, entry.log)).flatMap((one) =>
+          one.type === 'message' ? [one.message] : [],
+        )
+        for (const message of inner) {
+          expect(message.role !== 'assistant' || covers(labelOf(message), before)).toBe(true)
+        }
+        expect(inner.some(({ role }) => role === 'assistant')).toBe(true)
+        children++
+      }
+
       // A page of a long result carries the label of the whole, also in a later run.
       for (const part of history.flatMap(({ content }) => content)) {
         const [handle] = part.type === 'tool-result' ? (/res_[\w-]{22}/.exec(JSON.stringify(part.output)) ?? []) : []
-        if (handle === undefined || part.type !== 'tool-result') continue
+        if (hands || handle === undefined || part.type !== 'tool-result') continue
         const asking = scriptedModel([{ toolCalls: [{ name: 'read_result', input: { handle } }] }, { text: 'read' }])
-        const reader = createAgent({ name: 'a', model: asking, tools, store })
+        const reader = team(asking)
         const { messages } = await reader.run('go on reading', { sessionId: result.sessionId })
         const page = messages.find(({ role }) => role === 'tool')
         const given = labels.get(part.toolName)
@@ -104,14 +160,27 @@ test('no path loses a label: what is said later carries the join of all that was
       const lines = exportSession(store, result.sessionId, moves === 'signed' ? { key } : {})
       const { sessionId } = await importSession(there, lines, moves === 'signed' ? { key } : {})
       const after = scriptedModel([{ text: 'after' }])
-      const next = await createAgent({ name: 'a', model: after, tools, store: there }).run('and now?', { sessionId })
-      const said = next.messages.at(-1)
-      expect(said && covers(labelOf(said), soFar)).toBe(true)
+      const { messages } = await team(after, there).run('and now?', { sessionId })
+      const answer = messages.at(-1)
+      expect(answer && covers(labelOf(answer), soFar)).toBe(true)
     }),
-    { numRuns: 40 },
+    { numRuns: full ? 300 : 15 },
   )
-  expect(pages).toBeGreaterThan(0)
+  expect(Math.min(pages, children, cutOff)).toBeGreaterThan(0)
 })
+
+async function entriesOf(store: SessionStore, log: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.read(log)) entries.push(entry)
+  return entries
+}
+
+/** Whether a message comes after the one that makes a call. */
+function isAfter(history: readonly Message[], id: string, callId: string): boolean {
+  const at = (found: (message: Message) => boolean) => history.findIndex(found)
+  const calling = at(({ content }) => content.some((part) => part.type === 'tool-call' && part.callId === callId))
+  return at((message) => message.id === id) > calling
+}
 
 function covers(a: Label, b: Label): boolean {
   return JSON.stringify(joinLabels(a, b)) === JSON.stringify(joinLabels(a))

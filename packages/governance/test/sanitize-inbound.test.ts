@@ -2,6 +2,7 @@ import { inspectInbound, sanitizeInbound, stripInbound } from '@provost/governan
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
+import { full } from './full.ts'
 import { guarded } from './guarded-run.ts'
 
 const kinds = (text: string) => [...new Set(inspectInbound(text).map(({ kind }) => kind))]
@@ -106,31 +107,30 @@ test('stripping leaves nothing to strip, whatever is put into one another', () =
       const stripped = stripInbound(pieces.join(''))
       expect(kinds(stripped).filter((kind) => kind !== 'instruction')).toEqual([])
     }),
-    { numRuns: 200 },
+    { numRuns: full ? 1_000 : 100 },
   )
 })
 
-// What is quadratic takes minutes for these, and a test ends after 30 seconds.
-test.each([
-  '\u200B',
+// What is quadratic takes minutes for these, and a test ends after 30 seconds. One of each kind, or all in full.
+const sampled = ['\u200B', '<|', '\n#', 'ignore ', '忽略']
+const others = [
   '<',
-  '<|',
   '[',
   '#',
-  '\n#',
   '"role" ',
-  'ignore ',
   'you are now a ',
   'all previous ',
-  '忽略',
+  '忽略之前指令',
   'a',
   '\u001B',
   ' ',
   '\n',
   '👨\u200D',
   'before you solve your task ',
-])('a hostile text of %j over and over is looked through, however long', (unit) =>
-  expect(stripInbound(unit.repeat((1 << 19) / unit.length)).length).toBeGreaterThanOrEqual(0),
+]
+test.each(full ? [...sampled, ...others] : sampled)(
+  'a hostile text of %j over and over is looked through, however long',
+  (unit) => expect(stripInbound(unit.repeat((1 << 18) / unit.length)).length).toBeGreaterThanOrEqual(0),
 )
 
 describe('in a run', () => {

@@ -11,6 +11,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { full } from './full.ts'
+
 const input = z.object({ to: z.string() })
 const tools = [
   tool({ name: 'read_page', effect: 'read', input, execute: ({ to }) => `See ${to} and evil.io` }),
@@ -110,8 +112,8 @@ test('shadow never changes a run: the same events, but for those of governance',
       const watched = await eventsOf(play, [dataFlowPolicy({ mode: 'shadow', ...play.policy }), counter])
       expect(watched).toEqual(await eventsOf(play, [defineExtension({ name: 'counter' })]))
     }),
-    { numRuns: 60 },
+    { numRuns: full ? 300 : 25 },
   )
   // A property about a policy that never said anything would show nothing.
-  expect(rows).toBeGreaterThan(10)
+  expect(rows).toBeGreaterThan(3)
 })

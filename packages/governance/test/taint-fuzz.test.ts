@@ -3,6 +3,7 @@ import { createTaintIndex } from '@provost/governance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
+import { full } from './full.ts'
 import { coveredLetters, letters } from './reference-index.ts'
 
 const label: Label = { integrity: 'untrusted', confidentiality: 'internal', sources: ['mail'] }
@@ -74,7 +75,7 @@ test.each(Object.keys(writings))('a span of 30 letters is found however it is wr
       expect(hits.map(({ source, path }) => `${source} ${path}`)).toContain('mail /body')
       expect(Math.max(...hits.map(({ length }) => length))).toBeGreaterThanOrEqual(28)
     }),
-    { numRuns: 12 },
+    { numRuns: full ? 100 : 4 },
   )
 })
 
@@ -100,7 +101,7 @@ test('what is found is what comparing all places finds, with spans of exactly th
       for (const { span } of index.check(argument)) actual.fill(true, ...span)
       expect(actual).toEqual(expected)
     }),
-    { numRuns: 300 },
+    { numRuns: full ? 2_000 : 100 },
   )
 })
 

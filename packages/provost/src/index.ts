@@ -2,7 +2,18 @@
 export { RunState } from '@provost/agent'
 export { createAgent } from './create-agent.ts'
 export type { ToolInvocation } from './create-agent.ts'
-export type { AbortOptions, Agent, AgentOptions, AgentStream, ResumeOptions, RunOptions } from '@provost/agent'
+export type {
+  AbortOptions,
+  Agent,
+  AgentOptions,
+  AgentStream,
+  Progress,
+  ProgressArtifact,
+  ProgressFilter,
+  ProgressMeta,
+  ResumeOptions,
+  RunOptions,
+} from '@provost/agent'
 export type {
   EventListeners,
   Messages,
@@ -272,6 +283,7 @@ export type {
 
 // Governance.
 export {
+  auditChain,
   approvalPolicy,
   auditLog,
   budget,

@@ -190,8 +190,10 @@ function headerOf({ type, format, v, session, agent, for: reader }: Record<strin
   return { type, format, v, session, agent, ...(reader && { for: reader }) }
 }
 
-function footerOf({ type, logs, entries, blobs, sha256, sig }: Record<string, unknown>): Footer {
+function footerOf({ type, logs, entries, blobs, sha256, sig, ...others }: Record<string, unknown>): Footer {
   if (
+    // A signature under another name is one that was tampered with, not one that nobody gave.
+    Object.keys(others).length > 0 ||
     type !== 'footer' ||
     typeof logs !== 'number' ||
     typeof entries !== 'number' ||

@@ -270,6 +270,16 @@ describe('an import', () => {
     expect(await logOf(store)).toEqual([])
   })
 
+  test('a signature that hides under another name is refused, not taken for none', async () => {
+    const lines = await linesOf(await told(memoryStore()), 's', { key })
+    const footer = lines.at(-1) ?? ''
+    const at = footer.indexOf('"sig"')
+    for (let spot = at; spot < at + 5; spot++) {
+      const broken = lines.with(lines.length - 1, `${footer.slice(0, spot)}~${footer.slice(spot + 1)}`)
+      await expect(importSession(memoryStore(), broken, { key })).rejects.toMatchObject({ code: 'invalid-export' })
+    }
+  })
+
   test('refuses other keys, newer versions, other sessions, and what is too big', async () => {
     const lines = await linesOf(await told(memoryStore()), 's', { key })
     const code = (expected: string) => expect.objectContaining({ code: expected })

@@ -1,0 +1,204 @@
+import type { Confidentiality, NewEntry, SessionStore } from '@provost/core'
+import { confidentialities, isRecord, ProvostError } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import { currentRun } from '../current-run.ts'
+import { newEntry } from '../entry.ts'
+import type { StoredArtifact } from './artifact-log.ts'
+import { agentLog, appendArtifacts, artifactsIn, runLog, runsIn } from './artifact-log.ts'
+
+/** Says what an artifact is. */
+export interface ProgressMeta {
+  /** Who or what it is for: `plan`, `draft`. Any text of up to 200 characters. */
+  readonly role: string
+  /** Which of its role, from 0. Written again under the same number it takes the place of the one before. */
+  readonly seq: number
+  /** Default: in a run as confidential as what it has read, else `internal`. */
+  readonly confidentiality?: Confidentiality
+  /** Up to 32. */
+  readonly tags?: readonly string[]
+}
+
+/** Which artifacts are read. */
+export interface ProgressFilter {
+  /** The run that wrote them. Default: in a run that run, else all runs of the agent and what it wrote outside of any. */
+  readonly runId?: string
+  readonly role?: string
+  /** Only later ones. */
+  readonly sinceSeq?: number
+  /** Those with the lowest numbers. Default 100, at most 1,000. */
+  readonly maxArtifacts?: number
+}
+
+/** What was written. */
+export interface ProgressArtifact {
+  readonly id: string
+  /** Absent: it was written outside of any run. */
+  readonly runId?: string
+  readonly agent: string
+  readonly role: string
+  readonly seq: number
+  readonly content: Uint8Array
+  readonly confidentiality: Confidentiality
+  readonly tags: readonly string[]
+  readonly at: number
+}
+
+/** What agents leave for one another, and for whoever goes on after a crash: kept in the store, whole or not at all. */
+export interface Progress {
+  /**
+   * Writes an artifact for the run that this is called in. Known secrets are taken out. When it resolves, the artifact is
+   * in the store; a reader sees it as a whole or not at all. It outlives its session: `store.delete('progress/run/' + runId)`
+   * removes what a run wrote.
+   *
+   * @param content up to 16 MiB.
+   * @throws ProvostError `invalid-artifact`, `progress-busy` when other processes keep writing.
+   *
+   * @example
+   * await writer.progress.write('1. outline 2. draft', { role: 'plan', seq: 1 })
+   */
+  write(content: string | Uint8Array, meta: ProgressMeta): Promise<{ readonly id: string }>
+  /**
+   * Reads artifacts, sorted by number.
+   *
+   * @throws ProvostError `invalid-artifact` for a filter that is none.
+   *
+   * @example
+   * for (const { content } of await critic.progress.read({ runId, role: 'draft', sinceSeq: 3 }))
+   *   console.log(new TextDecoder().decode(content))
+   */
+  read(filter?: ProgressFilter): Promise<readonly ProgressArtifact[]>
+}
+
+const mostBytes = 16 * 1024 * 1024
+const longestRole = 200
+const mostTags = 32
+const mostRead = 1000
+const usuallyRead = 100
+
+/** The progress of an agent. */
+export function progressOf(planned: () => AgentPlan): Progress {
+  return Object.freeze({
+    async write(content: string | Uint8Array, meta: ProgressMeta) {
+      const scope = currentRun()
+      const { name, store: own, secrets } = planned()
+      const store = scope?.plan.store ?? own
+      const { scrubber } = scope?.secrets ?? secrets
+      const { role, seq, tags, confidentiality } = checkedMeta(meta)
+      const bytes = scrubber.scrubBytes(bytesOf(content))
+      const level = confidentiality ?? scope?.state.viewLabel.confidentiality ?? 'internal'
+      const scrubbed = { role: scrubber.scrub(role), tags: tags.map((tag) => scrubber.scrub(tag)) }
+      // First the bytes: whoever finds the entry finds them too.
+      const blob = await store.putBlob(bytes)
+      const id = `${scope?.id ?? agentLog(name)}/progress/${encodeURIComponent(scrubbed.role)}/${seq}`
+      const artifact = { ...scrubbed, id, seq, confidentiality: level, blob, bytes: bytes.byteLength }
+      const place = { runId: scope?.id ?? '', step: scope?.step ?? 0, agent: name }
+      const log = scope ? runLog(scope.id) : agentLog(name)
+      // The same written twice, as after a crash, is one entry.
+      const entryId = `${id}/${blob}/${level}/${tags.map(encodeURIComponent).join(',')}`
+      await appendArtifacts(store, log, (last, offset) =>
+        last.get(id) === entryId ? undefined : entryOf(place, `${entryId}#${offset}`, artifact),
+      )
+      if (scope) {
+        await appendArtifacts(store, agentLog(name), () => entryOf(place, `run/${scope.id}`, { run: scope.id }))
+        const { role: shown, tags: labels } = scrubbed
+        const payload = { id, role: shown, seq, confidentiality: level, tags: labels, bytes: bytes.byteLength }
+        scope.journal.emit('progress.written', payload, scope.step)
+      }
+      return { id }
+    },
+    async read(filter: ProgressFilter = {}) {
+      const { role, sinceSeq, maxArtifacts = usuallyRead, runId } = checkedFilter(filter)
+      const scope = currentRun()
+      const { name, store: own } = planned()
+      const store = scope?.plan.store ?? own
+      const run = runId ?? scope?.id
+      const logs =
+        run === undefined ? [agentLog(name), ...(await runsIn(store, agentLog(name))).map(runLog)] : [runLog(run)]
+      const found: StoredArtifact[] = []
+      for (const log of logs) {
+        for (const artifact of await artifactsIn(store, log)) {
+          if (role !== undefined && artifact.role !== role) continue
+          if (sinceSeq !== undefined && artifact.seq <= sinceSeq) continue
+          found.push(artifact)
+        }
+      }
+      const chosen = found.toSorted((a, b) => a.seq - b.seq || a.at - b.at).slice(0, maxArtifacts)
+      const read = await Promise.all(chosen.map((artifact) => withContent(store, artifact)))
+      return read.filter((artifact) => artifact !== undefined)
+    },
+  })
+}
+
+function entryOf(place: { runId: string; step: number; agent: string }, id: string, data: StoredData): NewEntry {
+  return newEntry(place, id, { type: 'ext', name: 'progress', key: id, data: { ...data } })
+}
+
+type StoredData = Omit<StoredArtifact, 'at' | 'agent' | 'runId'> | { readonly run: string }
+
+async function withContent(store: SessionStore, artifact: StoredArtifact): Promise<ProgressArtifact | undefined> {
+  const { id, runId, agent, role, seq, confidentiality, tags, at, blob } = artifact
+  const content = await store.blob(blob)
+  return content && { id, ...(runId !== '' && { runId }), agent, role, seq, content, confidentiality, tags, at }
+}
+
+function bytesOf(content: unknown): Uint8Array {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
+  if (!(bytes instanceof Uint8Array)) throw invalid('is neither a text nor bytes')
+  if (bytes.byteLength > mostBytes) throw invalid(`has ${bytes.byteLength} bytes, more than ${mostBytes}`)
+  return bytes
+}
+
+function checkedMeta(meta: unknown): ProgressMeta & { readonly tags: readonly string[] } {
+  if (!isRecord(meta)) throw invalid('does not say what it is')
+  const { role, seq, confidentiality, tags = [] } = meta
+  if (!isName(role)) throw invalid(`has no role of 1 to ${longestRole} characters`)
+  if (!isCount(seq)) throw invalid('has a seq that is no whole number from 0')
+  const level = confidentialities.find((one) => one === confidentiality)
+  if (confidentiality !== undefined && !level) throw invalid('is confidential in a way that there is not')
+  if (!Array.isArray(tags) || tags.length > mostTags || !tags.every(isName)) {
+    throw invalid(`has more than ${mostTags} tags, or one that is no text of 1 to ${longestRole} characters`)
+  }
+  return { role, seq, tags, ...(level && { confidentiality: level }) }
+}
+
+function checkedFilter(filter: unknown): ProgressFilter {
+  if (!isRecord(filter)) throw invalidFilter('it is no object')
+  const { runId, role, sinceSeq, maxArtifacts } = filter
+  if (runId !== undefined && (typeof runId !== 'string' || runId === '' || runId.length > 2000)) {
+    throw invalidFilter('runId is no id')
+  }
+  if (role !== undefined && typeof role !== 'string') throw invalidFilter('role is no text')
+  if (sinceSeq !== undefined && (typeof sinceSeq !== 'number' || Number.isNaN(sinceSeq))) {
+    throw invalidFilter('sinceSeq is no number')
+  }
+  if (maxArtifacts !== undefined && !(isCount(maxArtifacts) && maxArtifacts <= mostRead)) {
+    throw invalidFilter(`maxArtifacts is no whole number up to ${mostRead}`)
+  }
+  return {
+    ...(runId !== undefined && { runId }),
+    ...(role !== undefined && { role }),
+    ...(sinceSeq !== undefined && { sinceSeq }),
+    ...(maxArtifacts !== undefined && { maxArtifacts }),
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= longestRole && value.isWellFormed()
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+function invalid(why: string): ProvostError {
+  return new ProvostError('invalid-artifact', `The artifact ${why}.`, {
+    hint: "Write a text or bytes of up to 16 MiB with { role: 'plan', seq: 1 }.",
+  })
+}
+
+function invalidFilter(why: string): ProvostError {
+  return new ProvostError('invalid-artifact', `Artifacts cannot be read by this filter: ${why}.`, {
+    hint: 'Give { runId, role, sinceSeq, maxArtifacts }, all of them optional.',
+  })
+}

@@ -1,0 +1,72 @@
+import type { Entry } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
+
+import { linkIn } from './audit-log.ts'
+
+/** The entries by log: first the session's own, then those of its children. */
+export function logsIn(exported: string | Iterable<Entry>): readonly (readonly Entry[])[] {
+  if (typeof exported !== 'string') return [[...exported]]
+  const logs: Entry[][] = []
+  for (const line of linesIn(exported)) {
+    if (line.type === 'log') logs.push([])
+    else if (line.type === 'entry') {
+      const last = logs.at(-1)
+      if (last) last.push(line.entry)
+      else logs.push([line.entry])
+    }
+  }
+  return logs
+}
+
+/**
+ * What to keep of an audit when its session is deleted: the links without the rows, as JSON lines. They hold hashes, no
+ * word of what was said; `verifyAudit` takes them, counts all rows as deleted, and still finds a link that was changed,
+ * left out or made up.
+ *
+ * @param exported as for `verifyAudit`.
+ * @throws ProvostError `unreadable-export`
+ *
+ * @example
+ * await writeFile('ann-17.audit.jsonl', auditChain(exported))
+ * await store.delete('ann-17')
+ */
+export function auditChain(exported: string | Iterable<Entry>): string {
+  const lines = logsIn(exported).flatMap((log, index) => [
+    JSON.stringify({ type: 'log', log: String(index) }),
+    ...log.filter((entry) => linkIn(entry)).map((entry) => JSON.stringify({ type: 'entry', entry })),
+  ])
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+type Line = { readonly type: 'log' | 'other' } | { readonly type: 'entry'; readonly entry: Entry }
+
+/** Lines of `exportSession`, in their envelopes, or bare entries. */
+function* linesIn(text: string): Iterable<Line> {
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    let value: unknown
+    try {
+      value = JSON.parse(line)
+    } catch (cause) {
+      throw unreadable(index, 'not JSON', cause)
+    }
+    if (!isRecord(value)) throw unreadable(index, 'no entry')
+    if (envelopes.has(value['type'])) yield { type: value['type'] === 'log' ? 'log' : 'other' }
+    else yield { type: 'entry', entry: entryOf(value['type'] === 'entry' ? value['entry'] : value, index) }
+  }
+}
+
+const envelopes: ReadonlySet<unknown> = new Set(['header', 'log', 'blob', 'footer'])
+
+function entryOf(value: unknown, index: number): Entry {
+  if (!isRecord(value)) throw unreadable(index, 'no entry')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever reads of it more than its type checks that
+  return value as Record<string, unknown> & Entry
+}
+
+function unreadable(index: number, what: string, cause?: unknown): ProvostError {
+  return new ProvostError('unreadable-export', `Line ${index + 1} of the export is ${what}.`, {
+    hint: 'Export the session again.',
+    cause,
+  })
+}
