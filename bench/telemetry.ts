@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
@@ -10,20 +11,22 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { telemetry } from '@provost/telemetry'
+import { collectSpans, telemetry } from '@provost/telemetry'
 
 import type { Contender } from './loop/contender.ts'
 import { provost, provostWith } from './loop/provost.ts'
 import { check } from './loop/script.ts'
 import { compare } from './measure.ts'
+import type { Subject, Summary } from './measure.ts'
 
 const help = `What tracing costs the agent loop, in CPU milliseconds a run.
 
 Usage: node --conditions=@provost/source bench/telemetry.ts [options]
 
-The script is that of bench/loop.ts. The rows: no telemetry; the extension without an SDK; with the OpenTelemetry SDK,
-spans in batches and metrics to a collector in another process over OTLP/HTTP; the same with all content recorded. The
-cost of writing the batches is counted, that of the collector is not.
+The script is that of bench/loop.ts. First, with nothing of an SDK in use: no telemetry, and the extension. Then with the
+OpenTelemetry SDK, in batches to a collector in another process over OTLP/HTTP: the spans, metrics beside them, all content
+too. "the SDK alone" writes the same spans with nothing around them: what nobody can go below. The cost of writing the
+batches is counted, that of the collector is not. Where others use the machine, the lowest samples say most.
 
 Options:
   --steps 200   length of the runs (default 200)
@@ -62,34 +65,74 @@ async function main(steps: number, runs: number): Promise<void> {
   const tracers = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: 100_000 })] })
   const reader = new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter({ url: url('metrics') }) })
   const meters = new MeterProvider({ readers: [reader] })
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   const [tracer, meter] = [tracers.getTracer('bench'), meters.getMeter('bench')]
 
-  const rows: readonly Contender[] = [
-    provost,
-    provostWith('telemetry, no SDK', () => [telemetry()]),
-    provostWith('telemetry, SDK and batches', () => [telemetry({ tracer, meter })]),
-    provostWith('telemetry, SDK, batches, content', () => [telemetry({ tracer, meter, recordContent: true })]),
-  ]
-  const subjects = rows.map((row) => ({
+  // The spans of a run are written on its account; metrics are sums, written once a minute.
+  const subject = (row: Contender): Subject => ({
     name: row.name,
-    repeat: 5,
+    repeat: 3,
     prepare() {
       const run = row.prepare(steps)
       return async () => {
         check(row.name, steps, await run())
-        // The spans of a run are written on its account; metrics are sums, written once a minute.
         await tracers.forceFlush()
       }
     },
-  }))
+  })
   const progress = (text: string): void => void (values.json || process.stderr.write(`${text}\n`))
-  const summaries = await compare(subjects, { runs, warmUps: 3, budgetMs: 120_000, progress })
+  const plan = { runs, warmUps: 5, budgetMs: 120_000, progress }
+  const without = await compare(
+    [provost, provostWith('telemetry, no SDK', () => [telemetry()])].map((row) => subject(row)),
+    plan,
+  )
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  const alone = await spansAlone(steps, tracers)
+  const withSdk = await compare(
+    [
+      ...[
+        { ...provost, name: 'provost again' },
+        provostWith('telemetry, spans', () => [telemetry({ tracer })]),
+        provostWith('telemetry, spans and metrics', () => [telemetry({ tracer, meter })]),
+        provostWith('telemetry, spans, metrics, content', () => [telemetry({ tracer, meter, recordContent: true })]),
+      ].map((row) => subject(row)),
+      alone,
+    ],
+    plan,
+  )
   await Promise.all([tracers.shutdown(), meters.shutdown()])
   collector.disconnect()
-  const medians = Object.fromEntries(Object.entries(summaries).map(([name, { cpuMs }]) => [name, cpuMs]))
-  const base = medians[provost.name] ?? Number.NaN
-  const ratios = Object.fromEntries(Object.entries(medians).map(([name, cpuMs]) => [name, cpuMs / base]))
-  const report = { bench: 'telemetry', unit: 'CPU ms per run, median', steps, runs, medians, ratios }
+  const rows = { ...told(without, 'provost'), ...told(withSdk, 'provost again') }
+  const report = { bench: 'telemetry', unit: 'CPU ms per run', steps, runs, load: loadavg()[0], rows }
   process.stdout.write(`${JSON.stringify(report, undefined, values.json ? 0 : 2)}\n`)
+}
+
+/** Medians and lowest samples, and what they are of those of a row. */
+function told(summaries: Readonly<Record<string, Summary>>, base: string): Record<string, Record<string, string>> {
+  const { cpuMs = Number.NaN, lowest = Number.NaN } = summaries[base] ?? {}
+  const rows = Object.entries(summaries).map(([name, row]): [string, Record<string, string>] => [
+    name,
+    {
+      median: row.cpuMs.toFixed(1),
+      lowest: row.lowest.toFixed(1),
+      ofMedian: (row.cpuMs / cpuMs).toFixed(2),
+      ofLowest: (row.lowest / lowest).toFixed(2),
+    },
+  ])
+  return Object.fromEntries(rows)
+}
+
+/** The spans of one run, written again and again by hand. */
+async function spansAlone(steps: number, tracers: TracerProvider): Promise<Subject> {
+  const { tracer: collector, take } = collectSpans()
+  await provostWith('', () => [telemetry({ tracer: collector })]).prepare(steps)()
+  const spans = take()
+  const tracer = tracers.getTracer('alone')
+  return {
+    name: 'the SDK alone',
+    repeat: 3,
+    prepare: () => () => {
+      for (const { name, attributes } of spans) tracer.startSpan(name, { attributes }).end()
+      return tracers.forceFlush()
+    },
+  }
 }

@@ -1,12 +1,12 @@
 import type { CollectedSpan } from './collect-spans.ts'
 import { duration, shown } from './print-spans.ts'
 import type { TreeLine } from './span-tree.ts'
-import { spanTree, treeLines, written } from './span-tree.ts'
+import { spanTree, treeLines } from './span-tree.ts'
 
 /** How a picture of spans is drawn. */
 export interface DrawOptions {
   readonly title?: string
-  /** Every attribute in a line of its own. Default `false`. */
+  /** Every attribute in a line of its own, but those that the span above has the same. Default `false`. */
   readonly attributes?: boolean
   /** Pixels. Default 1,000. */
   readonly width?: number
@@ -28,8 +28,10 @@ export function drawSpans(spans: readonly CollectedSpan[], options: DrawOptions 
     rows.push(drawLine(line, y, bars, width))
     y += row
     if (!attributes || line.kind === 'event') continue
-    for (const [key, value] of Object.entries(line.span.attributes)) {
-      const text = `${shown(key, 60)} = ${shown(written(value), 70)}`
+    const lead = line.branch.replace(/├─ $/, '│  ').replace(/└─ $/, '   ')
+    for (const [key, value] of line.attributes) {
+      const text = `${shown(key, 60)} = ${shown(value, 70)}`
+      if (lead.trim() !== '') rows.push(`<text x="16" y="${y}" class="b">${lead.replaceAll(' ', '\u00a0')}</text>`)
       rows.push(`<text x="${16 + (line.branch.length + 3) * indent}" y="${y}" class="a">${escaped(text)}</text>`)
       y += row - 4
     }

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 
 import type { CollectedSpan } from './collect-spans.ts'
-import { spanTree, treeLines, written } from './span-tree.ts'
+import { spanTree, treeLines } from './span-tree.ts'
 
 /** How a tree of spans is written. */
 export interface PrintOptions {
@@ -9,7 +9,7 @@ export interface PrintOptions {
   readonly colours?: boolean
   /** How long each span took. Default `true`. */
   readonly times?: boolean
-  /** Every attribute in a line of its own. Default `false`. */
+  /** Every attribute in a line of its own, but those that the span above has the same. Default `false`. */
   readonly attributes?: boolean
   /** Characters of a fact or an attribute that are shown. Default 80. */
   readonly width?: number
@@ -25,7 +25,7 @@ export function printSpans(spans: readonly CollectedSpan[], options: PrintOption
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     colours && text !== '' ? styleText(format, text, { validateStream: false }) : text
   const lines: string[] = []
-  for (const { branch, kind, name, facts, span, failed } of treeLines(spanTree(spans))) {
+  for (const { branch, kind, name, facts, span, attributes: known, failed } of treeLines(spanTree(spans))) {
     const title = shown(name, width)
     const said = facts.map((fact) => shown(fact, width)).join(' · ')
     const took = kind === 'span' && times ? ` ${duration(span)}` : ''
@@ -34,8 +34,7 @@ export function printSpans(spans: readonly CollectedSpan[], options: PrintOption
     lines.push(`${paint('dim', branch)}${painted}${paint('dim', `${took}${rest}`)}`)
     if (!attributes || kind === 'event') continue
     const lead = `${branch.replace(/├─ $/, '│  ').replace(/└─ $/, '   ')}   `
-    for (const [key, value] of Object.entries(span.attributes))
-      lines.push(paint('dim', `${lead}${shown(key, width)} = ${shown(written(value), width)}`))
+    for (const [key, value] of known) lines.push(paint('dim', `${lead}${shown(key, width)} = ${shown(value, width)}`))
   }
   return lines.map((line) => `${line}\n`).join('')
 }

@@ -26,6 +26,8 @@ export interface TreeLine {
   /** What matters about it, in a few words. */
   readonly facts: readonly string[]
   readonly span: CollectedSpan
+  /** Those of a span, without what the span above has the same. */
+  readonly attributes: readonly (readonly [string, string])[]
   readonly failed: boolean
 }
 
@@ -34,9 +36,10 @@ const deepest = 200
 /** A tree as lines, from the top: what came first stands first, be it a span or an event. */
 export function treeLines(roots: readonly SpanNode[]): readonly TreeLine[] {
   const lines: TreeLine[] = []
-  const walk = (node: SpanNode, lead: string, below: string, depth: number): void => {
+  const walk = (node: SpanNode, above: SpanNode | undefined, lead: string, below: string, depth: number): void => {
     const { name, failed } = node
-    lines.push({ branch: lead, kind: 'span', name, facts: factsOf(node), span: node, failed })
+    const attributes = ownOf(node, above)
+    lines.push({ branch: lead, kind: 'span', name, facts: factsOf(node), span: node, attributes, failed })
     const inside = [
       ...node.events.map((event) => ({ at: event.at, event, child: undefined })),
       ...node.children.map((child) => ({ at: child.start, event: undefined, child })),
@@ -45,7 +48,7 @@ export function treeLines(roots: readonly SpanNode[]): readonly TreeLine[] {
       const last = index === inside.length - 1
       const [branch, under] = last ? ['└─ ', '   '] : ['├─ ', '│  ']
       if (child) {
-        if (depth < deepest) walk(child, below + branch, below + under, depth + 1)
+        if (depth < deepest) walk(child, node, below + branch, below + under, depth + 1)
       } else if (event) {
         const facts = Object.entries(event.attributes).flatMap(([key, value]) =>
           value === undefined || isNoise(key, value, event.name)
@@ -58,18 +61,29 @@ export function treeLines(roots: readonly SpanNode[]): readonly TreeLine[] {
           name: event.name.replace(/^provost\./, ''),
           facts,
           span: node,
+          attributes: [],
           failed: false,
         })
       }
     }
   }
-  for (const root of roots) walk(root, '', '', 0)
+  for (const root of roots) walk(root, undefined, '', '', 0)
   return lines
 }
 
-/** What is long and tells a person nothing, or what the name says already. */
+function ownOf({ attributes }: CollectedSpan, above: CollectedSpan | undefined): TreeLine['attributes'] {
+  return Object.entries(attributes).flatMap(([key, value]): [string, string][] =>
+    value === undefined || value === above?.attributes[key] ? [] : [[key, written(value)]],
+  )
+}
+
+/** What is long and tells a person nothing, what the name says already, and what there is none of. */
 function isNoise(key: string, value: unknown, event: string): boolean {
-  return key === 'gen_ai.tool.call.id' || (typeof value === 'string' && event.endsWith(`.${value}`))
+  return (
+    key === 'gen_ai.tool.call.id' ||
+    (key.startsWith('provost.pending.') && value === 0) ||
+    (typeof value === 'string' && event.endsWith(`.${value}`))
+  )
 }
 
 function factsOf({ attributes, message, links }: CollectedSpan): readonly string[] {
@@ -103,5 +117,7 @@ export function written(value: unknown): string {
     ? value
     : Array.isArray(value)
       ? value.map(written).join(', ')
-      : JSON.stringify(value)
+      : typeof value === 'number'
+        ? String(Number(value.toPrecision(6)))
+        : JSON.stringify(value)
 }

@@ -97,8 +97,8 @@ describe('the tree of a run whose tools are agents', () => {
         '│  └─ invoke_agent payer  suspended',
         '│     ├─ chat payer  tool-calls',
         '│     ├─ · approval.requested  name pay',
-        '│     └─ · run.suspended  approvals 1 · remote_calls 0 · uncertain 0 · inputs 0',
-        '└─ · run.suspended  approvals 1 · remote_calls 0 · uncertain 0 · inputs 0',
+        '│     └─ · run.suspended  approvals 1',
+        '└─ · run.suspended  approvals 1',
       ],
       [
         'invoke_agent desk  completed · linked to an earlier span',

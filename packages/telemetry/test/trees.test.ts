@@ -151,7 +151,7 @@ describe('the tree of a run that', () => {
       'invoke_agent desk  suspended',
       '├─ chat scripted-model  tool-calls',
       '├─ · approval.requested  name refund',
-      '└─ · run.suspended  approvals 1 · remote_calls 0 · uncertain 0 · inputs 0',
+      '└─ · run.suspended  approvals 1',
     ])
     expect(treeOf(after).map((line) => line.replace(/waited_s [\d.]+/, 'waited_s S'))).toEqual([
       'invoke_agent desk  completed · linked to an earlier span',
@@ -248,7 +248,7 @@ describe('the tree of a run that', () => {
       '├─ execute_tool both',
       '│  └─ execute_tool look',
       '├─ · approval.requested  name refund',
-      '└─ · run.suspended  approvals 1 · remote_calls 0 · uncertain 0 · inputs 0',
+      '└─ · run.suspended  approvals 1',
     ])
     await agent.run(state, { approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve', by: 'ann' })) })
     expect(tree().map((line) => line.replace(/waited_s [\d.]+/, 'waited_s S'))).toEqual([
