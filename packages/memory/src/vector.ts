@@ -22,9 +22,20 @@ export function toBytes(vector: Float32Array): Uint8Array {
   return bytes
 }
 
+/** A machine that stores numbers as the bytes are stored reads them where they are. */
+const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
 export function fromBytes(bytes: Uint8Array): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return Float32Array.from({ length: bytes.byteLength >> 2 }, (_, i) => view.getFloat32(i * 4, true))
+  const { buffer, byteOffset, byteLength } = bytes
+  const count = byteLength >> 2
+  if (littleEndian) {
+    const aligned = byteOffset % 4 === 0 ? { buffer, byteOffset } : { buffer: bytes.slice().buffer, byteOffset: 0 }
+    return new Float32Array(aligned.buffer, aligned.byteOffset, count)
+  }
+  const view = new DataView(buffer, byteOffset, byteLength)
+  const vector = new Float32Array(count)
+  for (let i = 0; i < count; i++) vector[i] = view.getFloat32(i * 4, true)
+  return vector
 }
 
 /** The nearest of some stored embeddings. */

@@ -24,7 +24,7 @@ const turn = fc.record({
   /** What is read: each text has a word of its own, by which it is known wherever it turns up. */
   reads: fc.array(fc.record({ label, tokens: fc.constantFrom(20, 150, 400) }), { maxLength: 3 }),
   /** What the model does of itself, with all such words that it sees. */
-  then: fc.constantFrom('answers', 'notes', 'searches', 'pins' as const),
+  deed: fc.constantFrom('answers', 'notes', 'searches', 'pins' as const),
 })
 type Turn = typeof turn extends fc.Arbitrary<infer T> ? T : never
 const conversation = fc.record({
@@ -34,7 +34,7 @@ const conversation = fc.record({
 })
 const play = fc.array(conversation, { minLength: 2, maxLength: 3 })
 
-let count = 0
+let conversationsHeld = 0
 /** How often what is tested came about: else nothing was. */
 const seen = { cuts: 0, summaries: 0, recalled: 0, quarantined: 0, confirmed: 0 }
 
@@ -84,7 +84,7 @@ async function converse(turns: readonly Turn[], world: World): Promise<void> {
   const own = new Set<string>()
   /** The join of all that has reached the model in this conversation. */
   let soFar = joinLabels()
-  const sessionId = `s${++count}`
+  const sessionId = `s${++conversationsHeld}`
   let steps: (ScriptedStep | ((said: string) => ScriptedStep))[] = []
 
   const read = tool({
@@ -141,17 +141,17 @@ async function converse(turns: readonly Turn[], world: World): Promise<void> {
     store: { ...store, private: true },
     extensions: [memory, compaction({ window: 3500, keepRecent: 300 }), checker],
   })
-  for (const { reads, then } of turns) {
+  for (const { reads, deed } of turns) {
     steps = reads.map(({ label: given, tokens }) => {
       const n = labels.size
       labels.set(wordOf(n), given)
       own.add(wordOf(n))
       return { toolCalls: [{ name: 'read', input: { n, tokens } }] }
     })
-    if (then === 'notes') steps.push((text) => ({ toolCalls: [{ name: 'memory_remember', input: { text } }] }))
-    if (then === 'pins')
+    if (deed === 'notes') steps.push((text) => ({ toolCalls: [{ name: 'memory_remember', input: { text } }] }))
+    if (deed === 'pins')
       steps.push((text) => ({ toolCalls: [{ name: 'memory_edit', input: { block: 'board', text } }] }))
-    if (then === 'searches') steps.push({ toolCalls: [{ name: 'memory_recall', input: { query: 'topic' } }] })
+    if (deed === 'searches') steps.push({ toolCalls: [{ name: 'memory_recall', input: { query: 'topic' } }] })
     const { status, error } = await agent.run(`What about the topic? ${words(150)}`, { sessionId, principal })
     expect({ status, error }).toMatchObject({ status: 'completed' })
   }
