@@ -58,8 +58,9 @@ function stretch(guest: Guest, task: Task): Promise<void> {
     if (over) return
     over = true
     say(message)
+    // A port holds on to all of the run until it has closed, which takes a turn of a loop that the pool would not let turn.
+    port.once('close', resolve)
     port.close()
-    resolve()
   }
   const stop = (): boolean => {
     fuel++

@@ -7,6 +7,7 @@ import { Piscina } from 'piscina'
 
 import type { Limits } from './limits.ts'
 import type { Task } from './task.ts'
+import { turns } from './turns.ts'
 
 /** Threads that run scripts. */
 export interface WorkerPool {
@@ -45,8 +46,10 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     workerData: { wasm },
   })
   await Promise.all(Array.from({ length: workers }, () => pool.run({ warm: limits })))
+  // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
+  const queue = turns(workers)
   return {
-    run: (task, signal) => pool.run(task, { transferList: [task.port], signal }),
+    run: (task, signal) => queue.take(() => pool.run(task, { transferList: [task.port], signal }), signal),
     close: () => pool.destroy(),
   }
 }

@@ -147,7 +147,7 @@ test(
     expect(outcomeOf(full)).toEqual(expected)
     const total = counting.appends()
     expect(total).toBeGreaterThan(10)
-    const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 5
+    const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 16
     const moments = Array.from({ length: total }, (_, at) => at).filter((at) => at % every === 0)
     for (const lives of moments) {
       for (const unanswered of every === 1 ? [true, false] : [lives % 2 === 0]) {

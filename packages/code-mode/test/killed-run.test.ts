@@ -71,9 +71,11 @@ function bridged(entries: readonly Entry[]) {
   return { planned: planned.map(({ callId }) => callId), settled, by: new Set(by) }
 }
 
-/** Every moment; otherwise those in the middle of a tool, and some of those at the store. */
+/** Every moment; otherwise one in the middle of each call, where it has one, and some at the store. */
 function sampleOf(moments: readonly CrashMoment[]): readonly CrashMoment[] {
-  return full ? moments : moments.filter(({ at, name }) => !name.startsWith('append') || at % 15 === 0)
+  const sampled = new Set(['in a read', 'between effect and settle'])
+  const first = moments.find(({ name }) => name === 'before an effect')
+  return full ? moments : moments.filter((one) => sampled.has(one.name) || one === first || one.at % 35 === 0)
 }
 
 async function tryMoments(moments: readonly CrashMoment[], expected: object): Promise<readonly string[]> {

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { createSandbox, type JournalEntry, type SandboxRunOptions } from '../src/index.ts'
-
-const sandbox = createSandbox({ workers: 1 })
-afterAll(() => sandbox.close())
+import { shared as sandbox } from './fixture/shared-sandbox.ts'
 
 const add = ({ a, b }: { a: number; b: number }) => a + b
 const run = (source: string, options?: SandboxRunOptions) => sandbox.run(source, options)
