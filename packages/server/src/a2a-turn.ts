@@ -6,7 +6,7 @@ import type { A2aSdk } from './a2a-sdk.ts'
 import type { TaskView } from './a2a-task.ts'
 import { placeOf, readTask } from './a2a-task.ts'
 import type { OperationSetup } from './agent-operations.ts'
-import { decisionsOf, toInput } from './given.ts'
+import { decisionsOf, keyToken, toInput } from './given.ts'
 import { HttpError } from './http-error.ts'
 import type { LiveSession } from './live-session.ts'
 import { decisionsSchema, sendSchema } from './request-schema.ts'
@@ -56,7 +56,8 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
     const after = await endOf(host.store, live.id)
     if (status === 'running') {
       await allow(principal, { kind: 'send', sessionId: live.id })
-      host.send(live, inputOf(message), 'steer')
+      const key = keyToken(principal, message.messageId)
+      await host.send(live, inputOf(message), { mode: 'steer', key })
     } else {
       await allow(principal, { kind: 'decide', sessionId: live.id })
       await host.decide(live, answersIn(message, view.pending, principal))

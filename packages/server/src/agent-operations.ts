@@ -8,7 +8,7 @@ import { exportSession } from '@provost/sessions'
 
 import type { Connections } from './connections.ts'
 import { eventStream } from './event-stream.ts'
-import { decisionsOf, toHistory, toInput, toTools } from './given.ts'
+import { decisionsOf, keyToken, toHistory, toInput, toTools } from './given.ts'
 import { HttpError } from './http-error.ts'
 import type { Limits } from './limits.ts'
 import type { LiveSession } from './live-session.ts'
@@ -28,7 +28,7 @@ import {
 } from './request-schema.ts'
 import { acceptedSchema, listSchema, sessionSchema } from './response-schema.ts'
 import type { Action } from './server-options.ts'
-import { endOf, foldSession } from './session-end.ts'
+import { endOf, foldSession, whereSaid } from './session-end.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionEvents } from './session-reader.ts'
 import { followSession, readRun } from './session-reader.ts'
@@ -50,8 +50,6 @@ const resumeHeader = { 'Last-Event-ID': 'The id of the last event that came: the
 /** The routes under `/api/agent`. */
 export function agentOperations(setup: OperationSetup): readonly Operation[] {
   const { host, limits, connections, allow, accepting } = setup
-  const once = createOnce()
-
   function streamed(live: LiveSession, principal: Principal, open: (signal: AbortSignal) => SessionEvents): Response {
     const release = connections.take(principal.id)
     const control = connections.control(live.id)
@@ -113,6 +111,24 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
     return response
   }
 
+  /** Begins a run under a key, in whatever process and however often it is asked for: the first time counts. */
+  async function begunOnce(
+    live: LiveSession,
+    principal: Principal,
+    input: Input,
+    { key, maxSteps }: { key: string; maxSteps?: number | undefined },
+  ): Promise<Response> {
+    const known = await whereSaid(host.store, live.id, key)
+    const after = known ?? (await endOf(host.store, live.id))
+    if (!known) {
+      if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
+      if (live.session.status === 'suspended') throw waits(live.id)
+      if (live.session.status === 'running') throw busy(live.id)
+      await host.send(live, input, { mode: 'queue', key, maxSteps })
+    }
+    return followed(live, principal, after)
+  }
+
   async function execute(
     body: ExecuteBody,
     principal: Principal,
@@ -151,16 +167,8 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
     }
     await allow(principal, { kind: decisions ? 'decide' : 'send', sessionId })
     if (input !== undefined) {
-      return once(
-        principal,
-        sessionId,
-        key,
-        async (again) => {
-          if (again) return followed(live, principal, again)
-          return begun(live, principal, toInput(input), options?.maxSteps)
-        },
-        live,
-      )
+      if (key === undefined) return begun(live, principal, toInput(input), options?.maxSteps)
+      return begunOnce(live, principal, toInput(input), { key: keyToken(principal, key), ...options })
     }
     const after = last === undefined ? await endOf(host.store, sessionId) : givenPosition(sessionId, last)
     if (decisions) await host.decide(live, decisions)
@@ -186,7 +194,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
         const live = await host.open(principal, id)
         await allow(principal, { kind: 'send', sessionId: id })
         const key = keyOf(request)
-        if (key === undefined || once.first(principal, `${mode}/${id}`, key)) host.send(live, toInput(body.input), mode)
+        await host.send(live, toInput(body.input), { mode, key: key === undefined ? key : keyToken(principal, key) })
         return accepted(live)
       },
     })
@@ -408,69 +416,6 @@ function keyOf(request: Request): string | undefined {
   return key
 }
 
-const mostKeys = 10_000
-
-interface Once {
-  /** @param again is undefined the first time; later where the first began. */
-  (
-    principal: Principal,
-    scope: string,
-    key: string | undefined,
-    run: (again: Position | undefined) => Promise<Response>,
-    live: LiveSession,
-  ): Promise<Response>
-  first(principal: Principal, scope: string, key: string): boolean
-}
-
-/** What was asked for under a key is done once in this process. */
-function createOnce(): Once {
-  const seen = new Map<string, { position: Position | undefined }>()
-
-  function note(
-    principal: Principal,
-    scope: string,
-    key: string,
-  ): { known: boolean; mark: { position: Position | undefined } } {
-    const name = JSON.stringify([principal.id, scope, key])
-    const mark = seen.get(name)
-    if (mark) return { known: true, mark }
-    const made = { position: undefined }
-    seen.set(name, made)
-    if (seen.size > mostKeys) {
-      const [oldest] = seen.keys()
-      if (oldest !== undefined) seen.delete(oldest)
-    }
-    return { known: false, mark: made }
-  }
-
-  const once = async (
-    principal: Principal,
-    scope: string,
-    key: string | undefined,
-    run: (again: Position | undefined) => Promise<Response>,
-    live: LiveSession,
-  ): Promise<Response> => {
-    if (key === undefined) return run(undefined)
-    const { known, mark } = note(principal, scope, key)
-    if (known) return run(mark.position ?? origin)
-    const stop = live.feed.listen(({ position }) => {
-      if (!position || position.passing) return
-      mark.position = { offset: position.offset, n: position.n - 1, passing: false }
-      stop()
-    })
-    try {
-      return await run(undefined)
-    } catch (thrown) {
-      seen.delete(JSON.stringify([principal.id, scope, key]))
-      stop()
-      throw thrown
-    }
-  }
-  return Object.assign(once, {
-    first: (principal: Principal, scope: string, key: string) => !note(principal, scope, key).known,
-  })
-}
-
 function isCode(thrown: unknown, code: string): boolean {
   return isRecord(thrown) && thrown['code'] === code
 }
@@ -484,6 +429,14 @@ function waits(id: string): HttpError {
     code: 'session-suspended',
     message: `Session ${id} waits for answers.`,
     hint: 'Answer what is in its `pending`, send it a follow-up, or abort its run.',
+  })
+}
+
+function busy(id: string): HttpError {
+  return new HttpError(409, {
+    code: 'session-busy',
+    message: `A run goes on in session ${id}.`,
+    hint: 'Steer it, send a follow-up, or wait for its end.',
   })
 }
 

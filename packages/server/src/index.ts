@@ -1,3 +1,5 @@
+export { aiAgent } from './ai-agent.ts'
+export type { AiAgentOptions } from './ai-agent.ts'
 export type { ExecuteComplete } from './completion.ts'
 export type { Limits } from './limits.ts'
 export { defaultLimits } from './limits.ts'

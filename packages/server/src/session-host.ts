@@ -38,7 +38,8 @@ export interface SessionHost {
   open(principal: Principal, id: string): Promise<LiveSession>
   start(live: LiveSession, input: Input, options: RunOptions): AgentStream<unknown>
   decide(live: LiveSession, decisions: Decisions): Promise<void>
-  send(live: LiveSession, input: Input, mode: 'steer' | 'queue'): void
+  /** Says something in a session, once under a key; resolves when it is in the store. */
+  send(live: LiveSession, input: Input, options: Saying): Promise<void>
   /** Goes on with a run whose process died, unless another process has it. */
   recover(live: LiveSession): Promise<void>
   /** Looks for such runs. */
@@ -49,6 +50,16 @@ export interface SessionHost {
   readonly running: ReadonlySet<LiveSession>
 }
 
+/** How something is said in a session. */
+export interface Saying {
+  readonly mode: 'steer' | 'queue'
+  readonly key?: string | undefined
+  readonly maxSteps?: number | undefined
+}
+
+/** How often a run is taken up that writes nothing. */
+const mostTries = 5
+
 type Opened = SessionOptions & { readonly context?: unknown }
 
 export function createSessionHost(options: ServerOptions, store: SessionStore, limits: Limits): SessionHost {
@@ -56,6 +67,23 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const open = new Map<string, Promise<LiveSession>>()
   const running = new Set<LiveSession>()
+  /** Runs that were taken up and wrote nothing. */
+  const stuck = new Map<string, { offset: number; tries: number }>()
+
+  /** Whether taking a run up again may bring it on. One that fails before its log, each time, waits for somebody to ask. */
+  async function isWorthIt(id: string): Promise<boolean> {
+    let offset = 0
+    for await (const entry of store.read(id)) ({ offset } = entry)
+    const before = stuck.get(id)
+    const tries = before?.offset === offset ? before.tries + 1 : 1
+    stuck.delete(id)
+    stuck.set(id, { offset, tries })
+    for (const oldest of stuck.keys()) {
+      if (stuck.size <= limits.sessions) break
+      stuck.delete(oldest)
+    }
+    return tries <= mostTries
+  }
 
   function agentOf(name: string | undefined): Agent<unknown, never> {
     const agent = name === undefined ? agents[0] : byName.get(name)
@@ -166,8 +194,8 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
       }
     },
 
-    send(live, input, mode) {
-      live.session.send(input, { mode })
+    async send(live, input, saying) {
+      await live.session.deliver(input, saying)
       if (live.session.status === 'running') track(live)
     },
 
@@ -194,7 +222,7 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
         await store.release(id, lease.fence)
         const owner = await ownership(store, id)
         const live = await host.open(owner?.principal ?? localPrincipal, id).catch(() => undefined)
-        if (live) await host.recover(live)
+        if (live && (await isWorthIt(id))) await host.recover(live)
       }
     },
 

@@ -6,7 +6,7 @@ import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { ask, framesIn, serverOf } from './served.ts'
+import { ask, executed, framesIn, serverOf } from './served.ts'
 
 test('the same Idempotency-Key begins one session with one run, in this process and in another', async () => {
   const store = memoryStore()
@@ -23,6 +23,26 @@ test('the same Idempotency-Key begins one session with one run, in this process 
   const next = await keyed(server, { sessionId: first.id, input: 'y' })
   expect(next.text).toBe('two')
   expect(await keyed(server, { sessionId: first.id, input: 'y' })).toEqual(next)
+  expect(await keyed(serverOf([{ text: 'other' }], { store }), { sessionId: first.id, input: 'y' })).toEqual(next)
+})
+
+test('what is sent under a key is said once, whichever process is asked again', async () => {
+  const store = memoryStore()
+  const steps = [{ text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'four' }]
+  const server = serverOf(steps, { store })
+  const { id } = await executed(server, { input: 'x' })
+  const path = `/api/agent/session/${id}/follow-up`
+  const send = async (to: typeof server): Promise<number> =>
+    (await ask(to, path, { body: { input: 'more' }, headers: { 'idempotency-key': 'k' } })).status
+  expect(await send(server)).toBe(202)
+  let stored = 0
+  for await (const _ of store.inbox(id)) stored++
+  expect(stored, 'in the store by the time it was accepted').toBe(1)
+  await (await ask(server, `/api/agent/session/${id}/events`)).text()
+  expect([await send(server), await send(serverOf([], { store }))]).toEqual([202, 202])
+  await (await ask(server, `/api/agent/session/${id}/events`)).text()
+  const { messages } = await (await ask(server, `/api/agent/session/${id}`)).json()
+  expect(messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
 test('steer enters a run that goes on, a follow-up when it would end', async () => {

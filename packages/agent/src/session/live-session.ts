@@ -339,6 +339,24 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       deliver(token, { mode: entering, input: messages }, goOnIfEnded)
     },
 
+    async deliver(input, { mode = sendMode, key, maxSteps } = {}) {
+      alive()
+      if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
+      const token = `${sendToken}${key ?? uuidv7()}`
+      const messages = messagesOf(input, token, plan.name)
+      const entering = underway || openRun()?.status === 'running' ? mode : 'queue'
+      const value = scrubber.tokenise(toJson({ mode: entering, input: messages }))
+      const said = await store.deliver(id, token, value, principal?.id ?? 'session')
+      // A run that goes on looks there for it. Where none does, it starts one, also if whoever said it first died before.
+      if (!underway) await refresh()
+      if (!underway && !closing && !openRun() && !state.resolved.has(token)) {
+        start({ input: messages, token }, maxSteps === undefined ? {} : { maxSteps }, false, {
+          sent: { input: messages, token, mode },
+        })
+      }
+      return said
+    },
+
     stream: (input: Input, given: Given = {}) => startHere(input, given, true),
 
     resume(decisions = {}) {

@@ -101,6 +101,18 @@ export interface Session<Output = string, App = unknown> {
     options?: { mode?: SendMode | undefined; signal?: AbortSignal | undefined; to?: string | undefined },
   ): void
   /**
+   * Says something for good: resolves when it is in the store, whatever becomes of this process. Else as `send`.
+   *
+   * @param options.key what is said under a key is said once, by whatever process and however often. Up to 200 characters.
+   * @param options.maxSteps of the run that it starts, where it starts one.
+   * @returns `duplicate` where the key was known.
+   * @throws ProvostError `session-closed`, `invalid-input`
+   */
+  deliver(
+    input: Input,
+    options?: { mode?: SendMode | undefined; key?: string | undefined; maxSteps?: number | undefined },
+  ): Promise<'accepted' | 'duplicate'>
+  /**
    * Starts a run and gives its events.
    * @throws SessionBusyError while a run of this session goes on.
    */
