@@ -64,7 +64,8 @@ export function createScope(
     signal: control.controller.signal,
     get secrets() {
       const { plan } = scope
-      if (plan === entry) return secrets
+      // Also where it got the conversation back, and is governed by those who had it meanwhile.
+      if (plan.name === entry.name) return secrets
       const own = handed.get(plan) ?? childSecrets(secrets, plan.secrets, { secrets: 'isolated' })
       handed.set(plan, own)
       return own

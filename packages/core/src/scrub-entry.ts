@@ -58,8 +58,9 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
     case 'audit':
       return fields(entry, { rule: scrubJson, sources: scrubJson, evidence: scrubJson })
     case 'attempt':
-    case 'child':
       return {}
+    case 'child':
+      return entry.op === 'joined' ? fields(entry, { error: (error) => infoIn(scrubber, error) }) : {}
     case 'handoff':
       // What crosses was taken from entries without secrets, and is known by its hash.
       return fields(entry, { denied: scrubJson })

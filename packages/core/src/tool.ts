@@ -160,7 +160,7 @@ export interface SpawnOptions {
   readonly grant?: Grant
   /**
    * How the child comes by secrets. `allowlist` (default): its own, and those of this agent that `inheritSecrets` names;
-   * `explicit`: those named and nothing else; `isolated`: its own alone.
+   * `explicit`: those named and nothing else, for it and for all below it; `isolated`: its own alone.
    */
   readonly secrets?: 'allowlist' | 'explicit' | 'isolated'
   /** Names of secrets of this agent. Default: none. */

@@ -75,16 +75,23 @@ function graphOf(entry: AgentPlan): ReadonlyMap<string, AgentPlan> {
   const open: AgentPlan[] = [entry]
   for (let plan = open.pop(); plan; plan = open.pop()) {
     for (const handoff of plan.handoffs.values()) {
+      // One that comes back is another run's.
+      if (handoff.mode === 'return') continue
       const target = planOf(targetOf(handoff))
       const there = target.name === entry.name ? entry : found.get(target.name)
       if (!there) {
         found.set(target.name, target)
         open.push(target)
-      } else if (there.options !== target.options) throw ambiguous(entry, target)
+      } else if (!isSame(there, target)) throw ambiguous(entry, target)
     }
   }
   graphs.set(entry.options, found)
   return found
+}
+
+/** As a child, or in a session with extensions of its own, an agent has a plan made of the same options and more. */
+function isSame({ options: a }: AgentPlan, { options: b }: AgentPlan): boolean {
+  return a === b || (a.handoffs !== undefined && a.handoffs === b.handoffs && a.model === b.model)
 }
 
 const graphs = new WeakMap<object, ReadonlyMap<string, AgentPlan>>()

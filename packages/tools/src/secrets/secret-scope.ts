@@ -7,6 +7,8 @@ import { environmentValue, isSecretRef, readSecret } from './secret-ref.ts'
 export interface SecretScope {
   readonly refs: ReadonlyMap<string, SecretRef>
   readonly scrubber: Scrubber
+  /** All that is to be had below is what is here: nobody in it brings secrets of its own. */
+  readonly closed: boolean
   /**
    * Reads the value of a secret and lets the scrubber know it.
    *
@@ -32,7 +34,7 @@ export function createSecretScope(secrets: Readonly<Record<string, SecretRef>> =
     if (!isSecretRef(ref)) throw invalidSecret(`The secret ${name} is no reference.`)
     refs.set(name, ref)
   }
-  return scopeOf(refs, createScrubber())
+  return scopeOf(refs, createScrubber(), false)
 }
 
 /** How a child comes by secrets; see {@link childSecrets}. */
@@ -51,7 +53,8 @@ export interface SecretGrant {
  *
  * - `allowlist`: its own secrets, and those of the parent's that `inheritSecrets` names and the parent has; its own go
  *   before them.
- * - `explicit`: those that `inheritSecrets` names and nothing else, not even its own. Each has to be the parent's.
+ * - `explicit`: those that `inheritSecrets` names and nothing else, not even its own. Each has to be the parent's. This
+ *   holds for all below it, too: whomever the child calls or hands over to brings no secrets of its own.
  * - `isolated`: its own alone, whatever `inheritSecrets` names.
  *
  * The scrubber is the parent's: what the child resolves does not come back in its result.
@@ -62,20 +65,22 @@ export interface SecretGrant {
  */
 export function childSecrets(parent: SecretScope, own: SecretScope, grant: SecretGrant = {}): SecretScope {
   const { secrets = 'allowlist', inheritSecrets = [] } = grant
-  const refs = new Map<string, SecretRef>(secrets === 'explicit' ? [] : own.refs)
+  const closed = parent.closed || secrets === 'explicit'
+  const refs = new Map<string, SecretRef>(closed ? [] : own.refs)
   for (const name of secrets === 'isolated' ? [] : inheritSecrets) {
     const ref = parent.refs.get(name)
     if (ref && !refs.has(name)) refs.set(name, ref)
     else if (!ref && secrets === 'explicit') throw denied(name, 'the parent does not have it itself')
   }
-  return scopeOf(refs, parent.scrubber)
+  return scopeOf(refs, parent.scrubber, closed)
 }
 
-function scopeOf(refs: ReadonlyMap<string, SecretRef>, scrubber: Scrubber): SecretScope {
+function scopeOf(refs: ReadonlyMap<string, SecretRef>, scrubber: Scrubber, closed: boolean): SecretScope {
   for (const [name, ref] of refs) scrubber.add(name, environmentValue(ref) ?? '')
   return Object.freeze({
     refs,
     scrubber,
+    closed,
     async resolve(name: string) {
       const ref = refs.get(name)
       if (!ref) throw denied(name, 'it was not granted here')
