@@ -45,7 +45,7 @@ const lasting = (events: readonly AgentEvent[]): readonly string[] =>
 const textOf = (events: readonly AgentEvent[]): string =>
   events.map((event) => (event.type === 'text.delta' ? event.delta : '')).join('')
 
-/** Starting processes takes seconds: all of it where all is tested, else each part on one of the stores. */
+/** Starting processes takes seconds: all of it, on both stores, where all is tested; else one crash, on SQLite. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 function behaves(place: () => string, part: 'crash' | 'share'): void {
@@ -153,7 +153,8 @@ describe('a server on SQLite', () => {
   behaves(() => join(folder, 'sessions.db'), 'crash')
 })
 
-describe.skipIf(findPostgres() === undefined)('a server on PostgreSQL (needs the server)', () => {
+// Starting a server of databases takes longer than all else here together.
+describe.runIf(full && findPostgres() !== undefined)('a server on PostgreSQL (needs the server)', () => {
   let postgres: PostgresServer
   beforeAll(async () => {
     postgres = await startPostgres()

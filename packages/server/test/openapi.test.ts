@@ -21,7 +21,7 @@ function isFine(status: number, said: string, path: string): boolean {
   return status < 500 && typeof error.code === 'string' && typeof error.hint === 'string' && error.message !== ''
 }
 
-const runs = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 150
+const runs = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 40
 
 test('whatever is sent to a route, well described or not, nothing is a 5xx and errors have their form', async () => {
   const server = serverOf([{ text: 'x' }], {
