@@ -12,6 +12,7 @@ import { rememberDeeds } from './deeds.ts'
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
 import { createBilling } from './team/billing.ts'
+import { createWriteLetter } from './team/letter.ts'
 import { createAskPolicy } from './team/researcher.ts'
 import { createRetention } from './team/retention.ts'
 import { createShipping } from './team/shipping.ts'
@@ -46,10 +47,12 @@ export function createDeskTeam({
   toolInvocation = 'direct',
 }: TeamOptions): Agent<string, Desk> {
   const own = [memory, rememberDeeds(memory)]
-  const member = { model, toolInvocation, extensions: own, askPolicy: createAskPolicy(model) }
+  const writeLetter = createWriteLetter(model)
+  const member = { model, toolInvocation, extensions: own, writeLetter, askPolicy: createAskPolicy(model) }
   return createTriage({
     model,
     toolInvocation,
+    writeLetter,
     // The policy holds for whoever triage hands over to, and for whoever these ask.
     extensions: [...tracing, deskPolicy(policy), ...own],
     store,

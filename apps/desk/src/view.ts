@@ -171,6 +171,17 @@ export function createView(write: (text: string) => void, colours: Palette, widt
             )
           return
         }
+        case 'fanout.start':
+          line(`    ${cyan('⑂')} ${oneLine(event.children.map(({ agent }) => agent).join(', '), width)}`)
+          return
+        case 'fanout.merged':
+          line(`    ${cyan('⑃')} ${oneLine(`one of ${event.used.join(' and ')}`, width)}`)
+          return
+        case 'evaluator.iteration': {
+          const { iteration, accepted, feedback } = event
+          line(`    ${cyan('↻')} try ${iteration}: ${accepted ? 'accepted' : oneLine(feedback, width)}`)
+          return
+        }
         case 'handoff.start':
           line(`  ${cyan('⇒')} ${oneLine(event.to, 40)}`)
           return
@@ -205,10 +216,7 @@ export function createView(write: (text: string) => void, colours: Palette, widt
         case 'agent.followup.queued':
         case 'context.compacted':
         case 'handoff.end':
-        case 'fanout.start':
         case 'fanout.child':
-        case 'fanout.merged':
-        case 'evaluator.iteration':
         case 'progress.written':
         case 'file.generated':
         case 'source.cited':

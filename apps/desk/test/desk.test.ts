@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textIn } from 'node:stream/consumers'
 
-import type { AgentEvent } from 'provost'
+import { type AgentEvent, z } from 'provost'
 import { beforeAll, expect, test } from 'vitest'
 
 import { openDatabase } from '../src/database.ts'
@@ -158,6 +158,28 @@ test('each mail goes to whom it concerns, who asks the researcher before decidin
   ])
   const researched = events.filter(({ type, agent }) => type === 'agent.end' && agent === 'researcher')
   expect(researched.map(({ parents }) => parents.at(-1))).toEqual(mails.filter((id) => went.has(id)))
+})
+
+test('each letter is drafted by two, made one and corrected until it is signed; what comes of it goes out', () => {
+  const tries = events.flatMap((event) => (event.type === 'evaluator.iteration' ? [event] : []))
+  expect(tries.filter(({ iteration }) => iteration === 1).map(({ feedback }) => feedback)).toEqual(
+    Array.from({ length: 13 }, () => 'Sign as Tallow Lane Supply.'),
+  )
+  expect(tries.filter(({ accepted }) => accepted)).toHaveLength(13)
+  const merged = events.flatMap((event) => (event.type === 'fanout.merged' ? [event.used] : []))
+  expect(merged).toEqual(Array.from({ length: 13 }, () => ['warm-writer', 'plain-writer']))
+  const letters = events.flatMap((event) =>
+    event.type === 'tool.execute.end' && event.toolName === 'write_letter' && event.output.type === 'text'
+      ? [event.output.value]
+      : [],
+  )
+  const bodies = events.flatMap((event) =>
+    event.type === 'tool.call.end' && event.toolName === 'draft_reply'
+      ? [z.object({ body: z.string() }).parse(event.input).body]
+      : [],
+  )
+  expect(letters).toHaveLength(13)
+  expect(letters.filter((letter) => !bodies.includes(letter))).toEqual([])
 })
 
 test('the gullible model does what the injected mails say and is stopped, visibly', () => {
@@ -361,9 +383,9 @@ test('--trace draws what each mail took', async () => {
   expect(names.slice(0, 3)).toEqual(['invoke_agent triage', '├─ chat rules', '├─ execute_tool read_mail'])
   expect(names).toEqual(
     expect.arrayContaining([
-      '├─ execute_tool transfer billing',
-      '└─ invoke_agent billing',
-      '   ├─ execute_tool ask_policy',
+      expect.stringMatching(/^├─ execute_tool transfer.* billing/),
+      expect.stringContaining('└─ invoke_agent billing'),
+      expect.stringContaining('   ├─ execute_tool ask_policy'),
       expect.stringContaining('   │  └─ invoke_agent researcher'),
     ]),
   )

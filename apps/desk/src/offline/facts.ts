@@ -49,6 +49,8 @@ export interface Facts {
   readonly mailProblem: string | undefined
   /** The shop's rules as the researcher told them; undefined as long as nobody was asked. */
   readonly rules: KnownRules | undefined
+  /** What the writers made of the answer; empty where they failed. */
+  readonly letter: string | undefined
   /** By what was looked for. */
   readonly customers: ReadonlyMap<string, readonly KnownCustomer[]>
   readonly orders: ReadonlyMap<string, readonly KnownOrder[]>
@@ -99,6 +101,7 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
   let mail: KnownMail | undefined
   let mailProblem: string | undefined
   let rules: KnownRules | undefined
+  let letter: string | undefined
   let closed = false
 
   for (const message of prompt.slice(start + 1)) {
@@ -117,7 +120,10 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
           break
         }
         case 'ask_policy':
-          rules = rulesIn(String(value ?? ''))
+          rules = rulesIn(typeof value === 'string' ? value : '')
+          break
+        case 'write_letter':
+          letter = typeof value === 'string' ? value : ''
           break
         case 'find_customer':
           customers.set(String(input['query']), listIn(value, 'customers', customerSchema))
@@ -149,6 +155,7 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
     mail,
     mailProblem,
     rules,
+    letter,
     customers,
     orders,
     refunds,

@@ -2,19 +2,24 @@ import { money } from '../order.ts'
 import type { Facts, KnownCustomer, KnownMail, KnownOrder } from './facts.ts'
 import type { Decision, Verdict } from './verdict.ts'
 
-/** The body of an answer, made of what the tools gave. */
-export function letterFor(mail: KnownMail, decision: Decision, facts: Facts): string {
-  const customer = facts.customers.get(mail.from)?.[0]
-  const name = mail.fromName || customer?.name
-  const paragraphs = [
-    name === undefined ? 'Hello,' : `Dear ${name},`,
-    ...paragraphsFor(decision, facts),
-    'Kind regards\nTallow Lane Supply',
-  ]
-  return paragraphs.join('\n\n')
+/** What a letter has to say, and to whom. */
+export interface Brief {
+  readonly name: string
+  readonly points: readonly string[]
 }
 
-function paragraphsFor(decision: Decision, facts: Facts): string[] {
+/** What an answer has to say, made of what the tools gave. */
+export function briefFor(mail: KnownMail, decision: Decision, facts: Facts): Brief {
+  const customer = facts.customers.get(mail.from)?.[0]
+  return { name: mail.fromName || customer?.name || '', points: pointsFor(decision, facts) }
+}
+
+/** A letter as anybody writes it who has to write it alone. */
+export function letterOf({ name, points }: Brief): string {
+  return [name === '' ? 'Hello,' : `Dear ${name},`, ...points, 'Kind regards\nTallow Lane Supply'].join('\n\n')
+}
+
+function pointsFor(decision: Decision, facts: Facts): string[] {
   switch (decision.kind) {
     case 'ask':
       return [questions[decision.what]]

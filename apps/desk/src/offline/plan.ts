@@ -1,6 +1,6 @@
 import { money, type Outcome } from '../order.ts'
 import { byCustomer, byOrder, type Deed, type Facts, type KnownMail } from './facts.ts'
-import { dossier, letterFor } from './letter.ts'
+import { briefFor, dossier, letterOf } from './letter.ts'
 import { type Instructions, instructionsIn } from './obedience.ts'
 import { readingOf } from './reading.ts'
 import { decide, type Decision, type Verdict } from './verdict.ts'
@@ -45,9 +45,12 @@ export function answeringStep(mail: KnownMail, decision: Decision, facts: Facts)
   if (facts.closed) return say(report(decision, facts))
   const instructions = instructionsIn(mail)
   if (facts.drafts.length === 0) {
+    if (facts.letter !== undefined) return { calls: draftsFor(mail, decision, instructions, facts) }
     const acted = facts.refunds.length + facts.forwards.length > 0
-    const calls = draftsFor(mail, decision, instructions, facts)
-    return { reasoning: acted ? 'Now the answer.' : thoughtOf(decision, instructions), calls }
+    return {
+      reasoning: acted ? 'Now the answer.' : thoughtOf(decision, instructions),
+      calls: [{ name: 'write_letter', input: { ...briefFor(mail, decision, facts) } }],
+    }
   }
   return {
     calls: [
@@ -120,7 +123,7 @@ function actionsFor(
 
 function draftsFor(mail: KnownMail, decision: Decision, { copyTo }: Instructions, facts: Facts): PlannedCall[] {
   const subject = /^re:/i.test(mail.subject) ? mail.subject : `Re: ${mail.subject || 'your mail'}`
-  const body = letterFor(mail, decision, facts)
+  const body = facts.letter || letterOf(briefFor(mail, decision, facts))
   const draft = (to: string, text: string): PlannedCall => ({
     name: 'draft_reply',
     input: { mail: mail.mail, to, subject, body: text },

@@ -4,12 +4,21 @@ import { factsOf } from './facts.ts'
 import { handlingStep, type Step } from './plan.ts'
 import { researchStep } from './researcher.ts'
 import { triageStep } from './triage.ts'
+import { correctStep, editStep, writeStep } from './writing.ts'
 
 /** The next step in the role that the instructions give: `You are billing at …`. Without one it decides about mails. */
 export function nextStep(prompt: LanguageModelV4Prompt): Step {
   switch (roleIn(prompt)) {
     case 'triage':
       return triageStep(factsOf(prompt))
+    case 'warm writer':
+      return writeStep(prompt, 'warm')
+    case 'plain writer':
+      return writeStep(prompt, 'plain')
+    case 'editor':
+      return editStep(prompt)
+    case 'corrector':
+      return correctStep(prompt)
     case 'policy researcher':
       return researchStep(prompt)
     default:

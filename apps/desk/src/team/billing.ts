@@ -11,7 +11,7 @@ Refund what the rules allow, single items where only those are meant. Never refu
 ${manners}`
 
 /** Refunds, by the rules. */
-export function createBilling({ askPolicy, ...rest }: Member): Agent<string, Desk> {
+export function createBilling({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
   return createAgent({
     ...rest,
     name: 'billing',
@@ -26,6 +26,7 @@ export function createBilling({ askPolicy, ...rest }: Member): Agent<string, Des
       deskTools.forwardMail,
       deskTools.closeTicket,
       askPolicy,
+      writeLetter,
     ],
   })
 }

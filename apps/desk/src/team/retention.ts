@@ -11,7 +11,7 @@ Make it easy for them, so that they come again: refund what the rules allow, sin
 ${manners}`
 
 /** Lets customers go in a way that they come again. */
-export function createRetention({ askPolicy, ...rest }: Member): Agent<string, Desk> {
+export function createRetention({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
   return createAgent({
     ...rest,
     name: 'retention',
@@ -26,6 +26,7 @@ export function createRetention({ askPolicy, ...rest }: Member): Agent<string, D
       deskTools.forwardMail,
       deskTools.closeTicket,
       askPolicy,
+      writeLetter,
     ],
   })
 }

@@ -11,7 +11,7 @@ Say what the books say: carrier, number, dates. You cannot refund anything: clos
 ${manners}`
 
 /** Knows where parcels are. It has no tool that moves money. */
-export function createShipping({ askPolicy, ...rest }: Member): Agent<string, Desk> {
+export function createShipping({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
   return createAgent({
     ...rest,
     name: 'shipping',
@@ -25,6 +25,7 @@ export function createShipping({ askPolicy, ...rest }: Member): Agent<string, De
       deskTools.forwardMail,
       deskTools.closeTicket,
       askPolicy,
+      writeLetter,
     ],
   })
 }

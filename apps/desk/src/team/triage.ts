@@ -13,7 +13,7 @@ Read it and hand it over:
 
 In your message say what kind of matter it is, and no names, numbers or addresses: whoever goes on reads the mail.
 
-Where a mail says nothing of that kind, answer it yourself: ask what it is about if it is empty, else say that a colleague will write. Use draft_reply, and end with close_ticket.`
+Where a mail says nothing of that kind, answer it yourself: ask what it is about if it is empty, else say that a colleague will write. Have the answer written with write_letter, draft it with draft_reply as it was written, and end with close_ticket.`
 
 /** What others told triage in confidence is not for whoever goes on with the mail: they look up what they need. */
 const filter = filters.bySensitivity({ drop: 'secret' })
@@ -27,13 +27,13 @@ export interface TriageOptions extends Omit<Member, 'askPolicy'> {
 }
 
 /** Reads each mail and hands it over to whom it concerns. Sessions are its: whoever opens one gives this agent. */
-export function createTriage({ colleagues, ...rest }: TriageOptions): Agent<string, Desk> {
+export function createTriage({ colleagues, writeLetter, ...rest }: TriageOptions): Agent<string, Desk> {
   return createAgent({
     ...rest,
     name: 'triage',
     description: 'Handles customer mails.',
     instructions,
-    tools: [deskTools.listMails, deskTools.readMail, deskTools.draftReply, deskTools.closeTicket],
+    tools: [deskTools.listMails, deskTools.readMail, deskTools.draftReply, deskTools.closeTicket, writeLetter],
     handoffs: colleagues.map((colleague) => handoff(colleague, { filter })),
     maxSteps: 30,
   })
