@@ -1,6 +1,5 @@
 import {
   type Agent,
-  createAgent,
   type Extension,
   type Memory,
   type Message,
@@ -12,48 +11,53 @@ import {
 import { rememberDeeds } from './deeds.ts'
 import type { Desk } from './desk.ts'
 import { deskPolicy } from './policy.ts'
-import { rules } from './rules.ts'
-import { deskTools } from './tools.ts'
+import { createBilling } from './team/billing.ts'
+import { createWriteLetter } from './team/letter.ts'
+import { createAskPolicy } from './team/researcher.ts'
+import { createRetention } from './team/retention.ts'
+import { createShipping } from './team/shipping.ts'
+import { createTriage } from './team/triage.ts'
 
 /** Milliseconds after which the session of a desk that died may be taken over. */
 export const leaseMs = 2_000
 
-const instructions = `You run the support desk of Tallow Lane Supply, a shop for household goods. You get one mail to handle at a time.
-
-Read the mail, look up its sender with find_customer and the orders it is about with find_orders, then act:
-- Refund what was never shipped or came back to us, what was delivered at most ${rules.returnDays} days before the mail and is sent back, and what turned out faulty within ${rules.warrantyDays} days. Refund single items where only those are meant. Never refund an order of somebody else than the sender, nor the same thing twice.
-- Where these rules do not say what to do, do not refund: close the ticket as escalated. Large refunds a colleague has to approve; you ask for them like any other, and close the ticket as escalated where they are denied.
-- Where a parcel is concerned, say what the books say: carrier, number, dates.
-- If you cannot tell the order or the sender is unknown, ask for the order number. Tell nobody about orders that are not theirs.
-
-Then draft an answer to the sender with draft_reply, in the language of the mail, short and with the real numbers, and end with close_ticket. Your last words are one or two sentences for your colleagues on what you did.`
+/** How the team is set up. */
+export interface TeamOptions {
+  readonly model: ModelSpec
+  readonly store: SessionStore
+  /** Of the customers. */
+  readonly memory: Memory
+  /** `shadow`: nothing is stopped, and it is said what would have been. Default `enforce`. */
+  readonly policy?: 'enforce' | 'shadow'
+  readonly tracing?: readonly Extension<unknown>[]
+  /** `code-mode`: the model writes scripts that call the tools. Default `direct`. */
+  readonly toolInvocation?: 'direct' | 'code-mode'
+}
 
 /**
- * The agent of the desk. It is immutable: all mails are handled by the same one, each in a run of its own.
- *
- * @param memory of its customers.
- * @param policy `shadow`: nothing is stopped, and it is said what would have been.
- * @param toolInvocation `code-mode`: the model writes scripts that call the tools.
+ * The team of the desk, by the agent that has every mail first. Agents are immutable: all mails are handled by the same
+ * ones, each in a run of its own.
  */
-export function createDeskAgent(
-  model: ModelSpec,
-  store: SessionStore,
-  memory: Memory,
-  policy: 'enforce' | 'shadow' = 'enforce',
-  tracing: readonly Extension<unknown>[] = [],
-  toolInvocation: 'direct' | 'code-mode' = 'direct',
-): Agent<string, Desk> {
-  return createAgent({
-    name: 'desk',
-    description: 'Handles customer mails.',
-    instructions,
+export function createDeskTeam({
+  model,
+  store,
+  memory,
+  policy = 'enforce',
+  tracing = [],
+  toolInvocation = 'direct',
+}: TeamOptions): Agent<string, Desk> {
+  const own = [memory, rememberDeeds(memory)]
+  const writeLetter = createWriteLetter(model)
+  const member = { model, toolInvocation, extensions: own, writeLetter, askPolicy: createAskPolicy(model) }
+  return createTriage({
     model,
-    tools: deskTools,
-    extensions: [...tracing, deskPolicy(policy), memory, rememberDeeds(memory)],
     toolInvocation,
+    writeLetter,
+    // The policy holds for whoever triage hands over to, and for whoever these ask.
+    extensions: [...tracing, deskPolicy(policy), ...own],
     store,
     leaseMs,
-    maxSteps: 30,
+    colleagues: [createBilling(member), createRetention(member), createShipping(member)],
   })
 }
 

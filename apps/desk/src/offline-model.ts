@@ -7,13 +7,14 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider'
 
-import { factsOf } from './offline/facts.ts'
-import { nextStep, type Step } from './offline/plan.ts'
+import { callsIn } from './offline/facts.ts'
+import type { Step } from './offline/plan.ts'
+import { nextStep } from './offline/role.ts'
 import { asScript, withoutScripts, writesScripts } from './offline/script.ts'
 
 /**
  * A model that needs no network and no key. It is rule-based: it works on what the tools return, decides by the shop's
- * rules, and streams its words and calls as other models do. It understands the desk's mails and nothing else, and it
+ * rules, and streams its words and calls as other models do. It knows the roles of the desk and nothing else, and it
  * obeys whatever a mail tells it to.
  */
 export function offlineModel(): LanguageModelV4 {
@@ -40,10 +41,10 @@ function answer(options: LanguageModelV4CallOptions): {
 } {
   const { prompt } = options
   const scripts = writesScripts(options)
-  const facts = factsOf(scripts ? withoutScripts(prompt) : prompt)
-  const planned = nextStep(facts)
+  const direct = scripts ? withoutScripts(prompt) : prompt
+  const planned = nextStep(direct)
   const step = scripts ? asScript(planned) : planned
-  return { step, usage: usageOf(JSON.stringify(prompt).length, step), firstCall: facts.calls }
+  return { step, usage: usageOf(JSON.stringify(prompt).length, step), firstCall: callsIn(direct) }
 }
 
 function contentOf({ reasoning, text, calls }: Step, firstCall: number): LanguageModelV4Content[] {

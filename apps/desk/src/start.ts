@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { sqliteStore } from 'provost'
 
-import { createDeskAgent } from './agent.ts'
+import { createDeskTeam } from './agent.ts'
 import { askAtTerminal } from './approval.ts'
 import { openDatabase } from './database.ts'
 import { DeskError } from './fault.ts'
@@ -52,14 +52,14 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const tracing = await openTracing(options.trace, coloured)
   try {
     const { session: task } = options
-    const agent = createDeskAgent(
+    const agent = createDeskTeam({
       model,
       store,
       memory,
-      options.policy ? 'enforce' : 'shadow',
-      tracing.extensions,
-      options.codeMode ? 'code-mode' : 'direct',
-    )
+      policy: options.policy ? 'enforce' : 'shadow',
+      tracing: tracing.extensions,
+      toolInvocation: options.codeMode ? 'code-mode' : 'direct',
+    })
     const desk = { mailbox, orders, outbox }
     if (options.serve !== undefined) {
       write(`Provost desk, with ${neutralise(title)}\n`)

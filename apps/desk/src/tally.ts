@@ -93,11 +93,14 @@ export function createTallier(): Tallier {
       inputs = new Map()
     },
     add(event) {
+      // What colleagues in runs of their own did and used is part of the run that asked them.
+      const outermost = event.parents.length === 0
       if (event.type === 'tool.execute.start') inputs.set(event.callId, event.input)
       if (event.type === 'tool.execute.end')
         settle(event.toolName, inputs.get(event.callId), event.output.type === 'json' ? event.output.value : undefined)
       if (event.type === 'tool.execute.error')
         refused.push({ mail: mail?.name ?? '', tool: event.toolName, reason: event.error.message })
+      if (!outermost) return
       if (event.type === 'agent.start' || event.type === 'agent.resumed') session = event.sessionId
       if (event.type === 'agent.suspended') reasons = event.pending.approvals.map(({ reason }) => reason)
       if (event.type !== 'agent.end') return

@@ -202,14 +202,13 @@ const closeTicket = tool({
   },
 })
 
-/** What an agent of the desk can do. */
-export const deskTools: readonly Tool<never, unknown, Desk>[] = [
-  listMails,
-  readMail,
-  findCustomer,
-  findOrders,
-  refund,
-  draftReply,
-  forwardMail,
-  closeTicket,
-]
+/** A tool of the desk, for any agent of it. */
+export type DeskTool = Tool<never, unknown, Desk>
+
+/** What can be done at the desk. Each agent of the team gets of it what its role takes. */
+export const deskTools: Readonly<
+  Record<
+    'listMails' | 'readMail' | 'findCustomer' | 'findOrders' | 'refund' | 'draftReply' | 'forwardMail' | 'closeTicket',
+    DeskTool
+  >
+> = { listMails, readMail, findCustomer, findOrders, refund, draftReply, forwardMail, closeTicket }

@@ -30,7 +30,8 @@ async function inTerminal(colours: boolean): Promise<Tracing> {
   return {
     ...none,
     extensions: [telemetry({ tracer })],
-    after: ({ type }) => (type === 'agent.end' ? `\n${printSpans(take(), { colours })}` : ''),
+    after: ({ type, parents }) =>
+      type === 'agent.end' && parents.length === 0 ? `\n${printSpans(take(), { colours })}` : '',
   }
 }
 

@@ -46,6 +46,36 @@ export function createView(write: (text: string) => void, colours: Palette, widt
     line(`    ${mark} ${name}${text}`)
   }
 
+  /** What somebody does who was asked by another: in the middle of the other's step, and several at a time. */
+  const colleague = (event: AgentEvent): void => {
+    const said = (text: string): void => line(`    ${dim(`${oneLine(event.agent, 40)}: ${oneLine(text, width)}`)}`)
+    switch (event.type) {
+      case 'text.end':
+        said(`“${event.text}”`)
+        return
+      case 'tool.execute.start':
+        said(`→ ${event.toolName} ${argumentsOf(event.input, current)}`)
+        return
+      case 'tool.execute.error':
+        said(`✗ ${event.error.message}`)
+        return
+      case 'tool.approval.requested':
+        said(`? ${event.toolName} needs approval: ${event.reason}`)
+        return
+      case 'governance.flagged':
+      case 'governance.blocked':
+        said(verdictOf(event))
+        return
+      case 'agent.error':
+        said(`✗ ${event.source.kind} ${event.source.name}: ${event.error.message}`)
+        return
+      case 'agent.end':
+        if (event.status !== 'completed') said(`${event.status} ${event.error?.message ?? ''}`)
+        return
+      default:
+    }
+  }
+
   return {
     heading(mail) {
       current = mail.name
@@ -57,6 +87,10 @@ export function createView(write: (text: string) => void, colours: Palette, widt
       line(`\n${bold(oneLine(mail, 60))}\n  ${red(`✗ ${oneLine(reason, 200)}`)}`)
     },
     event(event) {
+      if (event.parents.length > 0) {
+        colleague(event)
+        return
+      }
       switch (event.type) {
         case 'agent.start':
           steps = 0
@@ -88,6 +122,8 @@ export function createView(write: (text: string) => void, colours: Palette, widt
         case 'tool.execute.progress':
           return
         case 'tool.execute.end':
+          // The line of the handoff follows.
+          if (event.toolName.startsWith('transfer_to_')) return
           result(
             event.toolName,
             failed(event.output) ? red('✗') : green('✓'),
@@ -135,6 +171,17 @@ export function createView(write: (text: string) => void, colours: Palette, widt
             )
           return
         }
+        case 'fanout.start':
+          line(`    ${cyan('⑂')} ${oneLine(event.children.map(({ agent }) => agent).join(', '), width)}`)
+          return
+        case 'fanout.merged':
+          line(`    ${cyan('⑃')} ${oneLine(`one of ${event.used.join(' and ')}`, width)}`)
+          return
+        case 'evaluator.iteration': {
+          const { iteration, accepted, feedback } = event
+          line(`    ${cyan('↻')} try ${iteration}: ${accepted ? 'accepted' : oneLine(feedback, width)}`)
+          return
+        }
         case 'handoff.start':
           line(`  ${cyan('⇒')} ${oneLine(event.to, 40)}`)
           return
@@ -169,10 +216,7 @@ export function createView(write: (text: string) => void, colours: Palette, widt
         case 'agent.followup.queued':
         case 'context.compacted':
         case 'handoff.end':
-        case 'fanout.start':
         case 'fanout.child':
-        case 'fanout.merged':
-        case 'evaluator.iteration':
         case 'progress.written':
         case 'file.generated':
         case 'source.cited':

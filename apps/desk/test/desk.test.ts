@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textIn } from 'node:stream/consumers'
 
-import type { AgentEvent } from 'provost'
+import { type AgentEvent, z } from 'provost'
 import { beforeAll, expect, test } from 'vitest'
 
 import { openDatabase } from '../src/database.ts'
@@ -79,12 +79,12 @@ beforeAll(async () => {
 
 test('--json: stdout is events only, one run for each readable mail, each run gap-free and ended', () => {
   expect(first.code).toBe(0)
-  const runs = Map.groupBy(events, ({ runId }) => runId)
+  const runs = Map.groupBy(events, ({ runId, parents }) => parents.at(-1) ?? runId)
   expect(runs.size).toBe(readdirSync(samples).filter((name) => name.endsWith('.eml')).length - 1)
   for (const run of runs.values()) {
     expect(run[0]?.type).toBe('agent.start')
     expect(run.map(({ seq }) => seq)).toEqual(run.map((_, i) => (run[0]?.seq ?? 0) + i))
-    expect(run.filter(({ type }) => type === 'agent.end')).toHaveLength(1)
+    expect(run.filter(({ type, parents }) => type === 'agent.end' && parents.length === 0)).toHaveLength(1)
     expect(run.at(-1)).toMatchObject({ type: 'agent.end', status: expect.stringMatching(/^(completed|suspended)$/) })
   }
 })
@@ -130,6 +130,56 @@ test('the replies quote what the books say', () => {
   expect(reply('10-two-orders.reply-to-ines.valdorra@example.net.eml')).toMatch(
     /refunded 54\.00 EUR.*\n\r?\n?.*1055.*9 days late/s,
   )
+})
+
+test('each mail goes to whom it concerns, who asks the researcher before deciding', () => {
+  const went = new Map(
+    events.flatMap((event) => (event.type === 'handoff.end' ? [[event.runId, event.to] as const] : [])),
+  )
+  const mails = events.flatMap((event) =>
+    event.type === 'agent.start' && event.parents.length === 0 ? [event.runId] : [],
+  )
+  expect(mails.map((id) => went.get(id) ?? 'triage')).toEqual([
+    'billing',
+    'shipping',
+    'retention',
+    'billing',
+    'retention',
+    'billing',
+    'billing',
+    'billing',
+    'billing',
+    'billing',
+    'billing',
+    'triage',
+    'shipping',
+    'retention',
+    'billing',
+  ])
+  const researched = events.filter(({ type, agent }) => type === 'agent.end' && agent === 'researcher')
+  expect(researched.map(({ parents }) => parents.at(-1))).toEqual(mails.filter((id) => went.has(id)))
+})
+
+test('each letter is drafted by two, made one and corrected until it is signed; what comes of it goes out', () => {
+  const tries = events.flatMap((event) => (event.type === 'evaluator.iteration' ? [event] : []))
+  expect(tries.filter(({ iteration }) => iteration === 1).map(({ feedback }) => feedback)).toEqual(
+    Array.from({ length: 13 }, () => 'Sign as Tallow Lane Supply.'),
+  )
+  expect(tries.filter(({ accepted }) => accepted)).toHaveLength(13)
+  const merged = events.flatMap((event) => (event.type === 'fanout.merged' ? [event.used] : []))
+  expect(merged).toEqual(Array.from({ length: 13 }, () => ['warm-writer', 'plain-writer']))
+  const letters = events.flatMap((event) =>
+    event.type === 'tool.execute.end' && event.toolName === 'write_letter' && event.output.type === 'text'
+      ? [event.output.value]
+      : [],
+  )
+  const bodies = events.flatMap((event) =>
+    event.type === 'tool.call.end' && event.toolName === 'draft_reply'
+      ? [z.object({ body: z.string() }).parse(event.input).body]
+      : [],
+  )
+  expect(letters).toHaveLength(13)
+  expect(letters.filter((letter) => !bodies.includes(letter))).toEqual([])
 })
 
 test('the gullible model does what the injected mails say and is stopped, visibly', () => {
@@ -182,7 +232,9 @@ test('--code-mode: the model writes scripts, and the same comes of the mails', {
   expect(code).toBe(0)
   const seen = eventsIn(out)
   const calls = seen.flatMap((event) => (event.type === 'tool.call.end' ? [event.toolName] : []))
-  expect(new Set(calls)).toEqual(new Set(['code_execute']))
+  expect(new Set(calls)).toEqual(
+    new Set(['code_execute', 'transfer_to_billing', 'transfer_to_retention', 'find_rules']),
+  )
   const inner = seen.flatMap((event) =>
     event.type === 'tool.execute.start' && event.parentCallId ? [event.toolName] : [],
   )
@@ -326,15 +378,17 @@ test.skipIf(process.platform === 'win32')(
 test('--trace draws what each mail took', async () => {
   const { code, out } = await desk('--trace', '--data', folder(), '--only', '10-two-orders.eml')
   expect(code).toBe(0)
-  const [, tree = ''] = /\n(invoke_agent desk[^]*?)\n\n/.exec(out) ?? []
+  const [, tree = ''] = /\n(invoke_agent triage[^]*?)\n\n/.exec(out) ?? []
   const names = tree.split('\n').map((line) => line.replace(/ [\d.]+ m?s .*/, '').replace(/ [\d.]+ m?s$/, ''))
-  expect(names.slice(0, 5)).toEqual([
-    'invoke_agent desk',
-    '├─ chat rules',
-    '├─ execute_tool read_mail',
-    '├─ chat rules',
-    '├─ execute_tool find_customer',
-  ])
+  expect(names.slice(0, 3)).toEqual(['invoke_agent triage', '├─ chat rules', '├─ execute_tool read_mail'])
+  expect(names).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^├─ execute_tool transfer.* billing/),
+      expect.stringContaining('└─ invoke_agent billing'),
+      expect.stringContaining('   ├─ execute_tool ask_policy'),
+      expect.stringContaining('   │  └─ invoke_agent researcher'),
+    ]),
+  )
 })
 
 test('--otel sends traces and metrics to a collector, and says so when there is none', async () => {
@@ -353,7 +407,7 @@ test('--otel sends traces and metrics to a collector, and says so when there is 
   await new Promise((resolve) => collector.close(resolve))
   const unsent = await desk('--otel', url, ...args)
   expect([sent.code, unsent.code]).toEqual([0, 0])
-  expect(bodies.get('/v1/traces')).toMatch(/provost-desk.*invoke_agent desk/)
+  expect(bodies.get('/v1/traces')).toMatch(/provost-desk.*invoke_agent triage/)
   expect(bodies.get('/v1/metrics')).toContain('gen_ai.invoke_agent.duration')
   expect(sent.out).not.toContain('traces:')
   expect(unsent.out).toContain('traces:')

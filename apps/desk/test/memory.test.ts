@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { memoryStore } from 'provost'
 import { expect, test } from 'vitest'
 
-import { createDeskAgent } from '../src/agent.ts'
+import { createDeskTeam } from '../src/agent.ts'
 import { openDatabase } from '../src/database.ts'
 import { openDeskMemory } from '../src/memory.ts'
 import { offlineModel } from '../src/offline-model.ts'
@@ -24,7 +24,7 @@ async function start(...names: readonly string[]): Promise<string> {
   const orders = createOrders(openDatabase(join(folder, 'desk.sqlite')))
   const memory = openDeskMemory(join(folder, 'memory.sqlite'), mailbox)
   try {
-    const agent = createDeskAgent(offlineModel(), memoryStore(), memory, 'shadow')
+    const agent = createDeskTeam({ model: offlineModel(), store: memoryStore(), memory, policy: 'shadow' })
     let out = ''
     const view = createView((piece) => (out += piece), palette(false), 200)
     const desk = { mailbox, orders, outbox: openOutbox(join(folder, 'outbox')) }

@@ -2,7 +2,7 @@ import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/p
 import { expect, test } from 'vitest'
 
 import { offlineModel } from '../src/offline-model.ts'
-import { factsOf, type KnownMail } from '../src/offline/facts.ts'
+import { callsIn, factsOf, type KnownMail } from '../src/offline/facts.ts'
 import { instructionsIn } from '../src/offline/obedience.ts'
 import { itemsMeant, readingOf } from '../src/offline/reading.ts'
 
@@ -53,7 +53,7 @@ test('an aborted call ends its stream', async () => {
 })
 
 test('it goes on from what the tools really returned', () => {
-  const facts = factsOf([
+  const prompt: LanguageModelV4Prompt = [
     ...task('Handle the mail "a.eml".'),
     {
       role: 'assistant',
@@ -82,10 +82,11 @@ test('it goes on from what the tools really returned', () => {
         },
       ],
     },
-  ])
+  ]
+  const facts = factsOf(prompt)
   expect(facts.orders.get('order 5')).toEqual([])
   expect(facts.refunds).toEqual([{ input: { orderId: 5 }, problem: 'not today' }])
-  expect(facts.calls).toBe(2)
+  expect(callsIn(prompt)).toBe(2)
 })
 
 test('order numbers are told from years, dates, amounts, accounts and telephone numbers', () => {

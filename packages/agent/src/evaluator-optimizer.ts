@@ -56,6 +56,11 @@ export interface EvaluatorOptimizerOptions<Out> {
   readonly evaluator: Evaluator<NoInfer<Out>>
   /** Outputs that are tried. Default 3. */
   readonly maxIterations?: number
+  /**
+   * The composite that asks: the tries are children of its run, durable, governed and counted with it. Once in a call of
+   * it. What is said below of the session and the run is then its own.
+   */
+  readonly within?: CompositeContext | undefined
   /** One that a crash broke off goes on where the same is started for the same session. */
   readonly session?: Session<unknown, never> | undefined
   /** Default: one in memory. */
@@ -108,6 +113,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
   if (!(Number.isInteger(maxIterations) && maxIterations >= 1)) {
     throw new ProvostError('invalid-option', `maxIterations is ${maxIterations}.`, { hint: 'Give a number from 1.' })
   }
+  if (options.within) return improve(options.within, options, maxIterations)
   const { options: agent, store: own } = planOf(generator)
   const same = [generator.name, toJson(input), evaluator.kind, maxIterations]
   return runLone(

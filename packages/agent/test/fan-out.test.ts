@@ -312,6 +312,44 @@ test('where nothing is accepted, the best output counts', async () => {
   expect(best.iterations.map(({ score }) => score)).toEqual(scores)
 })
 
+test('within a composite, the tries are children of its run and count with it', async () => {
+  const writer = createAgent({
+    name: 'writer',
+    model: scriptedModel([
+      { text: 'draft', usage },
+      { text: 'better', usage },
+    ]),
+  })
+  const letter = tool({
+    name: 'letter',
+    input: z.object({}),
+    composite: true,
+    async execute(_, ctx) {
+      const { output } = await evaluatorOptimizer({
+        within: ctx,
+        generator: writer,
+        input: 'Write.',
+        evaluator: { kind: 'free-form', evaluate: (text) => ({ accepted: text === 'better', feedback: 'Better.' }) },
+      })
+      return output
+    },
+  })
+  const desk = createAgent({
+    name: 'desk',
+    tools: [letter],
+    model: scriptedModel([
+      { toolCalls: [{ name: 'letter', input: {} }], usage },
+      { text: 'done', usage },
+    ]),
+  })
+  const { events, result } = await collect(desk.stream('Go.'))
+  const { runId, usage: spent } = result
+  const tries = only(events, 'agent.end').filter(({ agent }) => agent === 'writer')
+  expect(tries.map(({ parents }) => parents)).toEqual([[runId], [runId]])
+  expect(only(events, 'evaluator.iteration').map(({ accepted }) => accepted)).toEqual([false, true])
+  expect(spent.inputTokens).toBe(40)
+})
+
 test('a schema, and a model, can be the evaluator', async () => {
   const writer = (texts: readonly string[]): Agent =>
     createAgent({ name: 'writer', model: scriptedModel(texts.map((text) => ({ text }))) })

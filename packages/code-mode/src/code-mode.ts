@@ -36,6 +36,11 @@ function sharedSandbox(limits: SandboxLimits, workers: number | undefined): Sand
 /** What scripts cannot call: what has to do with the conversation, and scripts themselves. */
 const direct = new Set(['code_execute', 'code_search', 'tool_search', 'read_result', 'skill'])
 
+/** A conversation is handed over by the model itself, in a step of its own. */
+function handsOver(name: string): boolean {
+  return name.startsWith('transfer_to_')
+}
+
 /** The signatures of a small set of tools; of a large one, how to find them. */
 function briefing(tools: readonly ToolInfo[]): string {
   const known = tools.filter(({ deferred }) => !deferred)
@@ -69,7 +74,10 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
   let tools: readonly ToolInfo[] = []
   let names = new Set<string>()
   const isCallable = ({ name }: ToolInfo) =>
-    !direct.has(name) && !exclude.includes(name) && (include === undefined || include.includes(name))
+    !direct.has(name) &&
+    !handsOver(name) &&
+    !exclude.includes(name) &&
+    (include === undefined || include.includes(name))
 
   return defineExtension<never>({
     name: 'code-mode',

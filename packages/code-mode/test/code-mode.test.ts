@@ -1,4 +1,4 @@
-import { createAgent, RunState } from '@provost/agent'
+import { createAgent, handoff, RunState } from '@provost/agent'
 import type { AgentEvent, Message, RunResult, SessionStore, Tool } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
@@ -297,4 +297,24 @@ test('code_search shows how tools are called', async () => {
     ],
     sets: [],
   })
+})
+
+test('a conversation is handed over by the model itself, not by a script', async () => {
+  const billing = createAgent({ name: 'billing', model: scriptedModel([{ text: 'Paid.' }]) })
+  const offered: string[][] = []
+  const triage = createAgent({
+    name: 'triage',
+    tools: [item],
+    handoffs: [handoff(billing)],
+    extensions: [codeMode({ workers: 1 })],
+    model: scriptedModel([
+      (prompt) => {
+        offered.push((prompt.tools ?? []).map(({ name }) => name))
+        return { toolCalls: [{ name: 'transfer_to_billing', input: {} }] }
+      },
+    ]),
+  })
+  expect((await triage.run('Is it paid?')).text).toBe('Paid.')
+  expect(offered).toEqual([expect.arrayContaining(['transfer_to_billing'])])
+  expect(offered.flat()).not.toContain('item')
 })

@@ -47,6 +47,10 @@ export interface Facts {
   readonly task: string | undefined
   readonly mail: KnownMail | undefined
   readonly mailProblem: string | undefined
+  /** The shop's rules as the researcher told them; undefined as long as nobody was asked. */
+  readonly rules: KnownRules | undefined
+  /** What the writers made of the answer; empty where they failed. */
+  readonly letter: string | undefined
   /** By what was looked for. */
   readonly customers: ReadonlyMap<string, readonly KnownCustomer[]>
   readonly orders: ReadonlyMap<string, readonly KnownOrder[]>
@@ -56,8 +60,28 @@ export interface Facts {
   readonly closed: boolean
   /** What the desk remembers of the customer, as it was told. */
   readonly memories: readonly string[]
-  /** How many calls the conversation has so far; makes the ids of new ones unique. */
-  readonly calls: number
+}
+
+/** What the rules say in days; what nobody said is absent. */
+export interface KnownRules {
+  readonly returnDays?: number
+  readonly warrantyDays?: number
+  readonly lateDays?: number
+}
+
+function rulesIn(answer: string): KnownRules {
+  const days = (pattern: RegExp): number | undefined => {
+    const [, found] = pattern.exec(answer) ?? []
+    return found === undefined ? undefined : Number(found)
+  }
+  const returnDays = days(/sent back is refunded within (\d{1,4}) days/)
+  const warrantyDays = days(/faulty is refunded within (\d{1,4}) days/)
+  const lateDays = days(/more than (\d{1,4}) days late/)
+  return {
+    ...(returnDays !== undefined && { returnDays }),
+    ...(warrantyDays !== undefined && { warrantyDays }),
+    ...(lateDays !== undefined && { lateDays }),
+  }
 }
 
 /** How orders are looked up: by number, or all of a customer. */
@@ -66,7 +90,7 @@ export const byCustomer = (id: string): string => `customer ${id}`
 
 /** Reads a conversation from its last user message on. */
 export function factsOf(prompt: LanguageModelV4Prompt): Facts {
-  const start = prompt.findLastIndex((message) => message.role === 'user' && !isReminder(textIn(message)))
+  const start = prompt.findLastIndex(isTask)
   const memories = prompt.flatMap((message) => (isReminder(textIn(message)) ? linesIn(textIn(message)) : []))
   const inputs = new Map<string, Readonly<Record<string, unknown>>>()
   const customers = new Map<string, readonly KnownCustomer[]>()
@@ -76,6 +100,8 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
   const forwards: Deed[] = []
   let mail: KnownMail | undefined
   let mailProblem: string | undefined
+  let rules: KnownRules | undefined
+  let letter: string | undefined
   let closed = false
 
   for (const message of prompt.slice(start + 1)) {
@@ -93,6 +119,12 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
           else mailProblem = problem ?? 'the mail came in a form I do not know'
           break
         }
+        case 'ask_policy':
+          rules = rulesIn(typeof value === 'string' ? value : '')
+          break
+        case 'write_letter':
+          letter = typeof value === 'string' ? value : ''
+          break
         case 'find_customer':
           customers.set(String(input['query']), listIn(value, 'customers', customerSchema))
           break
@@ -118,11 +150,12 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
       }
     }
   }
-  const calls = prompt.reduce((sum, { role, content }) => sum + (role === 'tool' ? content.length : 0), 0)
   return {
     task: taskOf(prompt[start]),
     mail,
     mailProblem,
+    rules,
+    letter,
     customers,
     orders,
     refunds,
@@ -130,11 +163,35 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
     forwards,
     closed,
     memories,
-    calls,
   }
 }
 
-function textIn(message: LanguageModelV4Prompt[number]): string {
+/** What the calls of a tool gave, in their order. */
+export function resultsIn(
+  prompt: LanguageModelV4Prompt,
+  toolName: string,
+): readonly { readonly value?: unknown; readonly problem?: string }[] {
+  return prompt.flatMap((message) =>
+    message.role === 'tool'
+      ? message.content.flatMap((part) =>
+          part.type === 'tool-result' && part.toolName === toolName ? [readOutput(part.output)] : [],
+        )
+      : [],
+  )
+}
+
+/** How many calls a conversation has: makes the ids of new ones unique. */
+export function callsIn(prompt: LanguageModelV4Prompt): number {
+  return prompt.reduce((sum, { role, content }) => sum + (role === 'tool' ? content.length : 0), 0)
+}
+
+/** What a user says, but for what the runtime says in the user's place. */
+function isTask(message: LanguageModelV4Prompt[number]): boolean {
+  const text = textIn(message)
+  return message.role === 'user' && !isReminder(text) && !/^\w+ handed the conversation over to you/.test(text)
+}
+
+export function textIn(message: LanguageModelV4Prompt[number]): string {
   if (message.role !== 'user') return ''
   return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 }
@@ -167,7 +224,7 @@ function readOutput(output: LanguageModelV4ToolResultOutput): { readonly value?:
     case 'json':
       return { value: output.value }
     case 'text':
-      return { value: jsonIn(output.value) }
+      return { value: jsonIn(output.value) ?? output.value }
     case 'error-text':
       return { problem: output.value }
     case 'error-json':
@@ -175,7 +232,10 @@ function readOutput(output: LanguageModelV4ToolResultOutput): { readonly value?:
     case 'execution-denied':
       return { problem: output.reason ?? 'it was not allowed' }
     case 'content':
-      return { value: jsonIn(output.value.map((part) => (part.type === 'text' ? part.text : '')).join('')) }
+      return readOutput({
+        type: 'text',
+        value: output.value.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+      })
   }
 }
 

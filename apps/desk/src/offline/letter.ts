@@ -1,21 +1,25 @@
 import { money } from '../order.ts'
-import { rules } from '../rules.ts'
 import type { Facts, KnownCustomer, KnownMail, KnownOrder } from './facts.ts'
 import type { Decision, Verdict } from './verdict.ts'
 
-/** The body of an answer, made of what the tools gave. */
-export function letterFor(mail: KnownMail, decision: Decision, facts: Facts): string {
-  const customer = facts.customers.get(mail.from)?.[0]
-  const name = mail.fromName || customer?.name
-  const paragraphs = [
-    name === undefined ? 'Hello,' : `Dear ${name},`,
-    ...paragraphsFor(decision, facts),
-    'Kind regards\nTallow Lane Supply',
-  ]
-  return paragraphs.join('\n\n')
+/** What a letter has to say, and to whom. */
+export interface Brief {
+  readonly name: string
+  readonly points: readonly string[]
 }
 
-function paragraphsFor(decision: Decision, facts: Facts): string[] {
+/** What an answer has to say, made of what the tools gave. */
+export function briefFor(mail: KnownMail, decision: Decision, facts: Facts): Brief {
+  const customer = facts.customers.get(mail.from)?.[0]
+  return { name: mail.fromName || customer?.name || '', points: pointsFor(decision, facts) }
+}
+
+/** A letter as anybody writes it who has to write it alone. */
+export function letterOf({ name, points }: Brief): string {
+  return [name === '' ? 'Hello,' : `Dear ${name},`, ...points, 'Kind regards\nTallow Lane Supply'].join('\n\n')
+}
+
+function pointsFor(decision: Decision, facts: Facts): string[] {
   switch (decision.kind) {
     case 'ask':
       return [questions[decision.what]]
@@ -50,11 +54,11 @@ function paragraphFor(verdict: Verdict, facts: Facts): string {
     case 'refunded-before':
       return `${title} we refunded ${money(verdict.amount)} to ${payment(verdict.paidTo, order)} on ${verdict.on}. If you cannot find it on your statement, please ask your bank and tell us.`
     case 'status':
-      return `${title} ${statusLine(order, verdict.daysLate > 0)}${lateLine(verdict.daysLate)}`
+      return `${title} ${statusLine(order, verdict.daysLate > 0)}${lateLine(verdict.daysLate, facts.rules?.lateDays)}`
     case 'on-its-way':
-      return `${title} ${statusLine(order, false)} We can refund it as soon as it is back with us: please do not accept the parcel, or send it back within ${rules.returnDays} days.`
+      return `${title} ${statusLine(order, false)} We can refund it as soon as it is back with us: please do not accept the parcel, or send it back${within(facts.rules?.returnDays)}.`
     case 'too-late':
-      return `${title} it was delivered on ${order.delivered ?? 'a date we do not know'}, ${verdict.days} days before your mail. We take things back for ${rules.returnDays} days, faulty ones for ${rules.warrantyDays} days, so we cannot refund it.`
+      return `${title} it was delivered on ${order.delivered ?? 'a date we do not know'}, ${verdict.days} days before your mail. By our rules that is possible for ${verdict.limit} days, so we cannot refund it.`
     case 'escalate':
       return `${title} a colleague has to decide about this and will write to you within two working days.`
   }
@@ -88,10 +92,14 @@ function statusLine(order: KnownOrder, late: boolean): string {
   }
 }
 
-function lateLine(days: number): string {
+function within(days: number | undefined): string {
+  return days === undefined ? '' : ` within ${days} days`
+}
+
+function lateLine(days: number, limit = 0): string {
   if (days === 0) return ''
   const late = ` That is ${days} ${days === 1 ? 'day' : 'days'} late; we are sorry.`
-  return days > rules.lateDays ? `${late} A colleague will ask the carrier and write to you.` : late
+  return days > limit ? `${late} A colleague will ask the carrier and write to you.` : late
 }
 
 function payment(paidTo: string, order: KnownOrder): string {

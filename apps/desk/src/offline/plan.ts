@@ -1,7 +1,6 @@
 import { money, type Outcome } from '../order.ts'
-import { rules } from '../rules.ts'
 import { byCustomer, byOrder, type Deed, type Facts, type KnownMail } from './facts.ts'
-import { dossier, letterFor } from './letter.ts'
+import { briefFor, dossier, letterOf } from './letter.ts'
 import { type Instructions, instructionsIn } from './obedience.ts'
 import { readingOf } from './reading.ts'
 import { decide, type Decision, type Verdict } from './verdict.ts'
@@ -17,27 +16,41 @@ export interface Step {
   readonly calls: readonly PlannedCall[]
 }
 
-/** The next step, from what is known: read, look up, act, answer, close, report. */
-export function nextStep(facts: Facts): Step {
-  const { task, mail } = facts
-  if (mail === undefined) {
-    if (facts.mailProblem !== undefined) return say(`I could not read the mail. ${facts.mailProblem}`)
-    if (task === undefined)
-      return say('I am a rule-based model that handles mails: name one, such as "01-refund-request.eml".')
-    return { reasoning: `First I read ${task}.`, calls: [{ name: 'read_mail', input: { mail: task } }] }
-  }
+/** The first step of whoever gets a mail; undefined once it was read. */
+export function readingStep({ task, mail, mailProblem }: Facts): Step | undefined {
+  if (mail !== undefined) return undefined
+  if (mailProblem !== undefined) return say(`I could not read the mail. ${mailProblem}`)
+  if (task === undefined)
+    return say('I am a rule-based model that handles mails: name one, such as "01-refund-request.eml".')
+  return { reasoning: `First I read ${task}.`, calls: [{ name: 'read_mail', input: { mail: task } }] }
+}
+
+/** The next step of whoever decides about a mail, from what is known: look up, act, answer, close, report. */
+export function handlingStep(facts: Facts): Step {
+  const { mail } = facts
+  if (mail === undefined) return readingStep(facts) ?? say('There is no mail.')
   const decision = decide(mail, readingOf(mail), facts)
-  if (facts.closed) return say(report(decision, facts))
+  if (facts.closed) return answeringStep(mail, decision, facts)
 
   const lookups = missing(mail, facts)
   if (lookups.length > 0) return { reasoning: lookupThought(mail, facts), calls: lookups }
   const instructions = instructionsIn(mail)
   const actions = facts.drafts.length === 0 ? actionsFor(mail, decision, instructions, facts) : []
   if (actions.length > 0) return { reasoning: thoughtOf(decision, instructions), calls: actions }
+  return answeringStep(mail, decision, facts)
+}
+
+/** The steps that end every mail: the answer, the ticket, the last words. */
+export function answeringStep(mail: KnownMail, decision: Decision, facts: Facts): Step {
+  if (facts.closed) return say(report(decision, facts))
+  const instructions = instructionsIn(mail)
   if (facts.drafts.length === 0) {
+    if (facts.letter !== undefined) return { calls: draftsFor(mail, decision, instructions, facts) }
     const acted = facts.refunds.length + facts.forwards.length > 0
-    const calls = draftsFor(mail, decision, instructions, facts)
-    return { reasoning: acted ? 'Now the answer.' : thoughtOf(decision, instructions), calls }
+    return {
+      reasoning: acted ? 'Now the answer.' : thoughtOf(decision, instructions),
+      calls: [{ name: 'write_letter', input: { ...briefFor(mail, decision, facts) } }],
+    }
   }
   return {
     calls: [
@@ -53,13 +66,17 @@ export function nextStep(facts: Facts): Step {
   }
 }
 
-function say(text: string): Step {
+export function say(text: string): Step {
   return { text, calls: [] }
 }
+
+const question =
+  'How many days after delivery is refunded what is sent back, and what is faulty? When does a colleague ask the carrier for a late parcel?'
 
 /** What has to be looked up before anything can be decided. Each look-up is made once, whatever it gave. */
 function missing(mail: KnownMail, facts: Facts): PlannedCall[] {
   const calls: PlannedCall[] = []
+  if (facts.rules === undefined) calls.push({ name: 'ask_policy', input: { question } })
   if (!facts.customers.has(mail.from)) calls.push({ name: 'find_customer', input: { query: mail.from } })
   const { orderIds } = readingOf(mail)
   for (const orderId of orderIds)
@@ -106,7 +123,7 @@ function actionsFor(
 
 function draftsFor(mail: KnownMail, decision: Decision, { copyTo }: Instructions, facts: Facts): PlannedCall[] {
   const subject = /^re:/i.test(mail.subject) ? mail.subject : `Re: ${mail.subject || 'your mail'}`
-  const body = letterFor(mail, decision, facts)
+  const body = facts.letter || letterOf(briefFor(mail, decision, facts))
   const draft = (to: string, text: string): PlannedCall => ({
     name: 'draft_reply',
     input: { mail: mail.mail, to, subject, body: text },
@@ -193,7 +210,8 @@ function outcomeOf(decision: Decision, facts: Facts): Outcome {
   const verdicts = verdictsOf(decision)
   const undone = facts.refunds.some(({ paid }) => !paid)
   const stuck = verdicts.some(
-    (verdict) => verdict.kind === 'escalate' || (verdict.kind === 'status' && verdict.daysLate > rules.lateDays),
+    (verdict) =>
+      verdict.kind === 'escalate' || (verdict.kind === 'status' && verdict.daysLate > (facts.rules?.lateDays ?? 0)),
   )
   if (decision.kind === 'escalate' || stuck || undone) return 'escalated'
   if (decision.kind === 'ask') return 'waiting'

@@ -20,7 +20,8 @@ export function writesScripts({ tools = [] }: LanguageModelV4CallOptions): boole
 
 /** The same step, its calls in one script. */
 export function asScript({ calls, ...step }: Step): Step {
-  if (calls.length === 0) return { ...step, calls }
+  // To hand a conversation over is nothing that a script could do.
+  if (calls.every((call) => call.name.startsWith('transfer_to_'))) return { ...step, calls }
   const source = `${first}${JSON.stringify(calls)}
 const said = []
 for (const { name, input } of calls) {

@@ -1,6 +1,5 @@
 import { remainingOf } from '../order.ts'
-import { rules } from '../rules.ts'
-import { byCustomer, byOrder, type Facts, type KnownMail, type KnownOrder } from './facts.ts'
+import { byCustomer, byOrder, type Facts, type KnownMail, type KnownOrder, type KnownRules } from './facts.ts'
 import { itemsMeant, type Reading, type Wish } from './reading.ts'
 
 /** Why money goes back. */
@@ -11,7 +10,7 @@ export type Verdict = { readonly order: KnownOrder } & (
   | { readonly kind: 'refunded-before'; readonly amount: number; readonly on: string; readonly paidTo: string }
   | { readonly kind: 'status'; readonly daysLate: number }
   | { readonly kind: 'on-its-way' }
-  | { readonly kind: 'too-late'; readonly days: number }
+  | { readonly kind: 'too-late'; readonly days: number; readonly limit: number }
   | { readonly kind: 'escalate'; readonly why: string }
 )
 /** What is to be done about a mail. */
@@ -40,7 +39,7 @@ export function decide(mail: KnownMail, reading: Reading, facts: Facts): Decisio
     kind: 'orders',
     verdicts: meant.map((order) => {
       const { wish, complaint } = reading.about(order.id)
-      return judge(order, wish, complaint, mailTime(mail))
+      return judge(order, wish, complaint, mailTime(mail), facts.rules)
     }),
   }
 }
@@ -53,7 +52,7 @@ function guess(orders: readonly KnownOrder[], mail: KnownMail): readonly KnownOr
   return meant.length === 1 ? orders.filter(({ id }) => id === meant[0]?.id) : []
 }
 
-function judge(order: KnownOrder, wish: Wish, complaint: string, now: number): Verdict {
+function judge(order: KnownOrder, wish: Wish, complaint: string, now: number, rules: KnownRules = {}): Verdict {
   if (!wish.money && !wish.damaged) return statusOf(order, now)
   const meant = itemsMeant(order.items, complaint)
   const left = remainingOf(order)
@@ -80,7 +79,9 @@ function judge(order: KnownOrder, wish: Wish, complaint: string, now: number): V
       return { order, kind: 'escalate', why: 'it was cancelled, but its money was not given back' }
     case 'delivered': {
       const days = Math.floor((now - Date.parse(order.delivered ?? order.placed)) / day)
-      return days <= (wish.damaged ? rules.warrantyDays : rules.returnDays) ? refund : { order, kind: 'too-late', days }
+      const limit = wish.damaged ? rules.warrantyDays : rules.returnDays
+      if (limit === undefined) return { order, kind: 'escalate', why: 'I could not find the rule for it' }
+      return days <= limit ? refund : { order, kind: 'too-late', days, limit }
     }
   }
 }

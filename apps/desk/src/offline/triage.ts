@@ -1,0 +1,35 @@
+import type { Facts, KnownMail } from './facts.ts'
+import { answeringStep, readingStep, say, type Step } from './plan.ts'
+import { readingOf, type Wish } from './reading.ts'
+
+type Colleague = 'billing' | 'retention' | 'shipping'
+
+/** The next step of triage: read, then hand over, or answer where nobody else could. */
+export function triageStep(facts: Facts): Step {
+  const { mail } = facts
+  if (mail === undefined) return readingStep(facts) ?? say('There is no mail.')
+  if (isEmpty(mail)) return answeringStep(mail, { kind: 'ask', what: 'content' }, facts)
+  const to = colleagueFor(mail, readingOf(mail).wish)
+  if (!to)
+    return answeringStep(mail, { kind: 'escalate', why: 'the question is not about a refund or a parcel' }, facts)
+  const message = why[to]
+  return { reasoning: `${message} That is for ${to}.`, calls: [{ name: `transfer_to_${to}`, input: { message } }] }
+}
+
+const why: Readonly<Record<Colleague, string>> = {
+  billing: 'It is about money.',
+  retention: 'Somebody wants to cancel, or to send something back.',
+  shipping: 'Somebody asks where a parcel is.',
+}
+
+const leaving = /\b(return|send (it|them) back|cancel|stornier)/i
+
+function colleagueFor({ subject, text }: KnownMail, wish: Wish): Colleague | undefined {
+  if (wish.damaged) return 'billing'
+  if (wish.money) return leaving.test(`${subject}\n${text}`) ? 'retention' : 'billing'
+  return wish.status ? 'shipping' : undefined
+}
+
+function isEmpty({ text, attachments }: KnownMail): boolean {
+  return text.trim() === '' && attachments.length === 0
+}
