@@ -8,6 +8,7 @@ import { canBeAsked } from './ask.ts'
 import type { ChildFold } from './child-fold.ts'
 import type { Mirror } from './child-mirror.ts'
 import { createMirror } from './child-mirror.ts'
+import { closeChild } from './close-children.ts'
 import { joinedEntry } from './draft.ts'
 import { clock } from './fold.ts'
 import { budgetExceeded } from './grant.ts'
@@ -82,6 +83,7 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
       const result = isOver(known.state)
         ? await childResult(scope, child, plan, known.state)
         : await inSlot(carried, () => around(scope, op, () => runChild(carried)))
+      if (result.status !== 'suspended') await endLog(carried)
       await join(carried, result)
       if (result.status !== 'suspended') return result
       const waits = [...known.state.waits.keys()]
@@ -99,6 +101,18 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
   } finally {
     signal?.removeEventListener('abort', look)
     if (!host.isLeft()) scope.tree.logs.delete(child.log)
+  }
+}
+
+/** A child that was aborted before it could take its log up again has left it open: nobody comes back to it. */
+async function endLog({ scope, child, plan, known }: Carried): Promise<void> {
+  if (!known.state.run || isOver(known.state)) return
+  try {
+    await scope.journal.confirm()
+    await closeChild(scope, child)
+    learn(known, await readLog(plan.store, child.log, offsetOf(known.state)))
+  } catch {
+    // The store fails, or the log is another's now: what the child came to still counts here.
   }
 }
 

@@ -8,8 +8,8 @@ import { createEventHub } from './event-hub.ts'
 import { openJournal } from './journal.ts'
 import { knownLog, readLog } from './known-log.ts'
 import { holdLease } from './lease.ts'
-import type { LogState } from './log-state.ts'
-import { offsetOf } from './log-state.ts'
+import type { CallState, LogState } from './log-state.ts'
+import { callOf, offsetOf } from './log-state.ts'
 import { openCallEntries, openWaitEntries } from './open-entries.ts'
 import { spentBy } from './purse.ts'
 import type { RunScope } from './run-scope.ts'
@@ -18,20 +18,36 @@ import { usageReport } from './usage-report.ts'
 /**
  * Brings the logs of children to an end that nobody will go on with: their run is ended, and no process has them.
  *
+ * @param composite only those that it has spawned, or a call within it.
  * @returns what the log of the run has to say of them.
  */
-export async function closeChildren(scope: RunScope, { run }: LogState): Promise<readonly NewEntry[]> {
+export async function closeChildren(
+  scope: RunScope,
+  state: LogState,
+  composite?: CallState,
+): Promise<readonly NewEntry[]> {
   const joined: NewEntry[] = []
-  for (const child of run?.children.values() ?? []) {
+  for (const child of state.run?.children.values() ?? []) {
     // One that is alive here ends by itself.
     if (child.joined || scope.children.has(child.callId)) continue
+    if (composite && !isBelow(state, child, composite)) continue
     const entry = await closeChild(scope, child)
     if (entry) joined.push(entry)
   }
   return joined
 }
 
-async function closeChild(scope: RunScope, child: ChildFold): Promise<NewEntry | undefined> {
+function isBelow({ run }: LogState, { parentCallId }: ChildFold, composite: CallState): boolean {
+  let id: string | undefined = parentCallId
+  while (id !== undefined) {
+    if (id === composite.part.callId) return true
+    id = run && callOf(run, id)?.parentCallId
+  }
+  return false
+}
+
+/** Brings the log of one child to an end, unless another process has it. */
+export async function closeChild(scope: RunScope, child: ChildFold): Promise<NewEntry | undefined> {
   const { plan, sessionId } = scope
   const { store } = plan
   const lease = await holdLease(store, child.log, plan.leaseMs)

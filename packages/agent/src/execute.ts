@@ -6,6 +6,7 @@ import type { ToolOutcome } from '@provost/tools'
 import { ask, canBeAsked } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import { resultFrom, throughResultHooks } from './call-result.ts'
+import { closeChildren } from './close-children.ts'
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
@@ -143,7 +144,9 @@ async function executeCall(
     // The error says what the output says: where a hook has changed or withheld that, it is gone too.
     ...(result.outcome === outcome.outcome && result.output === outcome.output && { error: outcome.error }),
   }
-  await journal.append([...(live ? leftOver(state, call) : []), settledEntry(state, call, result, settling)])
+  // Children that nobody came back to, after a crash, would wait for ever.
+  const left = live ? [...(await closeChildren(scope, state, call)), ...leftOver(state, call)] : []
+  await journal.append([...left, settledEntry(state, call, result, settling)])
   if (hooked.end) throw hooked.end
 }
 
