@@ -1,7 +1,7 @@
 import { createAgent, handoff, RunState } from '@provost/agent'
-import type { Agent, ToToolOptions } from '@provost/agent'
+import type { Agent } from '@provost/agent'
 import { defineExtension } from '@provost/core'
-import type { AgentEvent, Entry, RunResult, SecretRef, SessionStore, Tool } from '@provost/core'
+import type { AgentEvent, Entry, RunResult, SecretRef, SessionStore, SpawnOptions, Tool } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import type { ScriptedPrompt, ScriptedStep } from '@provost/testing'
 import { scriptedModel } from '@provost/testing'
@@ -11,7 +11,7 @@ import { z } from 'zod'
 
 import { readLog } from './run-check.ts'
 
-type Granting = Pick<ToToolOptions, 'secrets' | 'inheritSecrets'>
+type Granting = Pick<SpawnOptions, 'secrets' | 'inheritSecrets'>
 
 /** Says what was used by whom, and gives the value away as far as it can. */
 function use(got: string[], secret: string, more: { readonly needsApproval?: boolean } = {}): Tool {
