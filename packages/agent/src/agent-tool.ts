@@ -1,7 +1,10 @@
 import type { AnySchema, Input, ParsedBy, Part, RunResult, Spawnable, SpawnOptions, Tool } from '@provost/core'
-import { ProvostError, textOf, toJson } from '@provost/core'
+import { textOf, toJson } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
+
+import { longestTimerMs } from './deadline.ts'
+import { unfinished } from './unfinished.ts'
 
 /** How an agent is offered to others. */
 export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSecrets'> {
@@ -19,15 +22,13 @@ export interface AskedBy<S extends AnySchema> {
   readonly prompt: (input: ParsedBy<S>) => Input
 }
 
-const asLongAsItTakes = 2 ** 31 - 1
-
 /** Makes the tool that runs an agent as a child. What its types are, the agent says who offers it. */
 export function agentTool(
   agent: Spawnable,
   options: ToToolOptions & Partial<AskedBy<AnySchema>>,
   // oxlint-disable-next-line typescript/no-explicit-any -- the agent's own type says what goes in and what comes out
 ): Tool<any, any, any> {
-  const { name, description, input, prompt, exposeTurns = false, timeoutMs = asLongAsItTakes } = options
+  const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
   const { secrets, inheritSecrets } = options
   return tool({
     name,
@@ -65,15 +66,4 @@ function turnsOf({ messages, output }: RunResult<unknown>): readonly Extract<Par
     .filter((text) => text !== '')
   const texts = turns.length > 0 ? turns : [JSON.stringify(toJson(output))]
   return texts.map((text) => ({ type: 'text', text }))
-}
-
-function unfinished(agent: string, { status, error }: RunResult<unknown>): ProvostError {
-  return error
-    ? new ProvostError('child-failed', `${agent} failed (${error.code}): ${error.message}`, {
-        hint: error.hint,
-        cause: error,
-      })
-    : new ProvostError(`child-${status}`, `${agent} was ${status} before it had an answer.`, {
-        hint: 'Ask again, or answer without it.',
-      })
 }

@@ -47,6 +47,8 @@ export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, 
   child.joined = entry
   delete child.usage
   closeChildWaits(state, (id) => id === callId)
+  // Agents that ask each other come to an end.
+  if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
   applyAnswer(run, child.parentCallId, callId, entry.label)
 }
 

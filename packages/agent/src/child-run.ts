@@ -12,11 +12,12 @@ import { closeChild } from './close-children.ts'
 import { joinedEntry } from './draft.ts'
 import { clock } from './fold.ts'
 import { budgetExceeded } from './grant.ts'
+import { handoffsOfRun } from './handoff/handoff-entry.ts'
 import type { KnownLog } from './known-log.ts'
 import { knownLog, learn, readLog } from './known-log.ts'
 import type { Lineage, LiveChild } from './lineage.ts'
 import type { LogState } from './log-state.ts'
-import { offsetOf } from './log-state.ts'
+import { callOf, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { createMailbox, wake } from './mailbox.ts'
 import { spentBy } from './purse.ts'
@@ -123,7 +124,16 @@ async function join({ scope, child, known, mirror }: Carried, result: RunResult<
   const { status, usage, error } = result
   const { toolCalls, steps } = spentBy(known.state.run)
   const label = joinLabels(child.label, known.state.viewLabel)
-  const came = { status, usage, toolCalls, steps, label, ...(error && { error: toErrorInfo(error) }) }
+  const handoffs = known.state.run ? handoffsOfRun(known.state.run) : 0
+  const came = {
+    status,
+    usage,
+    toolCalls,
+    steps,
+    label,
+    ...(handoffs > 0 && { handoffs }),
+    ...(error && { error: toErrorInfo(error) }),
+  }
   await scope.journal.append([joinedEntry(scope.state, child, offsetOf(known.state), came)])
 }
 
@@ -245,6 +255,8 @@ function lineageOf(
   mailbox: Mailbox,
 ): Lineage {
   const { lineage, journal, state } = scope
+  const { run } = state
+  const asked = run && callOf(run, child.parentCallId)?.errand && run
   return {
     runId: child.callId,
     log: child.log,
@@ -262,6 +274,7 @@ function lineageOf(
     tree: scope.tree,
     intent: () => [...(lineage?.intent() ?? []), ...state.intent],
     remaining: () => scope.remaining(),
+    handoffs: () => (asked ? (lineage?.handoffs() ?? 0) + handoffsOfRun(asked) : 0),
     confirm: () => journal.confirm(),
     committed: mirror.committed,
   }

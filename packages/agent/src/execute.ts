@@ -9,6 +9,7 @@ import { resultFrom, throughResultHooks } from './call-result.ts'
 import { closeChildren } from './close-children.ts'
 import type { Settling } from './draft.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './draft.ts'
+import { errandOf } from './handoff/errand.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import { leftOver } from './left-over.ts'
 import { createLiveCall } from './live-call.ts'
@@ -204,7 +205,7 @@ async function perform(
         return idempotencyKeyOf(scope.id, callId)
       },
       input: call.args,
-      value: value.value,
+      value: errandOf(scope, call) ?? value.value,
       signal,
       ...(live && { bridge: live.bridge }),
       get graceMs() {

@@ -14,7 +14,7 @@ import {
 
 import { applyAnswer as answerBridge, labelOfSettled, planBridged, wake } from './bridge-fold.ts'
 import { answerChild, applyChild, leaveChildren } from './child-fold.ts'
-import { openingView } from './handoff/crossing.ts'
+import { openingView, viewAtStep } from './handoff/crossing.ts'
 import { callOf, emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
 import { keepApproval } from './standing-approval.ts'
@@ -96,6 +96,7 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
         bridged: new Map(),
         agents: [entry.agent],
         handoffs: 0,
+        returns: 0,
         children: new Map(),
         isChild: entry.parent !== undefined,
         toolCalls: 0,
@@ -401,7 +402,14 @@ export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' |
 
 function applyHandoff(state: LogState, entry: EntryOf<'handoff'>): void {
   const { run, view, writers, lineage } = state
-  if (entry.mode !== 'transfer' || entry.denied !== undefined) return
+  if (entry.denied !== undefined) return
+  if (entry.mode === 'return') {
+    const call = entry.callId === undefined ? undefined : run?.calls.get(entry.callId)
+    if (!run || !call) return
+    run.returns++
+    call.errand = { entry, messages: openingView(entry, viewAtStep(state)) }
+    return
+  }
   state.agent = entry.to
   if (!lineage.includes(entry.to)) lineage.push(entry.to)
   if (entry.manifest) state.wanted.set(entry.to, entry.manifest.extensions)

@@ -19,6 +19,7 @@ import { hashJson } from './entry.ts'
 import type { Handoff } from './handoff/handoff.ts'
 import { judgeTransfer } from './handoff/judge-transfer.ts'
 import { withApproval } from './hook-context.ts'
+import { joinAsks } from './join-asks.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import type { Verdict } from './loop.ts'
@@ -259,20 +260,6 @@ async function toolAsk(
   } catch (thrown) {
     report(scope, thrown, { kind: 'tool', name: tool.name })
     return { deny: `${tool.name} could not tell whether it needs approval.` }
-  }
-}
-
-/** Several wishes to ask become one question: all reasons, the shortest deadline. */
-export function joinAsks(asks: readonly Ask[]): Ask {
-  const [first] = asks
-  if (first && asks.length === 1) return first
-  const evidence = asks.flatMap((ask) => (ask.evidence === undefined ? [] : [ask.evidence]))
-  const deadlines = asks.flatMap((ask) => (ask.expiresInMs === undefined ? [] : [ask.expiresInMs]))
-  return {
-    reason: asks.map((ask) => ask.reason).join('; '),
-    ...(evidence.length > 0 && { evidence }),
-    ...(deadlines.length > 0 && { expiresInMs: Math.min(...deadlines) }),
-    ...(asks.every((ask) => ask.sticky) && { sticky: 'session' }),
   }
 }
 

@@ -35,6 +35,8 @@ export interface Lineage {
   intent(): readonly Message[]
   /** What is left of the grants above. */
   remaining(): Grant | undefined
+  /** Handoffs of the runs above that have led here. */
+  handoffs(): number
   /** Makes sure that the logs above are still this process's. */
   confirm(): Promise<void> | undefined
   /** An entry of the child stands in its log. */

@@ -77,6 +77,8 @@ export interface CallState {
   settled?: EntryOf<'call', 'settled'>
   /** What a composite has been answered. */
   bridge?: BridgeFold
+  /** Of a handoff that comes back: what the target works on. */
+  errand?: { readonly entry: EntryOf<'handoff'>; readonly messages: readonly Message[] }
 }
 
 /** What a composite call has been answered, in the order of the log. */
@@ -130,6 +132,8 @@ export interface RunFold {
   readonly agents: string[]
   /** How often it was handed over. */
   handoffs: number
+  /** How often it asked other agents to work on it, and those asked others. */
+  returns: number
   /** Requests to mend the output, in this run. */
   repairs: number
   /** Ephemeral messages that hooks added on input; sent behind the history until the run ends. */

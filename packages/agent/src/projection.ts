@@ -2,6 +2,7 @@ import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, Tool
 import { assertNever, textOf, trustedLabel } from '@provost/core'
 
 import { clock, isSilent, readVerdict } from './fold.ts'
+import { notReturned } from './handoff/crossing.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import { pendingOn, pendingWork } from './position.ts'
@@ -48,6 +49,8 @@ export function createProjection(sessionId: string, state: LogState): Projection
   let note: string | undefined
   /** Calls that have started, in call order, with what ends each. */
   let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
+  /** Handoffs whose answer has not come back, by their calls. */
+  const errands = new Map<string, EntryOf<'handoff'>>()
   /** Names of the calls of the present step. */
   const names = new Map<string, string>()
 
@@ -139,8 +142,13 @@ export function createProjection(sessionId: string, state: LogState): Projection
       if (parentCallId === undefined) inFlight.set(callId, undefined)
       const by = parentCallId === undefined ? {} : { parentCallId }
       emit('tool.execute.start', { callId, toolName, input: call?.args ?? null, ...by })
+      const errand = call?.starts === 1 ? errands.get(callId) : undefined
+      if (errand) emit('handoff.start', { from: errand.from, to: errand.to, mode: errand.mode, callId })
     } else if (entry.op === 'settled') {
       if (parentCallId !== undefined) return settledEvent(emit, entry, toolName)
+      const errand = errands.get(callId)
+      if (errand) cameBack(emit, errand, entry)
+      errands.delete(callId)
       if (inFlight.has(callId)) inFlight.set(callId, entry)
       else settledEvent(emit, entry, toolName)
       endInOrder(emit)
@@ -215,6 +223,8 @@ export function createProjection(sessionId: string, state: LogState): Projection
 
   function projectHandoff(emit: EmitDurable, entry: EntryOf<'handoff'>): void {
     const { from, to, mode, callId = '', denied, label = trustedLabel } = entry
+    // It starts with its call, and ends with it.
+    if (mode === 'return' && denied === undefined) return void errands.set(callId, entry)
     emit('handoff.start', { from, to, mode, callId })
     if (denied === undefined) {
       note = `${callId}/note`
@@ -311,6 +321,17 @@ export function createProjection(sessionId: string, state: LogState): Projection
 /** Whether a message may have been begun before it was whole. */
 function isStreamed({ role }: Message): boolean {
   return role === 'assistant' || role === 'error' || role === 'aborted'
+}
+
+/** A handoff that comes back ends with its call. */
+function cameBack(
+  emit: EmitDurable,
+  { from, to, mode, callId = '' }: EntryOf<'handoff'>,
+  { outcome, error, label }: EntryOf<'call', 'settled'>,
+): void {
+  const status = error?.code === notReturned ? 'denied' : 'returned'
+  const reason = outcome === 'ok' ? {} : { reason: error?.message ?? outcome }
+  emit('handoff.end', { from, to, mode, callId, status, label, ...reason })
 }
 
 function settledEvent(emit: EmitDurable, entry: EntryOf<'call', 'settled'>, toolName: string): void {

@@ -86,7 +86,8 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
           const fresh = !state.run?.children.has(id)
           if (fresh) {
             const log = `${scope.sessionId}/child/${hash('sha256', id).slice(0, 32)}`
-            const label = joinLabels(call.label, bridgeOf(call).label)
+            // What crosses a handoff says of itself what it is.
+            const label = call.errand ? joinLabels() : joinLabels(call.label, bridgeOf(call).label)
             const left = grant && strictest(grant, unreserved(scope.remaining(), scope.children.values()))
             await journal.append([
               spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash }, label, left),

@@ -2,7 +2,13 @@ import type { NewEntry, ToolInfo } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { decidedEntries, remoteWait, startedEntry, uncertainWait } from './draft.ts'
-import { handoffCallsIn, handoffEntries, mostHandoffs, unjudgedHandoff } from './handoff/handoff-entry.ts'
+import {
+  handoffCallsIn,
+  handoffEntries,
+  handoffsOfRun,
+  mostHandoffs,
+  unjudgedHandoff,
+} from './handoff/handoff-entry.ts'
 import type { CallState, LogState, RunFold } from './log-state.ts'
 import type { Verdict } from './loop.ts'
 import { callsAt } from './position.ts'
@@ -37,11 +43,13 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
       const verdict = verdicts[index] ?? { deny: 'Nobody judged this call.' }
       const handoff = plan.handoffs.get(call.part.toolName)
       if (handoff) {
-        entries.push(...handoffEntries(state, plan, call, handoff, verdict))
-        continue
+        const told = handoffEntries(state, plan, call, handoff, verdict)
+        entries.push(...told)
+        runs = told.some((one) => one.type === 'handoff' && one.mode === 'return' && one.denied === undefined)
+      } else {
+        entries.push(...decidedEntries(state, call, verdict))
+        runs = 'proceed' in verdict
       }
-      entries.push(...decidedEntries(state, call, verdict))
-      runs = 'proceed' in verdict
     } else if (call.stage === 'started') {
       // Before anything was executed here, this means that a process died in it.
       runs = mayRepeat(plan.info(call.part.toolName))
@@ -67,7 +75,7 @@ export function callsToJudge(plan: AgentPlan, run: RunFold): readonly CallState[
   if (plan.handoffs.size === 0) return planned
   const [first] = handoffCallsIn(plan, run)
   if (!first) return planned
-  const alone = run.openCalls === 1 && first.stage === 'planned' && run.handoffs < mostHandoffs
+  const alone = run.openCalls === 1 && first.stage === 'planned' && handoffsOfRun(run) < mostHandoffs
   return planned.filter((call) => (call === first ? alone : !plan.handoffs.has(call.part.toolName)))
 }
 

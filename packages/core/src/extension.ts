@@ -95,6 +95,7 @@ export interface ModelFailure {
   /** The attempts of this step in this process, oldest first; this one is the last. */
   readonly tried: readonly FailedAttempt[]
 }
+/** `transfer` is the way to the target of a handoff, `return` the way back of its answer. */
 export type FlowKind = 'transfer' | 'return' | 'tool-in' | 'tool-out' | 'fanout-in' | 'fanout-out'
 /** Messages about to cross from one agent to another. */
 export interface Flow {

@@ -168,6 +168,8 @@ export type EntryBody =
       toolCalls: number
       /** Answers of models that it and those below it have had. */
       steps: number
+      /** Handoffs that it and those whom it asked have made; absent where there were none. */
+      handoffs?: number
       label: Label
       /** Of one that failed. */
       error?: ErrorInfo

@@ -169,6 +169,7 @@ const bodies: Readonly<Record<string, Check>> = {
       usage: record,
       toolCalls: number,
       steps: number,
+      handoffs: optional(number),
       label,
       error: optional(error),
     }),

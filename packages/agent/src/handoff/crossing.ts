@@ -16,6 +16,9 @@ import {
 import type { LogState } from '../log-state.ts'
 import { applyFilter, withoutCalls } from './apply-filter.ts'
 
+/** The code of an answer that did not come back. */
+export const notReturned = 'handoff-denied'
+
 /** What crosses a handoff. */
 export interface Crossing {
   readonly messages: readonly Message[]

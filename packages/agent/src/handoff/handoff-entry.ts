@@ -17,6 +17,11 @@ import { messageIn, targetOf } from './handoff.ts'
 /** Handoffs in one run: agents that only hand over to each other answer nobody. */
 export const mostHandoffs = 20
 
+/** How often a run has handed over, and those it asked for an answer. */
+export function handoffsOfRun({ handoffs, returns }: RunFold): number {
+  return handoffs + returns
+}
+
 /** The calls of a step that ask for a handoff, in their order. */
 export function handoffCallsIn(plan: AgentPlan, run: RunFold): readonly CallState[] {
   return plan.handoffs.size === 0 ? [] : [...run.calls.values()].filter(({ part }) => plan.handoffs.has(part.toolName))
@@ -35,7 +40,7 @@ export function unjudgedHandoff(
     const why = `Only the first handoff of a step is taken, and that was the one to ${to}.`
     return [unstartedEntry(state, call, 'skipped', why)]
   }
-  if ((state.run?.handoffs ?? 0) >= mostHandoffs) {
+  if (state.run && handoffsOfRun(state.run) >= mostHandoffs) {
     const why = `This conversation was handed over ${mostHandoffs} times without an end. Answer the user yourself.`
     return [unstartedEntry(state, call, 'skipped', why)]
   }
@@ -64,6 +69,9 @@ export function handoffEntries(
     const { code, message } = toErrorInfo(thrown)
     return denied({ deny: message, code, by: 'filter' })
   }
+  const crosses = handoffEntry(state, plan, call, handoff, { crossed, flow })
+  // Its call goes on, until the target has answered.
+  if (handoff.mode === 'return') return [...decidedEntries(state, call, verdict), crosses]
   const output = { type: 'text', value: `${handoff.to} goes on with the conversation.` } as const
   const result = { ...toolCall(plan, call), outcome: 'ok', via: 'executed', output, label: trustedLabel } as const
   const note = noteTo(
@@ -76,7 +84,7 @@ export function handoffEntries(
   return [
     ...decidedEntries(state, call, verdict),
     settledEntry(state, call, result),
-    handoffEntry(state, plan, call, handoff, { crossed, flow }),
+    crosses,
     newEntry(place, note.id, { type: 'message', message: note, via: 'system' }),
   ]
 }
@@ -93,13 +101,17 @@ export function crossingAt(state: LogState, plan: AgentPlan, { filter, with: rew
  * @param rewritten a hook said what is to cross, and that is not what the caller's model wrote.
  */
 export function noteTo(
-  { to }: Handoff,
+  { to, mode }: Handoff,
   from: string,
   { callId, args, label }: { readonly callId: string; readonly args: Json; readonly label: Label },
   rewritten: boolean,
 ): Message {
   const message = rewritten ? '' : messageIn(args)
-  const text = `${from} handed the conversation over to you, ${to}.${message && ` What ${from} says: ${message}`}`
+  const what =
+    mode === 'return'
+      ? `${from} asks you, ${to}, for an answer to this, and goes on with it.`
+      : `${from} handed the conversation over to you, ${to}.`
+  const text = `${what}${message && ` What ${from} says: ${message}`}`
   return messageOf({ content: text }, `${callId}/note`, message ? label : trustedLabel, to)
 }
 
@@ -122,7 +134,8 @@ function handoffEntry(
     filter: crossed.filter,
     hash: flow.hash,
     label: flow.label,
-    manifest: planOf(targetOf(handoff)).manifest,
+    // A child's own log says what governs it.
+    ...(mode === 'transfer' && { manifest: planOf(targetOf(handoff)).manifest }),
     ...(crossed.with && { with: crossed.with }),
   })
 }

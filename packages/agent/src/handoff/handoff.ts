@@ -1,8 +1,17 @@
-import type { FilterDescriptor, HandoffMode, Json, NeedsContext, Tool } from '@provost/core'
+import type {
+  CompositeContext,
+  FilterDescriptor,
+  HandoffMode,
+  Json,
+  JsonSchema,
+  NeedsContext,
+  Tool,
+} from '@provost/core'
 import { checkFilter, isRecord, ProvostError, wireToolName } from '@provost/core'
 import { tool } from '@provost/tools'
 
 import type { Agent } from '../agent.ts'
+import { longestTimerMs } from '../deadline.ts'
 import { isAgent } from '../known-plan.ts'
 
 /** An agent as the target of another, with what crosses. Made by {@link handoff}. */
@@ -19,8 +28,11 @@ export type HandoffTarget = Agent<unknown, never> | Handoff
 
 /** How a handoff is made. */
 export interface HandoffOptions {
-  /** `transfer`: the target goes on with the user. Default. */
-  readonly mode?: 'transfer'
+  /**
+   * `transfer`: the target goes on with the user. `return`: it runs as a child, and what it answers is the result of the
+   * call. Default `transfer`.
+   */
+  readonly mode?: HandoffMode
   /** What the target gets of the conversation. Default `filters.full()`. */
   readonly filter?: FilterDescriptor
   /** When to hand over, for the model. Default: the description of the target. */
@@ -32,9 +44,10 @@ const targets = new WeakMap<object, Agent<unknown, never>>()
 /**
  * Lets an agent hand the conversation over to another: its model gets a tool `transfer_to_NAME`. With `transfer` the
  * target goes on in the same session and run, with its own instructions, tools, model and extensions, and those of the
- * caller that are scoped to the tree.
+ * caller that are scoped to the tree. With `return` it works on what crosses in a log of its own, and the caller goes on
+ * with its answer.
  *
- * @throws ProvostError `not-an-agent`; `invalid-filter`, for functions too: what crosses is data
+ * @throws ProvostError `not-an-agent`; `invalid-handoff` for another mode; `invalid-filter`, for functions too: what crosses is data
  *
  * @example
  * const triage = createAgent({ name: 'triage', model, handoffs: [handoff(billing, { filter: filters.lastN(6) })] })
@@ -42,9 +55,9 @@ const targets = new WeakMap<object, Agent<unknown, never>>()
 export function handoff<Output, App>(agent: Agent<Output, App>, options: HandoffOptions = {}): Handoff<App> {
   if (!isAgent(agent)) throw notAnAgent()
   const { mode = 'transfer', filter = { kind: 'full' }, description } = options
-  if (mode !== 'transfer') {
+  if (mode !== 'transfer' && mode !== 'return') {
     throw new ProvostError('invalid-handoff', `The handoff to ${agent.name} has mode: ${JSON.stringify(mode)}.`, {
-      hint: "Give 'transfer'.",
+      hint: "Give 'transfer' or 'return'.",
     })
   }
   const made: Handoff<App> = Object.freeze({
@@ -104,22 +117,59 @@ function invalid(agent: string, what: string): ProvostError {
   })
 }
 
-/** The tool by which a model asks for a handoff. It never runs: the loop takes the call for what it is. */
-export function handoffTool({ to, description = '' }: Handoff): Tool {
+/** What the tool of a handoff that comes back is to do. */
+export type Errand = (ctx: CompositeContext) => Promise<unknown>
+
+/** What a model writes is JSON: nobody but the executor gives a function. */
+function isErrand(given: unknown): given is Errand {
+  return typeof given === 'function'
+}
+
+/** The tool by which a model asks for a handoff. */
+export function handoffTool(one: Handoff): Tool {
+  return one.mode === 'return' ? returnTool(one) : transferTool(one)
+}
+
+/** It never runs: the loop takes the call for what it is. */
+function transferTool({ to, description = '' }: Handoff): Tool {
   const about = description.trim() || `Use it where ${to} should answer instead of you.`
   return tool({
     name: wireToolName(`transfer_to_${to}`),
     description: `Hands the conversation over to ${to}, who goes on with the user. ${about}`,
-    input: {
-      type: 'object',
-      properties: { message: { type: 'string', description: `What ${to} should know or do, in a sentence or two.` } },
-    },
+    input: messageSchema(to),
     effect: 'none',
     execute() {
-      throw new ProvostError('not-callable', `Only a model can hand the conversation over to ${to}.`, {
-        hint: 'A composite tool cannot: let the agent do it.',
-      })
+      throw notCallable(to)
     },
+  })
+}
+
+function returnTool({ to, description = '' }: Handoff): Tool {
+  const about = description.trim() || `Use it where ${to} knows what you do not.`
+  return tool({
+    name: wireToolName(`transfer_to_${to}`),
+    description: `Lets ${to} work on the conversation, and gives you the answer; you go on with the user. ${about}`,
+    input: messageSchema(to),
+    effect: 'none',
+    composite: true,
+    timeoutMs: longestTimerMs,
+    async execute(given: unknown, ctx) {
+      if (isErrand(given)) return given(ctx)
+      throw notCallable(to)
+    },
+  })
+}
+
+function messageSchema(to: string): JsonSchema {
+  return {
+    type: 'object',
+    properties: { message: { type: 'string', description: `What ${to} should know or do, in a sentence or two.` } },
+  }
+}
+
+function notCallable(to: string): ProvostError {
+  return new ProvostError('not-callable', `Only a model can hand the conversation over to ${to}.`, {
+    hint: 'A composite tool cannot: let the agent do it.',
   })
 }
 

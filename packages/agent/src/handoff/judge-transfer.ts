@@ -7,7 +7,7 @@ import { messageOf } from '../message-init.ts'
 import { heedAbort, report } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import { applyFilter } from './apply-filter.ts'
-import { crossingAt, noteTo } from './handoff-entry.ts'
+import { crossingAt, handoffsOfRun, mostHandoffs, noteTo } from './handoff-entry.ts'
 import type { Handoff } from './handoff.ts'
 import { writeSummaries } from './summary.ts'
 
@@ -29,6 +29,11 @@ export async function judgeTransfer(
   approval: HookContext['approval'],
 ): Promise<FlowOpinion> {
   const asks: { by: string; ask: Ask }[] = []
+  const before = (scope.lineage?.handoffs() ?? 0) + (scope.state.run ? handoffsOfRun(scope.state.run) : 0)
+  if (before >= mostHandoffs) {
+    const reason = `There were ${mostHandoffs} handoffs without an end. Answer without another.`
+    return { asks, deny: { by: 'handoffs', reason, code: 'too-many-handoffs' } }
+  }
   let crossed: Crossed
   let flow: Flow
   try {
@@ -68,7 +73,7 @@ function flowOf({ state, plan }: RunScope, call: ToolCall, handoff: Handoff, cro
   const { messages, label } = crossingAt(state, plan, crossed)
   const note = noteTo(handoff, state.agent, { ...call, args: call.input }, crossed.with !== undefined)
   return {
-    kind: handoff.mode,
+    kind: 'transfer',
     from: state.agent,
     to: handoff.to,
     payload: [...messages, note],

@@ -2,7 +2,7 @@ import type { Entry, EntryOf, Message } from '@provost/core'
 
 import { applyEntry } from '../fold.ts'
 import { emptyLog } from '../log-state.ts'
-import { crossing, handoffCalls } from './crossing.ts'
+import { crossing, handoffCalls, viewAtStep } from './crossing.ts'
 
 /** A handoff as its log tells it. */
 export interface ReplayedHandoff {
@@ -27,7 +27,7 @@ export function replayHandoffs(entries: Iterable<Entry>): readonly ReplayedHando
   const replayed: ReplayedHandoff[] = []
   for (const entry of entries) {
     if (entry.type === 'handoff' && entry.denied === undefined) {
-      const { messages, hash } = crossing(state.view, handoffCalls(entry), entry.filter, entry.with)
+      const { messages, hash } = crossing(viewAtStep(state), handoffCalls(entry), entry.filter, entry.with)
       replayed.push({ entry, messages, intact: hash === entry.hash })
     }
     applyEntry(state, entry)
