@@ -21,8 +21,8 @@ export default defineConfig({
     // All cores: vitest would leave one to others.
     maxWorkers: '100%',
     // A busy machine is no failure; what hangs still ends.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
