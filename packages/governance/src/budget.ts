@@ -1,5 +1,8 @@
-import type { Entry, Extension, Fold, Grant, HookContext, Stop } from '@provost/core'
+import type { Entry, Extension, Fold, Grant, HookContext, Stop, UsageReport } from '@provost/core'
 import { defineExtension, ProvostError } from '@provost/core'
+
+import type { Logged, Tally } from './live-runs.ts'
+import { add, liveRuns, none, tallyOf } from './live-runs.ts'
 
 /** What {@link budget} takes beyond its limits. */
 export interface BudgetOptions {
@@ -7,33 +10,14 @@ export interface BudgetOptions {
   readonly per?: 'run' | 'session'
 }
 
-interface Spent {
-  readonly tokens: number
-  /** US dollars. */
-  readonly cost: number
-  /** A model was paid for whose price nobody knows. */
-  readonly unpriced: boolean
-  readonly toolCalls: number
-  readonly steps: number
-  /** Milliseconds that were not spent waiting for somebody. */
-  readonly activeMs: number
-  /** When the clock was started; undefined while nothing runs. */
-  readonly since?: number
+/** What the log says of a run; what its children have come to is kept apart until the step is over. */
+interface Spent extends Logged {
   /** Calls of the present step, in their order, and how many calls went before. */
   readonly calls: readonly string[]
   readonly callsBefore: number
 }
 
-const nothing: Spent = {
-  tokens: 0,
-  cost: 0,
-  unpriced: false,
-  toolCalls: 0,
-  steps: 0,
-  activeMs: 0,
-  calls: [],
-  callsBefore: 0,
-}
+const nothing: Spent = { ...none, children: {}, activeMs: 0, calls: [], callsBefore: 0 }
 
 interface Account {
   readonly run: Spent
@@ -66,7 +50,8 @@ function spend(spent: Spent, entry: Entry): Spent {
     case 'message': {
       if (entry.via !== 'model') return spent
       const calls = entry.message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
-      return { ...spent, calls, callsBefore: spent.toolCalls }
+      const settled = settle(spent)
+      return { ...settled, calls, callsBefore: settled.toolCalls }
     }
     case 'call':
       // What composites call counts as well, in the order of their calls.
@@ -74,6 +59,12 @@ function spend(spent: Spent, entry: Entry): Spent {
       return entry.op === 'decided' && entry.outcome === 'proceed'
         ? { ...spent, toolCalls: spent.toolCalls + 1 }
         : spent
+    case 'child': {
+      if (entry.op === 'spawned') return spent
+      const { callId, usage, toolCalls, steps, status } = entry
+      const came = { ...paid(usage), toolCalls, steps, ended: status !== 'suspended' }
+      return { ...spent, children: { ...spent.children, [callId]: came } }
+    }
     case 'run': {
       if (entry.op === 'started' || entry.op === 'resumed') return { ...spent, since: entry.at }
       const { since, ...rest } = spent
@@ -82,6 +73,21 @@ function spend(spent: Spent, entry: Entry): Spent {
     default:
       return spent
   }
+}
+
+/** No child outlives the step that it was spawned in. */
+function settle(spent: Spent): Spent {
+  const children = Object.values(spent.children)
+  return children.length === 0 ? spent : { ...spent, ...children.reduce(add, tallyOf(spent)), children: {} }
+}
+
+function paid({ inputTokens, outputTokens, byModel }: UsageReport): Pick<Tally, 'tokens' | 'cost' | 'unpriced'> {
+  let [cost, unpriced] = [0, false]
+  for (const share of Object.values(byModel)) {
+    cost += amount(share.cost)
+    unpriced ||= share.cost === undefined && amount(share.inputTokens) + amount(share.outputTokens) > 0
+  }
+  return { tokens: amount(inputTokens) + amount(outputTokens), cost, unpriced }
 }
 
 function amount(reported: number | undefined): number {
@@ -93,6 +99,8 @@ function amount(reported: number | undefined): number {
  * hooks (`ctx.generate`) included; duration counts the time in which nobody was waited for. Before each model call
  * the run ends with the code `budget-exceeded` if something is used up, and the answer may be no longer than the tokens
  * that are left; tool calls over the limit are denied with the same code. A call under way is not cut short.
+ * Children count: with their parent they have one budget, whoever of them spends it. Where several are at work at the
+ * same time, each may have begun one call more when it is used up.
  *
  * @throws ProvostError `invalid-budget` for a limit that is not a number from 0.
  *
@@ -107,21 +115,29 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
       hint: 'Give a number from 0, or leave it out.',
     })
   }
+  const runs = liveRuns()
   return defineExtension({
     name: 'budget',
     scope: 'tree',
+    watches: () => ({ ops: ['run'], events: false }),
     hooks: {
+      around(op, next, ctx) {
+        return op.kind === 'run' ? runs.during(ctx, () => ctx.fold(accountFold)[per], next) : next()
+      },
       'model.request'(request, ctx) {
-        const spent = ctx.fold(accountFold)[per]
-        const over = usedUp(limits, spent, ctx, true)
+        const { top, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const over = usedUp(limits, total, top, ctx, true)
         if (over !== undefined) return ends(ctx, over)
         if (limits.tokens === undefined) return undefined
-        const left = limits.tokens - spent.tokens
+        const left = limits.tokens - total.tokens
         return { params: { maxOutputTokens: Math.min(left, request.params.maxOutputTokens ?? left) } }
       },
       'tool.call'(call, ctx) {
-        const spent = ctx.fold(accountFold)[per]
-        const over = usedUp(limits, spent, ctx, false) ?? tooManyCalls(limits, spent, call.callId)
+        const own = ctx.fold(accountFold)[per]
+        const { top, total } = runs.of(ctx, own)
+        const over =
+          usedUp(limits, total, top, ctx, false) ??
+          tooManyCalls(limits, own, total.toolCalls - own.toolCalls, call.callId)
         return over === undefined ? undefined : { deny: `${over} Answer with what there is.`, code: exceeded }
       },
     },
@@ -135,9 +151,14 @@ function ends(ctx: HookContext, over: string): Stop {
 }
 
 /** What is used up, in words. */
-function usedUp(limits: Grant, spent: Spent, ctx: HookContext, beforeModel: boolean): string | undefined {
-  const { tokens, cost, steps, durationMs } = limits
-  const active = spent.activeMs + (spent.since === undefined ? 0 : Math.max(0, ctx.now() - spent.since))
+function usedUp(
+  { tokens, cost, steps, durationMs }: Grant,
+  spent: Tally,
+  { activeMs, since }: Logged,
+  ctx: HookContext,
+  beforeModel: boolean,
+): string | undefined {
+  const active = activeMs + (since === undefined ? 0 : Math.max(0, ctx.now() - since))
   // What a step has spent may be the whole of it: its own calls still run.
   const reached = (used: number, limit: number): boolean => (beforeModel ? used >= limit : used > limit)
   if (tokens !== undefined && reached(spent.tokens, tokens)) return `The budget of ${tokens} tokens is used up.`
@@ -149,10 +170,15 @@ function usedUp(limits: Grant, spent: Spent, ctx: HookContext, beforeModel: bool
 }
 
 /** Calls of one step are judged before any of them counts: each is counted at its place. */
-function tooManyCalls({ toolCalls }: Grant, { calls, callsBefore }: Spent, callId: string): string | undefined {
+function tooManyCalls(
+  { toolCalls }: Grant,
+  { calls, callsBefore }: Spent,
+  elsewhere: number,
+  callId: string,
+): string | undefined {
   if (toolCalls === undefined) return undefined
   const place = calls.indexOf(callId)
-  return callsBefore + (place < 0 ? calls.length : place) + 1 > toolCalls
+  return elsewhere + callsBefore + (place < 0 ? calls.length : place) + 1 > toolCalls
     ? `The budget of ${toolCalls} tool calls is used up.`
     : undefined
 }

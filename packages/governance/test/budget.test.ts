@@ -114,3 +114,102 @@ test('a limit that is none is refused at once', () => {
   expect(() => budget({ tokens: Number.NaN })).toThrow(expect.objectContaining({ code: 'invalid-budget' }))
   expect(() => budget({ cost: -1 })).toThrow(expect.objectContaining({ code: 'invalid-budget' }))
 })
+
+describe('children spend from the budget of their parent', () => {
+  const spending = (name: string, steps: number) =>
+    createAgent({
+      name,
+      model: scriptedModel(
+        [
+          ({ messages }) =>
+            messages.filter(({ role }) => role === 'assistant').length < steps ? step : { text: 'done', usage },
+        ],
+        { after: 'repeat-last' },
+      ),
+      tools: [look],
+      settings: { maxRetries: 0 },
+      prices,
+    })
+  const asking = (name: string, childSteps: number, rounds: number, limits: Grant, children = 1) => {
+    const names = Array.from({ length: children }, (_, index) => `ask_${index}`)
+    const toolCalls = names.map((ask) => ({ name: ask, input: { task: 'go' } }))
+    return createAgent({
+      name,
+      model: scriptedModel([...Array.from({ length: rounds }, () => ({ toolCalls, usage })), { text: 'end', usage }]),
+      tools: names.map((ask) => spending(`${name}/${ask}`, childSteps).toTool({ name: ask, description: 'Asks.' })),
+      extensions: [budget(limits)],
+      settings: { maxRetries: 0 },
+      store: memoryStore(),
+      prices,
+    })
+  }
+
+  test('who has ended counts in the parent', async () => {
+    // Each round is 100 of the parent and 300 of the child.
+    const result = await asking('root', 2, 5, { tokens: 1000 }).run('go')
+    expect(result.error?.code).toBe('budget-exceeded')
+    expect(result.usage).toMatchObject({ inputTokens: 600, outputTokens: 400 })
+  })
+
+  test('what the parent has spent counts in the child', async () => {
+    const result = await asking('root', 9, 1, { tokens: 300 }).run('go')
+    expect(result.error?.code).toBe('budget-exceeded')
+    expect(result.usage).toMatchObject({ inputTokens: 180, outputTokens: 120 })
+  })
+
+  test('those side by side share it, and go over it by no more than a call each', async () => {
+    const result = await asking('root', 20, 1, { tokens: 1000 }, 4).run('go')
+    const { inputTokens = 0, outputTokens = 0 } = result.usage
+    expect(inputTokens + outputTokens).toBeGreaterThanOrEqual(1000)
+    expect(inputTokens + outputTokens).toBeLessThanOrEqual(1000 + 3 * 100)
+  })
+
+  test.each<[string, Grant]>([
+    ['steps', { steps: 6 }],
+    ['money', { cost: 0.0006 }],
+  ])('so do %s', async (_, limits) => {
+    const result = await asking('root', 4, 3, limits).run('go')
+    expect(result.error?.code).toBe('budget-exceeded')
+    expect(result.usage).toMatchObject({ inputTokens: 360, outputTokens: 240 })
+  })
+
+  test('who waits, and goes on in another process, is not forgotten', async () => {
+    const store = memoryStore()
+    const build = () => {
+      const waiting = createAgent({
+        name: 'waiting',
+        model: scriptedModel(
+          [
+            ({ messages }) =>
+              messages.some(({ role }) => role === 'tool') ? step : { toolCalls: [{ name: 'far', input: {} }], usage },
+          ],
+          { after: 'repeat-last' },
+        ),
+        tools: [far, look],
+      })
+      return createAgent({
+        name: 'root',
+        model: scriptedModel([{ toolCalls: [{ name: 'ask', input: { task: 'go' } }], usage }]),
+        tools: [waiting.toTool({ name: 'ask', description: 'Asks.' })],
+        extensions: [budget({ tokens: 400 })],
+        settings: { maxRetries: 0 },
+        store,
+      })
+    }
+    const parked = await build().run('go')
+    expect(parked.status).toBe('suspended')
+    const [call] = parked.pending.remoteCalls
+    const result = await build().run(parked.state, { toolResults: [{ callId: call?.callId ?? '', output: 'x' }] })
+    expect(result.error?.code).toBe('budget-exceeded')
+    expect(result.usage).toMatchObject({ inputTokens: 240, outputTokens: 160 })
+  })
+
+  test('and tool calls', async () => {
+    let looked = 0
+    const agent = asking('root', 4, 3, { toolCalls: 5 })
+    for await (const event of agent.stream('go'))
+      if (event.type === 'tool.execute.end') looked += Number(event.toolName === 'look')
+    // The parent's own call was the fifth.
+    expect(looked).toBe(4)
+  })
+})
