@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 import type { CompositeContext, Json, OnApproval, Principal, SessionStore } from '@provost/core'
-import { canonicalJson, ProvostError } from '@provost/core'
+import { canonicalJson, ProvostError, toJson } from '@provost/core'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -48,6 +48,9 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     async execute(_, ctx) {
       try {
         outcome = { value: await work(ctx) }
+        const { value } = outcome
+        // Should the process die before the run has ended. What is no JSON is for this process alone.
+        if (within) await ctx.memo(outcomeKey, () => toJson(value)).catch(() => {})
         return 'done'
       } catch (error) {
         outcome = { error }
@@ -89,10 +92,21 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
   ).result
   if (outcome && 'error' in outcome) throw outcome.error
   if (outcome && result.status === 'completed') return outcome.value
+  if (broken && result.status === 'completed') {
+    const { memos } = foldLog(await readLog(plan.store, sessionId ?? ''))
+    const known = [...memos].findLast(
+      ([key]) => key.startsWith(`${result.runId}/`) && key.endsWith(`/memo/${outcomeKey}`),
+    )
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the same work gave, as JSON
+    if (known) return known[1] as T
+  }
   if (result.status === 'failed') throw result.error
   if (result.status === 'suspended') throw waits(name)
   throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
 }
+
+/** Of what the work has come to, in the log. */
+const outcomeKey = 'outcome'
 
 function waits(name: string): ProvostError {
   return new ProvostError('waits-for-somebody', `A child of ${name} waits for somebody outside.`, {
