@@ -442,3 +442,33 @@ test('exposeTurns lets the caller read what was said on the way', async () => {
   const told = only(events, 'tool.execute.end').find(({ agent }) => agent === 'root')
   expect(JSON.stringify(told?.output)).toContain('let me look')
 })
+
+test('tiers are of each agent: a child goes by its own models and tools, whatever its caller runs with', async () => {
+  const named = (modelId: string, first: ScriptedStep): ReturnType<typeof scriptedModel> =>
+    thenText(modelId, first, `${modelId} says so`)
+  const hard = tool({ name: 'hard', input: z.object({}), preferredModel: 'smart', execute: () => 'seen' })
+  const first = { toolCalls: [{ name: 'hard', input: {} }], usage }
+  const child = createAgent({
+    name: 'child',
+    model: { fast: named('child-fast', first), balanced: named('child', first), smart: named('child-smart', first) },
+    tools: [hard],
+  })
+  const ask = { toolCalls: [{ name: 'ask', input: { task: 'go' } }], usage }
+  const root = createAgent({
+    name: 'root',
+    model: named('never', ask),
+    tools: [child.toTool({ name: 'ask', description: 'Asks.' })],
+  })
+  const { events, result } = await collect(root.stream('go', { model: named('given', ask) }))
+  expect(only(events, 'step.start').map(({ model }) => model)).toEqual([
+    'scripted/given',
+    'scripted/child',
+    'scripted/child-smart',
+    'scripted/given',
+  ])
+  expect(Object.keys(result.usage.byModel).toSorted()).toEqual([
+    'scripted/child',
+    'scripted/child-smart',
+    'scripted/given',
+  ])
+})
