@@ -56,6 +56,9 @@ const pending = { __proto__: null }
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
 const limited = (code, message, error) => { own(error, 'message', message); apply(remember, stops, [error, code]); return error }
 
+// What is too large to be written as JSON is a matter of memory.
+const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-json'
+
 const caller = (index, name) => freeze((args) => new P((resolve, reject) => {
   if (count >= limits.toolCalls) {
     outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
@@ -63,7 +66,7 @@ const caller = (index, name) => freeze((args) => new P((resolve, reject) => {
   }
   const error = new E()
   let text
-  try { text = args === undefined ? '{}' : stringify(args) } catch (e) { throw limited('not-json', 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
+  try { text = args === undefined ? '{}' : stringify(args) } catch (e) { throw limited(unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
   if (text === undefined) throw limited('not-json', 'The arguments of ' + name + ' are not JSON.', error)
   if (text.length > limits.argBytes) throw limited('argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.', error)
   const id = ++count
@@ -119,7 +122,7 @@ const start = (script) => {
   try { ended = script() } catch (e) { ended = P.reject(e) }
   apply(then, P.resolve(ended), [(value) => {
     let text
-    try { text = stringify(value) } catch (e) { outcome = outcome || ['limit', 'not-json', 'What the script returned is not JSON: ' + said(e)]; return }
+    try { text = stringify(value) } catch (e) { outcome = outcome || ['limit', unwritten(e), 'What the script returned is not JSON: ' + said(e)]; return }
     if (text === undefined) text = 'null'
     if (text.length > limits.outputBytes) outcome = outcome || ['limit', 'output-size', 'The script returned ' + text.length + ' bytes, the limit is ' + limits.outputBytes + '.']
     else outcome = outcome || ['ok', text]
