@@ -306,6 +306,8 @@ function completeStep(state: LogState, run: RunFold, entry: Entry): Message {
     agent: entry.agent,
     createdAt: entry.at,
   })
+  // Nobody sees the results of calls that nobody saw.
+  if (state.unsaid.has(state.messages.at(-1)?.id ?? '')) state.unsaid.add(message.id)
   say(state, message)
   run.calls.clear()
   run.bridged.clear()

@@ -153,7 +153,7 @@ export interface LogState {
   readonly preludes: Map<string, Message[]>
   /** What was said. */
   readonly messages: Message[]
-  /** Ids of those among them that nobody was shown: held back, and sent back for repair. */
+  /** Ids of those among them that nobody was shown: held back and sent back for repair, and the results of their calls. */
   readonly unsaid: Set<string>
   /** What is sent: the same until a view entry cuts it. */
   readonly view: Message[]

@@ -153,7 +153,7 @@ export function createProjection(sessionId: string, state: LogState): Projection
       else settledEvent(emit, entry, toolName)
       endInOrder(emit)
       if (state.completed) {
-        message(emit, state.completed)
+        if (!state.unsaid.has(state.completed.id)) message(emit, state.completed)
         endStep(emit, state.run)
       }
     } else if (entry.op === 'parked') {

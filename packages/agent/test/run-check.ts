@@ -71,8 +71,8 @@ export async function expectLogged(store: SessionStore, result: RunResult<unknow
   expect(new Set(entries.map((entry) => entry.id)).size).toBe(entries.length)
   expect(JSON.parse(JSON.stringify(entries))).toStrictEqual(entries)
   // What was held back and then sent back for repair is nobody's to see.
-  const unsaid = new Set(entries.flatMap((one) => (one.type === 'message' && one.unsaid ? [one.message.id] : [])))
-  const messages = foldLog(entries).messages.filter(({ id }) => !unsaid.has(id))
+  const state = foldLog(entries)
+  const messages = state.messages.filter(({ id }) => !state.unsaid.has(id))
   expect(messages.slice(messages.length - result.messages.length)).toEqual(result.messages)
 }
 
