@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 
 import type { ErrorInfo } from '@provost/core'
 import { ProvostError } from '@provost/core'
@@ -24,7 +24,7 @@ export interface AbortControl {
 export function createAbortControl(mailbox: Mailbox): AbortControl {
   const controller = new AbortController()
   // Whoever aborts: tools and hooks hear of it in the async context that the run was started in.
-  const inRun = AsyncLocalStorage.snapshot()
+  const inRun = new AsyncResource('provost.run')
   let timer: NodeJS.Timeout | undefined
   let over = false
   const overdue = Promise.withResolvers<never>()
@@ -45,7 +45,7 @@ export function createAbortControl(mailbox: Mailbox): AbortControl {
         return
       }
       if (controller.signal.aborted) return
-      inRun(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
+      inRun.runInAsyncScope(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
       // Tools have the grace to stop by themselves; a little more lets their results be written.
       timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), graceOf(control) + 25)
     },

@@ -33,7 +33,7 @@ export function createEventQueue(left: () => void): EventQueue {
       // Now and then, so that taking costs the same for each and what was read can be freed.
       queue = queue.slice(head)
       head = 0
-      deltas.clear()
+      if (deltas.size > 0) deltas.clear()
     }
     return event
   }

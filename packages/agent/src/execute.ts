@@ -1,7 +1,7 @@
-import type { ErrorInfo, Label, Message, NewEntry, ToolCall, ToolResult } from '@provost/core'
+import type { ErrorInfo, Json, Label, Message, NewEntry, SessionAccess, ToolCall, ToolResult } from '@provost/core'
 import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
-import type { ToolOutcome } from '@provost/tools'
+import type { ToolOutcome, ToolRun } from '@provost/tools'
 
 import { ask, canBeAsked } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
@@ -179,7 +179,7 @@ async function perform(
   signal: AbortSignal,
   live: LiveCall | undefined,
 ): Promise<ToolOutcome> {
-  const { plan, given, journal, step } = scope
+  const { plan, step } = scope
   const { callId, toolName } = call.part
   const tool = plan.tools.get(toolName)
   if (!tool) throw new RunEnding('failed', { code: 'unknown-tool', message: `There is no tool named ${toolName}.` })
@@ -198,35 +198,59 @@ async function perform(
     }
   }
   const run = (): Promise<ToolOutcome> =>
-    runTool(tool, {
-      callId,
-      // Most tools never ask for it.
-      get idempotencyKey() {
-        return idempotencyKeyOf(scope.id, callId)
-      },
-      input: call.args,
-      value: errandOf(scope, call) ?? value.value,
-      signal,
-      ...(live && { bridge: live.bridge }),
-      get graceMs() {
-        return scope.graceMs
-      },
-      runtime: plan.runtime,
-      get access() {
-        return scope.contextFor(plan.self)
-      },
-      context: given.context,
-      secrets: scope.secrets,
-      get messages() {
-        return historyBefore(scope.state.view)
-      },
-      ...(canBeAsked(scope) && { ask: (question, at) => ask(scope, call, question, at) }),
-      progress: (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step),
-      partial: (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step),
-    })
+    runTool(tool, new CallRun(scope, call, errandOf(scope, call) ?? value.value, signal, live))
   const parent = call.parentCallId ?? `${scope.id}/${step}`
   const op = { kind: 'tool', id: callId, parent, callId, toolName, effect: tool.effect } as const
   return around(scope, op, run)
+}
+
+/** What surrounds a call. A class for its getters: most tools ask for none of it, and in a literal they are dear. */
+class CallRun implements ToolRun {
+  readonly callId: string
+  readonly input: Json
+  readonly value: unknown
+  readonly signal: AbortSignal
+  readonly runtime: ToolRun['runtime']
+  readonly context: unknown
+  readonly secrets: ToolRun['secrets']
+  readonly bridge?: LiveCall['bridge']
+  readonly ask?: NonNullable<ToolRun['ask']>
+  readonly progress: ToolRun['progress']
+  readonly partial: ToolRun['partial']
+  readonly #scope: RunScope
+
+  constructor(scope: RunScope, call: CallState, value: unknown, signal: AbortSignal, live: LiveCall | undefined) {
+    const { plan, given, journal, step } = scope
+    const { callId, toolName } = call.part
+    this.#scope = scope
+    this.callId = callId
+    this.input = call.args
+    this.value = value
+    this.signal = signal
+    this.runtime = plan.runtime
+    this.context = given.context
+    this.secrets = scope.secrets
+    if (live) this.bridge = live.bridge
+    if (canBeAsked(scope)) this.ask = (question, at) => ask(scope, call, question, at)
+    this.progress = (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step)
+    this.partial = (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step)
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKeyOf(this.#scope.id, this.callId)
+  }
+
+  get graceMs(): number {
+    return this.#scope.graceMs
+  }
+
+  get access(): SessionAccess {
+    return this.#scope.contextFor(this.#scope.plan.self)
+  }
+
+  get messages(): readonly Message[] {
+    return historyBefore(this.#scope.state.view)
+  }
 }
 
 /** What the model had been told when it wrote the calls of this step: all before its answer. */

@@ -94,6 +94,7 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
         calls: new Map(),
         openCalls: 0,
         bridged: new Map(),
+        deferred: undefined,
         agents: [entry.agent],
         handoffs: 0,
         returns: 0,
@@ -103,11 +104,17 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
         answers: 0,
         activeMs: 0,
         since: entry.at,
+        used: undefined,
+        answer: undefined,
+        candidate: undefined,
+        lastAttempt: undefined,
         repairs: 0,
         tail: [],
         firstMessage: state.messages.length,
         usage: {},
         byModel: new Map(),
+        output: undefined,
+        error: undefined,
       }
       break
     case 'suspended':
@@ -120,7 +127,7 @@ function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>): void
       if (run) {
         run.status = 'running'
         run.since = entry.at
-        delete run.error
+        run.error = undefined
       }
       break
     case 'ended':
@@ -168,15 +175,15 @@ function applyMessage(state: LogState, entry: EntryOf<'message'>): void {
   if (own) state.intent.push(message)
   if (!run) return
   if (message.id === positionId(run.id, entry.step, 'message', 'output')) run.repairs++
-  delete run.answer
+  run.answer = undefined
 }
 
 function applyAnswer(state: LogState, run: RunFold, message: Message): void {
   if (!isSilent(message)) say(state, message)
   run.attempts = 0
-  delete run.answer
+  run.answer = undefined
   if (message.role !== 'assistant') return
-  delete run.used
+  run.used = undefined
   if (run.lastAttempt) state.writers.set(message, run.lastAttempt.model)
   openCalls(run, message)
   if (run.openCalls === 0) run.answer = message
@@ -196,7 +203,7 @@ function say(state: LogState, message: Message): void {
 function openCalls(run: RunFold, message: Message): void {
   run.calls.clear()
   run.bridged.clear()
-  delete run.deferred
+  run.deferred = undefined
   run.children.clear()
   const label = message.label ? fillLabel(message.label, untrustedLabel('assistant')) : labelOf(message)
   for (const part of message.content) {
@@ -334,7 +341,7 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
   if (wait.child) return answerChild(run, wait.child.callId, entry)
   if (run.candidate?.token === entry.token) {
     const { message } = run.candidate
-    delete run.candidate
+    run.candidate = undefined
     if (readVerdict(entry).decision === 'approve') applyAnswer(state, run, message)
     return
   }
@@ -420,7 +427,7 @@ function applyHandoff(state: LogState, entry: EntryOf<'handoff'>): void {
     run.handoffs++
     // What was added to the request for the caller is not the target's.
     run.tail.length = 0
-    delete run.used
+    run.used = undefined
   }
   const written = new Map(view.map((message) => [message.id, writers.get(message)]))
   const crossed = openingView(entry, view)

@@ -48,7 +48,8 @@ export function withApproval(ctx: HookContext, approval: HookContext['approval']
 export function knowing(scope: RunScope, extension: Extension, label: Label): HookContext {
   const ask = (request: Parameters<HookContext['generate']>[0]): ReturnType<typeof generate> =>
     generate(scope, extension, request, label)
-  const child: HookContext = Object.create(scope.contextFor(extension), { generate: { value: ask, enumerable: true } })
+  const child: { generate: HookContext['generate'] } & HookContext = Object.create(scope.contextFor(extension))
+  child.generate = ask
   return child
 }
 

@@ -95,7 +95,7 @@ export function openJournal(
   let sealed = false
   let batch: { readonly entries: NewEntry[]; readonly done: PromiseWithResolvers<Written> } | undefined
   let writing = false
-  let underway: Promise<void> = Promise.resolve()
+  let underway: Promise<unknown> = Promise.resolve()
 
   learn(known, past)
 
@@ -120,8 +120,11 @@ export function openJournal(
     projection.before(entry, emit)
     applyEntry(state, entry)
     committed = entry
-    reaction = reactions.get(entry.id)
-    reactions.delete(entry.id)
+    reaction = undefined
+    if (reactions.size > 0) {
+      reaction = reactions.get(entry.id)
+      reactions.delete(entry.id)
+    }
     emitted = 0
     passing = 0
     projection.project(entry, emit)
@@ -154,10 +157,7 @@ export function openJournal(
     if (entries.length === 0) return Promise.resolve({ offset: offsetOf(state) })
     if (!writing) {
       const written = write(entries.length > 1 ? once(entries) : entries)
-      underway = written.then(
-        () => {},
-        () => {},
-      )
+      underway = written
       return written
     }
     batch ??= { entries: [], done: Promise.withResolvers() }
@@ -213,7 +213,11 @@ export function openJournal(
       // What waits behind the write under way was meant for a run that goes on.
       batch?.done.reject(refusal())
       batch = undefined
-      return { quiet: underway, catchUp, begin, append: enqueue, emit }
+      const quiet = underway.then(
+        () => {},
+        () => {},
+      )
+      return { quiet, catchUp, begin, append: enqueue, emit }
     },
   }
 }

@@ -93,7 +93,7 @@ export interface BridgeFold {
   label: Label
 }
 
-/** A run as its log tells it. */
+/** A run as its log tells it. All fields are there from the start: it is asked everywhere, and V8 is slow with what is deleted. */
 export interface RunFold {
   readonly id: string
   readonly manifest: Manifest
@@ -110,7 +110,7 @@ export interface RunFold {
   /** The calls that composites of the present step have made, by id, however deep. */
   readonly bridged: Map<string, CallState>
   /** The call that is judged when it is the last one open. */
-  deferred?: CallState
+  deferred: CallState | undefined
   /** What composites of the present step have spawned, by the id of its run. */
   readonly children: Map<string, ChildFold>
   /** It was spawned by another run: what it was given is not the human's word. */
@@ -122,12 +122,12 @@ export interface RunFold {
   activeMs: number
   since: number
   /** Tools of the calls whose results the next answer reads; undefined once it is there. */
-  used?: readonly string[]
+  used: readonly string[] | undefined
   /** The last answer, while nothing follows it: the run ends here unless something is queued. */
-  answer?: Message
+  answer: Message | undefined
   /** An answer that counts only once a human has approved it. */
-  candidate?: { readonly message: Message; readonly token: string }
-  lastAttempt?: EntryOf<'attempt'>
+  candidate: { readonly message: Message; readonly token: string } | undefined
+  lastAttempt: EntryOf<'attempt'> | undefined
   /** The agents that were active in it, in order; more than one where it was handed over. */
   readonly agents: string[]
   /** How often it was handed over. */
@@ -142,8 +142,8 @@ export interface RunFold {
   readonly firstMessage: number
   usage: Usage
   readonly byModel: Map<string, ModelUsage>
-  output?: Json
-  error?: ErrorInfo
+  output: Json | undefined
+  error: ErrorInfo | undefined
 }
 
 /** Everything a log says, kept up to date entry by entry. Each entry costs the same, however long the log is. */

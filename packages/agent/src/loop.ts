@@ -17,7 +17,7 @@ import type {
   ToolResult,
   Usage,
 } from '@provost/core'
-import { assertNever, trustedLabel } from '@provost/core'
+import { assertNever, isPromise, trustedLabel } from '@provost/core'
 import { chooseModel } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -113,6 +113,8 @@ export type Verdict = (
 
 export type LoopAsk = { [K in keyof LoopAsks]: { readonly ask: K } & LoopAsks[K] }[keyof LoopAsks]
 export type Loop = AsyncGenerator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
+/** The loop where nothing in it has to be waited for: all that takes time is asked of the driver. */
+export type Turns = Generator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
 
 type Handler<K extends keyof LoopAsks> = (ask: Extract<LoopAsk, { ask: K }>) => LoopAnswers[K] | Promise<LoopAnswers[K]>
 
@@ -132,13 +134,23 @@ export type LoopHandlers = { readonly [K in Exclude<keyof LoopAsks, 'input' | 'e
  */
 export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): Loop {
   const plan = planOf(agent)
-  return loopOf(foldLog(entries), plan, plan.maxSteps)
+  return inTurn(loopOf(foldLog(entries), plan, plan.maxSteps))
 }
 
 /** The loop of a plan: led by its orchestrator, or on its own where that is the default one. */
-export function loopOf(state: LogState, plan: AgentPlan, maxSteps: number, fence = 0, signal?: AbortSignal): Loop {
-  const alone = (): Loop => turns(state, plan, maxSteps, fence)
-  return plan.orchestrator || plan.handoffs.size > 0 ? handedOn(state, plan, alone, signal) : alone()
+export function loopOf(
+  state: LogState,
+  plan: AgentPlan,
+  maxSteps: number,
+  fence = 0,
+  signal?: AbortSignal,
+): Loop | Turns {
+  const alone = (): Turns => turns(state, plan, maxSteps, fence)
+  return plan.orchestrator || plan.handoffs.size > 0 ? handedOn(state, plan, () => inTurn(alone()), signal) : alone()
+}
+
+async function* inTurn(asking: Loop | Turns): Loop {
+  return yield* asking
 }
 
 /** A loop that may pass from agent to agent, each with its own orchestrator. */
@@ -171,10 +183,15 @@ async function* whileIts(
  *
  * @returns the status the run ended or paused with.
  */
-export async function drive(asking: Loop, handlers: LoopHandlers): Promise<RunStatus> {
-  let turn = await asking.next()
-  while (!turn.done) turn = await asking.next(await answerAsk(turn.value, handlers))
-  return turn.value
+export async function drive(asking: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
+  let made = asking.next()
+  for (;;) {
+    // What is there already is not waited for: a step asks seven times.
+    const turn = isPromise(made) ? await made : made
+    if (turn.done) return turn.value
+    const answer = answerAsk(turn.value, handlers)
+    made = asking.next(isPromise(answer) ? await answer : answer)
+  }
 }
 
 /** The answer of the handler that an ask is for. */
@@ -208,7 +225,7 @@ export function answerAsk(
  * @param entry the agent that runs of the session begin with.
  * @param fence of the lease that the driver writes under.
  */
-export async function* turns(state: LogState, entry: AgentPlan, maxSteps: number, fence = 0): Loop {
+export function* turns(state: LogState, entry: AgentPlan, maxSteps: number, fence = 0): Turns {
   for (;;) {
     const position = next(state)
     const { run } = state
@@ -228,7 +245,7 @@ export async function* turns(state: LogState, entry: AgentPlan, maxSteps: number
           }
         }
         const place = stepPlace(state, run, position)
-        const answered = answerTo('model', yield { ask: 'model', request: requestOf(state, plan) })
+        const answered = answerTo('model', yield { ask: 'model', request: new PlainRequest(state, plan) })
         const failed = 'failure' in answered
         const entries = failed
           ? failureEntries(state, plan, place, answered.failure)
@@ -292,18 +309,29 @@ function maxStepsReached(maxSteps: number): { code: string; message: string; hin
   }
 }
 
-function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
-  return {
-    model: plan.modelName,
-    spec: chooseModel(plan.model),
-    label: state.viewLabel,
-    // Copied only for those who look: a step must not cost what the history is long.
-    get messages() {
-      return [...state.view]
-    },
-    tail: state.run?.tail ?? [],
-    tools: plan.offered,
-    params: plan.settings,
+/** What the model is asked by default. A class for its getter: in a literal it would cost more than all the rest. */
+class PlainRequest implements ModelRequest {
+  readonly model: string
+  readonly spec: ModelRequest['spec']
+  readonly label: ModelRequest['label']
+  readonly tail: ModelRequest['tail']
+  readonly tools: ModelRequest['tools']
+  readonly params: ModelRequest['params']
+  readonly #state: LogState
+
+  constructor(state: LogState, plan: AgentPlan) {
+    this.#state = state
+    this.model = plan.modelName
+    this.spec = chooseModel(plan.model)
+    this.label = state.viewLabel
+    this.tail = state.run?.tail ?? []
+    this.tools = plan.offered
+    this.params = plan.settings
+  }
+
+  /** Copied only for those who look: a step must not cost what the history is long. */
+  get messages(): readonly Message[] {
+    return [...this.#state.view]
   }
 }
 

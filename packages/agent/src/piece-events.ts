@@ -18,9 +18,12 @@ export interface PieceEvents {
 export function pieceEvents(scope: RunScope, messageId: string, hold: 'text' | 'all' | undefined): PieceEvents {
   const { journal, step, attempt } = scope
   const held: ModelPiece[] = []
+  /** Of pieces that came while listeners were being told of another. */
   const waiting: ModelPiece[] = []
-  const scrubbed = pieceScrubber(scope.secrets.scrubber)
+  const { scrubber } = scope.secrets
+  let scrubbed: ReturnType<typeof pieceScrubber> | undefined
   let begun = false
+  let telling = false
 
   function send<K extends EventType>(type: K, payload: EventPayloads[K]): void {
     if (!begun) {
@@ -33,20 +36,20 @@ export function pieceEvents(scope: RunScope, messageId: string, hold: 'text' | '
 
   /** A listener that aborts the run ends the open parts while it is being told of one: those wait for their turn. */
   function emit(piece: ModelPiece): void {
-    waiting.push(piece)
-    if (waiting.length > 1) return
+    if (telling) return void waiting.push(piece)
+    telling = true
     try {
-      for (let next = waiting[0]; next; next = waiting[0]) {
-        tell(next)
-        waiting.shift()
-      }
+      tell(piece)
+      for (let next = waiting.shift(); next; next = waiting.shift()) tell(next)
     } finally {
-      waiting.length = 0
+      telling = false
+      if (waiting.length > 0) waiting.length = 0
     }
   }
 
   function tell(piece: ModelPiece): void {
-    for (const known of scrubbed(piece)) tellScrubbed(known)
+    if (scrubber.empty) tellScrubbed(piece)
+    else for (const known of (scrubbed ??= pieceScrubber(scrubber))(piece)) tellScrubbed(known)
   }
 
   function tellScrubbed(piece: ModelPiece): void {

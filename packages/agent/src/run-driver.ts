@@ -30,7 +30,7 @@ import { holdLease } from './lease.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import { lookUpCalls } from './look-up.ts'
-import type { Loop, LoopAnswers, LoopAsk, LoopHandlers } from './loop.ts'
+import type { Loop, LoopAnswers, LoopAsk, LoopHandlers, Turns } from './loop.ts'
 import { answerAsk, drive, loopOf } from './loop.ts'
 import type { Mailbox, Sent } from './mailbox.ts'
 import { messageOf } from './message-init.ts'
@@ -102,7 +102,7 @@ function handlersOf(scope: RunScope): LoopHandlers {
 }
 
 /** The same drive with each step inside the `around` hooks, so that its work runs in their async context. */
-async function driveSteps(scope: RunScope, loop: Loop, handlers: LoopHandlers): Promise<RunStatus> {
+async function driveSteps(scope: RunScope, loop: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
   let turn = await loop.next()
   while (!turn.done) {
     if (!beginsStep(turn.value)) {

@@ -45,7 +45,9 @@ const bottom: Label = Object.freeze({ integrity: 'trusted', confidentiality: 'pu
  * joinLabels(untrustedLabel('mail'), trustedLabel).integrity // 'untrusted'
  */
 export function joinLabels(...labels: readonly Label[]): Label {
-  return labels.reduce(joinTwo, bottom)
+  let joined = bottom
+  for (const label of labels) joined = joinTwo(joined, label)
+  return joined
 }
 
 function joinTwo(a: Label, b: Label): Label {
@@ -92,7 +94,8 @@ function moreConfidential(a: Confidentiality, b: Confidentiality): Confidentiali
 }
 
 function isSubset(a: readonly string[], b: readonly string[]): boolean {
-  return a.every((item) => b.includes(item))
+  for (const item of a) if (!b.includes(item)) return false
+  return true
 }
 
 function intersect(a?: readonly string[], b?: readonly string[]): readonly string[] | undefined {

@@ -3,6 +3,7 @@ import type { ModelMessage } from '@ai-sdk/provider-utils'
 
 import type { ErrorInfo } from './error.ts'
 import type { Json, JsonPointer, Timestamp } from './json.ts'
+import { deepFreeze } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import { fillLabel, joinLabels, trustedLabel, untrustedLabel } from './label.ts'
 
@@ -113,13 +114,16 @@ export function textOf(message: Pick<Message, 'content'> | MessageInit): string 
   return text
 }
 
+const fromAssistant = deepFreeze(untrustedLabel('assistant'))
+const fromTool = deepFreeze(untrustedLabel('tool'))
+
 /**
  * The label of a message with all its parts. A missing one fails closed: only what a human or our own source writes is
  * trusted, and only in their roles.
  */
 export function labelOf(message: Pick<Message, 'role' | 'content' | 'label'>): Label {
   const { role, content, label } = message
-  const own = role === 'assistant' || role === 'tool' ? untrustedLabel(role) : trustedLabel
+  const own = role === 'assistant' ? fromAssistant : role === 'tool' ? fromTool : trustedLabel
   let joined = label ? fillLabel(label, own) : own
   for (const part of content) if (part.label) joined = joinLabels(joined, fillLabel(part.label, joined))
   return joined

@@ -64,11 +64,11 @@ export function createAnswer(
 ): Answer {
   const slots: (Text | Call | Whole)[] = []
   const texts = new Map<string, Text>()
-  const reasonings = new Map<string, Text>()
+  let reasonings: Map<string, Text> | undefined
   /** Calls whose input is still coming, by the provider's id: oldest first, since an id may be used twice. */
   const waiting = new Map<string, Call[]>()
   const byToolCallId = new Map<string, Call>()
-  const results = new Map<string, Whole>()
+  let results: Map<string, Whole> | undefined
   let calls = 0
   let size = 0
   let effects = false
@@ -84,7 +84,7 @@ export function createAnswer(
 
   function startText(type: 'text' | 'reasoning', id: string, metadata?: SharedV4ProviderMetadata): Text {
     weigh(partWeight)
-    const open = type === 'text' ? texts : reasonings
+    const open = type === 'text' ? texts : (reasonings ??= new Map())
     const earlier = open.get(id)
     if (earlier) endText(earlier)
     const slot: Text = { type, partId: `${slots.length}`, text: '', metadata, open: true }
@@ -101,7 +101,7 @@ export function createAnswer(
   }
 
   function addText(type: 'text' | 'reasoning', part: Extract<StreamPart, { delta: string }>): void {
-    const slot = (type === 'text' ? texts : reasonings).get(part.id) ?? startText(type, part.id)
+    const slot = (type === 'text' ? texts : reasonings)?.get(part.id) ?? startText(type, part.id)
     if (part.providerMetadata) slot.metadata = part.providerMetadata
     const { delta } = part
     if (delta === '') return
@@ -112,9 +112,9 @@ export function createAnswer(
 
   function closeText(type: 'text' | 'reasoning', id: string, metadata?: SharedV4ProviderMetadata): void {
     const open = type === 'text' ? texts : reasonings
-    const slot = open.get(id)
+    const slot = open?.get(id)
     if (!slot) return
-    open.delete(id)
+    open?.delete(id)
     if (metadata) slot.metadata = metadata
     endText(slot)
   }
@@ -202,16 +202,16 @@ export function createAnswer(
       ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
     }
     // A preliminary result gives way to the next one for its call.
-    const earlier = results.get(part.toolCallId)
+    const earlier = results?.get(part.toolCallId)
     if (earlier) earlier.part = result
     else addWhole(result, part.preliminary ? part.toolCallId : undefined)
-    if (!part.preliminary) results.delete(part.toolCallId)
+    if (!part.preliminary) results?.delete(part.toolCallId)
   }
 
   function addWhole(part: Part, replaceable?: string): void {
     const slot: Whole = { type: 'whole', part }
     slots.push(slot)
-    if (replaceable !== undefined) results.set(replaceable, slot)
+    if (replaceable !== undefined) (results ??= new Map()).set(replaceable, slot)
   }
 
   function takeFile(

@@ -152,7 +152,7 @@ async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>>
       })
     }
     // Not the last word after all. Whoever reads the log again comes to the same, with the same orchestrator.
-    delete run.answer
+    run.answer = undefined
   }
   const loop = turn.alone()
   let asked = await loop.next()
