@@ -20,8 +20,12 @@ All contenders follow the same script: each step streams one chunk of text and c
 only talks. A step is one request to the model. Models and tools cost next to nothing, so what is left is the loop. Of
 Provost there are two rows: with the store in memory, and with one in a SQLite file, which flushes the start of each call.
 
+Each contender is warmed up first, as a server is: V8 compiles what runs often. What a fresh process pays is the first
+sample of the warm-up, which the progress shows.
+
 Options:
   --steps 10,1000   lengths of the compared runs (default 10,1000)
+  --warm-up 20000   steps of each contender and length before its first sample, or 20 s of CPU (default 20000)
   --runs 7          samples of each contender and length; the medians are compared (default 7)
   --json            one JSON object on stdout, nothing else
   --help            this text
@@ -50,13 +54,26 @@ interface Report {
 function compareAt(steps: number, plan: Plan): Promise<Record<string, Summary>> {
   const subjects = contenders.map((contender) => ({
     name: contender.name,
-    repeat: Math.max(1, Math.round(sampleSteps / steps)),
+    repeat: repeatOf(steps),
     prepare() {
       const run = contender.prepare(steps)
       return async () => check(contender.name, steps, await run())
     },
   }))
-  return compare(subjects, { ...plan, progress: (text) => plan.progress(`${steps} steps, ${text}`) })
+  return compare(subjects, {
+    ...plan,
+    warmUps: samplesOf(plan.warmUps, steps),
+    progress: (text) => plan.progress(`${steps} steps, ${text}`),
+  })
+}
+
+/** How many samples come to so many steps. */
+function samplesOf(total: number, steps: number): number {
+  return Math.ceil(total / (steps * repeatOf(steps)))
+}
+
+function repeatOf(steps: number): number {
+  return Math.max(1, Math.round(sampleSteps / steps))
 }
 
 function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
@@ -73,7 +90,11 @@ async function measure(lengths: readonly number[], plan: Plan): Promise<Report> 
   const details: Record<string, Record<string, Summary>> = {}
   for (const steps of lengths) details[steps] = await compareAt(steps, plan)
   const medians = mapValues(details, (byName) => mapValues(byName, ({ cpuMs }) => cpuMs))
-  const scaling = await measureScaling(20, 2_000, { ...plan, progress: (text) => plan.progress(`scaling, ${text}`) })
+  const scaling = await measureScaling(20, 2_000, {
+    ...plan,
+    warmUps: 4,
+    progress: (text) => plan.progress(`scaling, ${text}`),
+  })
   return {
     bench: 'loop',
     unit: 'CPU ms per run, median',
@@ -125,17 +146,19 @@ function wholeNumbers(flag: string, text: string, least: number): number[] {
   throw new TypeError(`--${flag} takes whole numbers from ${least} on, not '${text}'.`)
 }
 
-function readArguments(): { lengths: number[]; runs: number; json: boolean; help: boolean } {
+function readArguments(): { lengths: number[]; runs: number; warmUp: number; json: boolean; help: boolean } {
   const { values } = parseArgs({
     options: {
       steps: { type: 'string', default: '10,1000' },
       runs: { type: 'string', default: '7' },
+      'warm-up': { type: 'string', default: '20000' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   const [runs = 1] = wholeNumbers('runs', values.runs, 1)
-  return { lengths: wholeNumbers('steps', values.steps, 2), runs, json: values.json, help: values.help }
+  const [warmUp = 0] = wholeNumbers('warm-up', values['warm-up'], 0)
+  return { lengths: wholeNumbers('steps', values.steps, 2), runs, warmUp, json: values.json, help: values.help }
 }
 
 async function main(): Promise<void> {
@@ -153,7 +176,8 @@ async function main(): Promise<void> {
   }
   const report = await measure(options.lengths, {
     runs: options.runs,
-    warmUps: 2,
+    warmUps: options.warmUp,
+    warmUpMs: 20_000,
     budgetMs: 30_000,
     progress: (text) => process.stderr.write(`${text}\n`),
   })

@@ -49,6 +49,8 @@ export interface Plan {
   readonly runs: number
   /** Samples before those that count. */
   readonly warmUps: number
+  /** A subject that has used more CPU than this to warm up is warm. Default: no limit. */
+  readonly warmUpMs?: number
   /** A subject that has used more CPU than this gets no further sample; what it has counts, be it one. */
   readonly budgetMs: number
   progress(text: string): void
@@ -63,7 +65,8 @@ interface Taken {
 /** Medians of samples taken in turn: every round has one of each subject, and each starts with another one. */
 export async function compare(subjects: readonly Subject[], plan: Plan): Promise<Record<string, Summary>> {
   const taken = subjects.map((subject): Taken => ({ subject, samples: [], spentMs: 0 }))
-  for (let round = 0; round < plan.warmUps + plan.runs; round++) {
+  for (const subject of subjects) await warmUp(subject, plan)
+  for (let round = 0; round < plan.runs; round++) {
     const first = round % taken.length
     for (const entry of [...taken.slice(first), ...taken.slice(0, first)]) {
       const { name, repeat } = entry.subject
@@ -71,15 +74,27 @@ export async function compare(subjects: readonly Subject[], plan: Plan): Promise
       const latest = await sample(entry.subject.prepare(), repeat)
       entry.samples.push(latest)
       entry.spentMs += latest.cpuMs * repeat
-      const label = round < plan.warmUps ? 'warm-up' : `${round - plan.warmUps + 1}/${plan.runs}`
-      plan.progress(`${label} ${name} ${latest.cpuMs.toFixed(2)} ms`)
+      plan.progress(`${round + 1}/${plan.runs} ${name} ${latest.cpuMs.toFixed(2)} ms`)
     }
   }
-  return Object.fromEntries(taken.map(({ subject, samples }) => [subject.name, summarise(samples, plan.warmUps)]))
+  return Object.fromEntries(taken.map(({ subject, samples }) => [subject.name, summarise(samples)]))
 }
 
-function summarise(all: readonly Sample[], warmUps: number): Summary {
-  const samples = all.length > warmUps ? all.slice(warmUps) : all.slice(-1)
+/** Runs a subject until V8 has compiled what it is made of: the more code a library has, the longer that takes. */
+async function warmUp(
+  { name, repeat, prepare }: Subject,
+  { warmUps, warmUpMs = Infinity, progress }: Plan,
+): Promise<void> {
+  let spentMs = 0
+  for (let done = 0; done < warmUps && spentMs < warmUpMs; done++) {
+    const { cpuMs } = await sample(prepare(), repeat)
+    spentMs += cpuMs * repeat
+    // The first one is what a fresh process pays.
+    if (done === 0 || done === warmUps - 1) progress(`warm-up ${done + 1}/${warmUps} ${name} ${cpuMs.toFixed(2)} ms`)
+  }
+}
+
+function summarise(samples: readonly Sample[]): Summary {
   const cpu = samples.map(({ cpuMs }) => cpuMs)
   return {
     cpuMs: median(cpu),
