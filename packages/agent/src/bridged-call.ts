@@ -74,7 +74,7 @@ async function repeat(scope: RunScope, call: CallState, maker: Maker): Promise<v
   const info = plan.info(call.part.toolName)
   if (info.composite) return maker.enter(call)
   if (mayRepeat(info)) {
-    await journal.append([startedEntry(state, call, journal.fence)])
+    await journal.append([startedEntry(state, call, journal.fence, true)])
     return inSlot(scope, call, maker)
   }
   if (await lookUpCall(scope, call)) return undefined

@@ -277,14 +277,19 @@ export function settledEntry(state: LogState, call: CallState, result: ToolResul
   })
 }
 
-/** Commits before the tool starts: after a crash it tells that the effect may have taken place. */
-export function startedEntry(state: LogState, call: CallState, fence: number): NewEntry {
+/**
+ * Commits before the tool starts: after a crash it tells that the effect may have taken place.
+ *
+ * @param repeatable whether it would run again unasked then.
+ */
+export function startedEntry(state: LogState, call: CallState, fence: number, repeatable = false): NewEntry {
   return newEntry(placeOf(state), `${call.part.callId}/started/${call.starts + 1}`, {
     type: 'call',
     op: 'started',
     callId: call.part.callId,
     ...(call.argsHash !== undefined && { argsHash: call.argsHash }),
     fence,
+    ...(repeatable && { repeatable }),
   })
 }
 

@@ -19,7 +19,7 @@ import type { CallState, Delivered } from './log-state.ts'
 import { around, heedAbort, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { sentBy } from './sent-by.ts'
-import { executionMode } from './tool-phase.ts'
+import { executionMode, mayRepeat } from './tool-phase.ts'
 
 /**
  * Runs a batch of calls: `started` commits before a tool starts, `settled` as soon as it ends. Once the human steers or
@@ -119,8 +119,11 @@ async function executeCall(
   signal: AbortSignal = scope.signal,
   live?: LiveCall,
 ): Promise<void> {
-  const { journal, state } = scope
-  if (call.stage === 'ready') await journal.append([startedEntry(state, call, journal.fence)])
+  const { journal, state, plan } = scope
+  if (call.stage === 'ready') {
+    const repeatable = mayRepeat(plan.info(call.part.toolName))
+    await journal.append([startedEntry(state, call, journal.fence, repeatable)])
+  }
   const { delivered } = call
   if (!delivered) {
     // A process that stood still may have been taken for dead since: then the call is another's.

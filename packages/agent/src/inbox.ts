@@ -79,15 +79,19 @@ export function openInbox(options: InboxOptions): Inbox {
     follow() {
       const stop = new AbortController()
       const following = async (): Promise<void> => {
-        for await (const _ of store.watch(sessionId, stop.signal)) await sync()
+        for await (const _ of store.watch(sessionId, stop.signal, 'inbox')) await sync()
       }
       following().catch((thrown: unknown) => {
         if (!stop.signal.aborted) options.failed(thrown)
       })
-      return () => stop.abort()
+      // A reason of our own: an error, with its stack, would be made for each run.
+      return () => stop.abort(followed)
     },
   }
 }
+
+/** Why nobody follows an inbox any more. */
+const followed = 'the run is over'
 
 function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: Delivery): void {
   const { token, value, by } = delivery

@@ -61,7 +61,8 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
     else execute.push(call)
   }
   for (const call of firstWave(plan, execute)) {
-    if (call.stage !== 'delivered' && call.stage !== 'woken') entries.push(startedEntry(state, call, fence))
+    if (call.stage === 'delivered' || call.stage === 'woken') continue
+    entries.push(startedEntry(state, call, fence, mayRepeat(plan.info(call.part.toolName))))
   }
   return { entries, execute }
 }

@@ -107,7 +107,15 @@ export type EntryBody =
       argsHash?: string
       reason?: string
     }
-  | { type: 'call'; op: 'started'; callId: string; argsHash?: string; fence: number }
+  | {
+      type: 'call'
+      op: 'started'
+      callId: string
+      argsHash?: string
+      fence: number
+      /** After a crash it runs again unasked: nothing is lost if its start is not on the disk before it runs. */
+      repeatable?: true
+    }
   /** All that a composite has under way waits for somebody outside. */
   | { type: 'call'; op: 'parked'; callId: string }
   | {

@@ -75,8 +75,11 @@ export interface SessionStore {
   /** Puts a value into a session's inbox; needs no lease and may come before the wait. The first for a token wins. */
   deliver(sessionId: string, token: string, value: Json, by: string): Promise<'accepted' | 'duplicate'>
   inbox(sessionId: string, after?: string): AsyncIterable<Delivery>
-  /** Yields when something may be new: a hint, so a store may poll. Ends with the signal. */
-  watch(sessionId: string, signal: AbortSignal): AsyncIterable<void>
+  /**
+   * Yields when something may be new: a hint, so a store may poll. Ends with the signal.
+   * @param of `inbox` for who cares for deliveries alone: what is written to the log need not wake it, but may.
+   */
+  watch(sessionId: string, signal: AbortSignal, of?: 'inbox'): AsyncIterable<void>
   blob(hash: string): Promise<Uint8Array | undefined>
   /** Stores bytes under their SHA-256 and gives it, in hexadecimal. */
   putBlob(bytes: Uint8Array): Promise<string>

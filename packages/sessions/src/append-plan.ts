@@ -10,42 +10,50 @@ export interface AppendPlan {
   readonly known: readonly number[]
 }
 
+/** Where the ids of a log stand. */
+export interface KnownIds {
+  find(id: string): number | undefined
+  add(id: string, offset: number): void
+}
+
+const none: readonly number[] = []
+
 /**
  * Sorts what a log has from what it lacks, and asserts that the writer knows the log: it stands at `after`, but for
  * entries that this very append brings again.
  *
- * @param ids of the log, with their offsets; the fresh ones are added.
+ * @param ids of the log. Those of fresh entries are not in it before {@link addFresh} is called.
  * @param tail the last offset of the log.
- * @throws ProvostError `wrong-offset`; `ids` is as before then.
+ * @throws ProvostError `wrong-offset`
  */
 export function planAppend(
   log: string,
   entries: readonly NewEntry[],
-  ids: Map<string, number>,
+  ids: Pick<KnownIds, 'find'>,
   tail: number,
   after: number,
 ): AppendPlan {
-  const fresh: NewEntry[] = []
+  const [only] = entries
+  if (only && entries.length === 1 && tail === after && ids.find(only.id) === undefined) {
+    return { fresh: entries, known: none }
+  }
+  const fresh = new Map<string, NewEntry>()
   const known: number[] = []
   let adopted = 0
   for (const entry of entries) {
-    const offset = ids.get(entry.id)
+    const offset = ids.find(entry.id)
     if (offset === undefined) {
-      fresh.push(entry)
-      ids.set(entry.id, tail + fresh.length)
-    } else if (offset <= tail) {
+      if (!fresh.has(entry.id)) fresh.set(entry.id, entry)
+    } else {
       known.push(offset)
       if (offset > after) adopted++
     }
   }
-  if (fresh.length > 0 && tail !== after + adopted) {
-    forget(fresh, ids)
-    throw wrongOffset(log, tail, after)
-  }
-  return { fresh, known }
+  if (fresh.size > 0 && tail !== after + adopted) throw wrongOffset(log, tail, after)
+  return { fresh: [...fresh.values()], known }
 }
 
-/** Takes back the ids of entries that could not be written. */
-export function forget(fresh: readonly NewEntry[], ids: Map<string, number>): void {
-  for (const { id } of fresh) ids.delete(id)
+/** Takes in the ids of what was written behind `tail`. */
+export function addFresh(fresh: readonly NewEntry[], ids: Pick<KnownIds, 'add'>, tail: number): void {
+  for (let n = 0; n < fresh.length; n++) ids.add(fresh[n]?.id ?? '', tail + n + 1)
 }

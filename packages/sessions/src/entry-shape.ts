@@ -130,7 +130,12 @@ const bodies: Readonly<Record<string, Check>> = {
       argsHash: optional(text),
       reason: optional(text),
     }),
-    started: fields({ callId: text, fence: number, argsHash: optional(text) }),
+    started: fields({
+      callId: text,
+      fence: number,
+      argsHash: optional(text),
+      repeatable: optional((value) => value === true),
+    }),
     settled: fields({
       callId: text,
       outcome: oneOf('ok', 'error', 'denied', 'skipped', 'timeout', 'aborted'),

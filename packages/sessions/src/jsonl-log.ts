@@ -3,7 +3,8 @@ import { existsSync, rmSync } from 'node:fs'
 import type { Appended, AppendPosition, Entry, Lease, NewEntry } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-import { forget, planAppend } from './append-plan.ts'
+import { addFresh, planAppend } from './append-plan.ts'
+import type { KnownIds } from './append-plan.ts'
 import { readEntry, writeEntry } from './entry-text.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
 import { damaged, openLines } from './log-file.ts'
@@ -17,7 +18,7 @@ interface OpenLog {
   lease: { readonly owner: string; readonly until: number } | undefined
   /** Missing until there is something in it. */
   file: LineFile | undefined
-  ids: Promise<Map<string, number>> | undefined
+  ids: Promise<KnownIds> | undefined
   flushing: Promise<void>
 }
 
@@ -71,7 +72,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     return file ? file.read(Math.max(0, after) + headerLines) : nothing()
   }
 
-  async function idsOf(log: OpenLog): Promise<Map<string, number>> {
+  async function idsOf(log: OpenLog): Promise<KnownIds> {
     const ids = new Map<string, number>()
     for await (const page of pagesOf(log, 0)) {
       for (const line of page) {
@@ -79,7 +80,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
         ids.set(id, offset)
       }
     }
-    return ids
+    return knownIds(ids)
   }
 
   async function stored(log: OpenLog, offsets: readonly number[]): Promise<readonly Entry[]> {
@@ -127,15 +128,11 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
       const { fresh, known } = planAppend(name, entries, ids, tail, after)
       if (fresh.length > 0) {
         const created = tail === 0
-        try {
-          const texts = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
-          log.file ??= openLines(log.path, repaired)
-          log.file.append(created ? [JSON.stringify({ log: name }), ...texts] : texts)
-          wrote(texts)
-        } catch (error) {
-          forget(fresh, ids)
-          throw error
-        }
+        const texts = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
+        log.file ??= openLines(log.path, repaired)
+        log.file.append(created ? [JSON.stringify({ log: name }), ...texts] : texts)
+        addFresh(fresh, ids, tail)
+        wrote(texts)
         const flush = flushed(log.file, fresh, created)
         if (flush) {
           log.flushing = flush.catch(() => {})
@@ -162,7 +159,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
           }
         }
         // Whoever is about to write reads the log first: its ids need not be read a second time.
-        if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
+        if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(knownIds(ids))
       } finally {
         if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
       }
@@ -184,6 +181,10 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
 }
 
 async function* nothing(): AsyncIterable<never> {}
+
+function knownIds(ids: Map<string, number>): KnownIds {
+  return { find: (id) => ids.get(id), add: (id, offset) => void ids.set(id, offset) }
+}
 
 function entryOf(path: string, line: string): Entry {
   try {

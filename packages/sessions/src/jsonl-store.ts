@@ -8,6 +8,7 @@ import type { Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 import { freshBlobs, hashesIn, isHash } from './blob-mentions.ts'
 import { readEntry } from './entry-text.ts'
 import { lockFolder } from './folder-lock.ts'
+import { mustBeForced } from './forced-entry.ts'
 import { beginEpoch, flushFolder, makeFolder, writeWhole } from './jsonl-folder.ts'
 import { jsonlInboxes } from './jsonl-inbox.ts'
 import { jsonlLogs, nameIn } from './jsonl-log.ts'
@@ -23,9 +24,9 @@ export interface JsonlStoreOptions {
    * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
    * loses nothing in any case.
    *
-   * `calls` (the default): the start of a tool call, with all that was appended before it, and what is delivered to an
-   * inbox. After a power cut no tool runs a second time unasked and no accepted approval is lost; what the model said
-   * last may have to be asked for again. `always`: every append. `interval`: once a second, behind the answers.
+   * `calls` (the default): the start of a tool call that must not happen twice, with all that was appended before it, and
+   * what is delivered to an inbox. After a power cut no such tool runs a second time unasked and no accepted approval is
+   * lost; what the model said last may have to be asked for again, and what reads may read again. `always`: every append. `interval`: once a second, behind the answers.
    * `never`: whenever the system likes to.
    */
   readonly sync?: 'calls' | 'always' | 'interval' | 'never'
@@ -77,7 +78,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       timer ??= setInterval(flushDirty, intervalMs).unref()
     }
     if (created && careful) flushFolder(folder.logs)
-    const now = sync === 'always' || (sync === 'calls' && entries.some(startsCall))
+    const now = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
     return now ? file.flush() : undefined
   }
 
@@ -122,7 +123,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     async append(name, entries, at) {
       alive()
       const appended = await logs.append(name, entries, at, flushed)
-      watchers.wake(name)
+      watchers.wake(name, 'log')
       return appended
     },
 
@@ -131,7 +132,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     async deliver(sessionId, token, value, by) {
       alive()
       if (!(await inboxes.deliver(sessionId, token, value, by, careful))) return 'duplicate'
-      watchers.wake(sessionId)
+      watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
 
@@ -140,7 +141,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       yield* inboxes.read(sessionId, after)
     },
 
-    watch: (sessionId, signal) => watchers.watch(sessionId, signal),
+    watch: watchers.watch,
 
     async blob(hash) {
       alive()
@@ -233,10 +234,6 @@ async function readInfo(path: string): Promise<SessionInfo | undefined> {
 function childrenIn(line: string): readonly string[] {
   const entry = readEntry(line)
   return entry.type === 'child' ? [entry.log] : []
-}
-
-function startsCall(entry: NewEntry): boolean {
-  return entry.type === 'call' && entry.op === 'started'
 }
 
 function warn({ path, bytes }: Torn): void {

@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto'
 
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
-import { planAppend } from './append-plan.ts'
+import { addFresh, planAppend } from './append-plan.ts'
 import { freshBlobs, hashesIn } from './blob-mentions.ts'
+import { createIdIndex } from './id-index.ts'
+import type { IdIndex } from './id-index.ts'
 import { sessionInfo } from './session-info.ts'
 import { fenced } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
 
 interface Log {
   readonly entries: Entry[]
-  /** Offsets by id. */
-  readonly ids: Map<string, number>
+  readonly ids: IdIndex
   fence: number
   lease: { readonly owner: string; readonly until: number } | undefined
 }
@@ -42,7 +43,11 @@ export function memoryStore(): SessionStore {
 
   function logOf(name: string): Log {
     let log = logs.get(name)
-    if (!log) logs.set(name, (log = { entries: [], ids: new Map(), fence: 0, lease: undefined }))
+    if (!log) {
+      const entries: Entry[] = []
+      const ids = createIdIndex((offset) => entries[offset - 1]?.id)
+      logs.set(name, (log = { entries, ids, fence: 0, lease: undefined }))
+    }
     return log
   }
 
@@ -85,9 +90,10 @@ export function memoryStore(): SessionStore {
         const entry = stored[offset - 1]
         if (entry) existing.push(entry)
       }
+      addFresh(fresh, ids, stored.length)
       for (const entry of fresh) stored.push(placed(entry, stored.length + 1))
       if (blobs.size > 0) unmentioned.mention(fresh.map((entry) => JSON.stringify(entry)))
-      watchers.wake(name)
+      watchers.wake(name, 'log')
       return { offset: stored.length, existing }
     },
 
@@ -106,7 +112,7 @@ export function memoryStore(): SessionStore {
       if (inbox.has(token)) return 'duplicate'
       const id = String(inbox.size + 1).padStart(12, '0')
       inbox.set(token, Object.freeze({ id, token, value, by, at: Date.now() }))
-      watchers.wake(sessionId)
+      watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
 
@@ -116,7 +122,7 @@ export function memoryStore(): SessionStore {
       }
     },
 
-    watch: (sessionId, signal) => watchers.watch(sessionId, signal),
+    watch: watchers.watch,
 
     async blob(hash) {
       return blobs.get(hash)

@@ -64,7 +64,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     async append(name, entries, at) {
       const appended = await logs.append(name, entries, at)
       // Notifications come back to this process too, but only once it listens.
-      watchers.wake(name)
+      watchers.wake(name, 'log')
       return appended
     },
 
@@ -79,7 +79,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
         if (isTaken(error)) return 'duplicate'
         throw error
       }
-      watchers.wake(sessionId)
+      watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
 
@@ -97,9 +97,9 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       }
     },
 
-    watch(sessionId, signal) {
+    watch(sessionId, signal, of) {
       alive()
-      return watchers.watch(sessionId, signal)
+      return watchers.watch(sessionId, signal, of)
     },
 
     async blob(hash) {

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
@@ -13,12 +13,10 @@ export interface SqliteFile {
   sql(text: string): StatementSync
   /** Runs `work` in a transaction that may write from its start on: it never has to be tried again. */
   transaction<T>(work: () => T): T
-  /** Runs `work` with each of its commits forced to the disk. */
-  durably<T>(work: () => T): T
+  /** Resolves when everything that was committed before the call is on the disk; the process goes on meanwhile. */
+  flush(): Promise<void>
+  close(): Promise<void>
 }
-
-/** When commits are forced to the disk, as SQLite calls it. */
-export type Synchronous = 'full' | 'normal' | 'off'
 
 /**
  * Opens a database file, which comes into being with its directory, for the eyes of its owner only.
@@ -26,17 +24,20 @@ export type Synchronous = 'full' | 'normal' | 'off'
  * @param busyMs how long to wait for other writers.
  * @throws ProvostError `store-unusable`, `not-a-store` or `newer-store`.
  */
-export function openSqlite(path: string, synchronous: Synchronous, busyMs: number): SqliteFile {
+export function openSqlite(path: string, busyMs: number): SqliteFile {
   const db = connect(path, busyMs)
+  let mode: unknown
   try {
-    retrying(busyMs, () => db.exec('pragma journal_mode = wal'))
-    db.exec(`pragma synchronous = ${synchronous}; pragma foreign_keys = off`)
+    mode = retrying(busyMs, () => db.prepare('pragma journal_mode = wal').get()?.['journal_mode'])
+    // Where a file system does not allow for a log ahead, each commit is forced as it is made.
+    db.exec(`pragma synchronous = ${mode === 'wal' ? 'normal' : 'full'}; pragma foreign_keys = off`)
     migrateSqlite(db, path)
   } catch (error) {
     db.close()
     throw unusable(path, error)
   }
   const statements = new Map<string, StatementSync>()
+  const disk = mode === 'wal' ? diskOf(`${path}-wal`) : noDisk
 
   function sql(text: string): StatementSync {
     let statement = statements.get(text)
@@ -62,14 +63,54 @@ export function openSqlite(path: string, synchronous: Synchronous, busyMs: numbe
         throw error
       }
     },
-    durably(work) {
-      if (synchronous === 'full') return work()
-      db.exec('pragma synchronous = full')
-      try {
-        return work()
-      } finally {
-        db.exec(`pragma synchronous = ${synchronous}`)
-      }
+    flush: disk.flush,
+    async close() {
+      await disk.close()
+      db.close()
+    },
+  }
+}
+
+interface Disk {
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Nothing to force: there is no file, or SQLite does so itself. */
+const noDisk: Disk = { flush: () => Promise.resolve(), close: () => Promise.resolve() }
+
+/**
+ * The log that SQLite writes ahead: what is committed stands in it, and has outlived a power cut once it was forced to
+ * the disk, as `synchronous = full` does at each commit. Done from here nobody has to stand still for it, and what
+ * several sessions have committed meanwhile goes together. No lock of SQLite is on this file: opening and closing it
+ * here breaks none.
+ */
+function diskOf(path: string): Disk {
+  let file: number | undefined
+  let forcing: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  function begin(): Promise<void> {
+    next = undefined
+    // It is there while a connection is, and no other takes its place.
+    const opened = (file ??= openSync(path, 'r+'))
+    const forced = new Promise<void>((resolve, reject) =>
+      fdatasync(opened, (error) => (error ? reject(error) : resolve())),
+    ).finally(() => {
+      if (forcing === forced) forcing = undefined
+    })
+    return (forcing = forced)
+  }
+
+  return {
+    async flush() {
+      // What is being forced may have begun before the last commit: all who ask meanwhile share the one after it.
+      await (forcing ? (next ??= forcing.then(begin, begin)) : begin())
+    },
+    async close() {
+      await Promise.allSettled([forcing, next])
+      if (file !== undefined) closeSync(file)
+      file = undefined
     },
   }
 }
@@ -90,7 +131,7 @@ function connect(path: string, timeout: number): DatabaseSync {
 }
 
 /** The one lock that SQLite does not wait for: of the first to open a new file, one makes it a WAL database. */
-function retrying(forMs: number, work: () => void): void {
+function retrying<T>(forMs: number, work: () => T): T {
   for (const end = Date.now() + forMs; ;) {
     try {
       return work()

@@ -1,11 +1,14 @@
 import type { AppendPosition, Appended, Entry, Lease, NewEntry } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
-import { forget, planAppend } from './append-plan.ts'
+import { addFresh, planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
 import { readEntry, writeEntry } from './entry-text.ts'
+import { createIdIndex } from './id-index.ts'
+import type { IdIndex } from './id-index.ts'
 import { nameKey } from './name-key.ts'
 import { runChange } from './session-info.ts'
+import type { RunChange } from './session-info.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { logSpan } from './sqlite-schema.ts'
 import { fenced } from './store-error.ts'
@@ -15,8 +18,8 @@ interface Held {
   readonly no: number
   readonly fence: number
   tail: number
-  /** Ids of all entries, with their offsets; undefined until they are needed or came by. */
-  ids: Map<string, number> | undefined
+  /** Ids of all entries; undefined until they are needed or came by. */
+  ids: IdIndex | undefined
 }
 
 /** The logs of a database and the right to write them. */
@@ -35,19 +38,13 @@ const pageSize = 256
 const pagesInARow = 16
 /** A log whose lease was given back has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
-const insertOne = `insert into entries (place, body) select ?, ? where ${held}`
+const none: readonly Entry[] = []
 
-/**
- * @param alive throws when the store is closed.
- * @param forced whether these entries have to be on the disk before the append is answered.
- */
-export function sqliteLogs(
-  file: SqliteFile,
-  alive: () => void,
-  forced: (entries: readonly NewEntry[]) => boolean,
-): SqliteLogs {
-  const { sql, transaction, durably } = file
+/** @param alive throws when the store is closed. */
+export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
+  const { sql, transaction } = file
   const leased = new Map<string, Held>()
+  const insertOne = sql(`insert into entries (place, body) select ?, ? where ${held}`)
   const inserts = Array.from({ length: batchSize }, (_, n) => {
     const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
     return `insert into entries (place, body) select * from (values ${values}) where ${held}`
@@ -59,57 +56,74 @@ export function sqliteLogs(
     return place === null || place === undefined ? 0 : Number(place) - no * logSpan
   }
 
-  function hold(name: string, no: number, fence: number): Held {
-    const log: Held = { no, fence, tail: tailOf(no), ids: undefined }
-    leased.set(name, log)
-    return log
+  function entryAt(no: number, offset: number): Entry {
+    const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
+    return readEntry(String(body))
   }
+
+  const indexOf = (no: number): IdIndex => createIdIndex((offset) => entryAt(no, offset).id)
 
   /** A lease that was taken through another handle counts as well. */
   function heldLog(name: string, fence: number): Held {
     const known = leased.get(name)
     if (known?.fence === fence) return known
-    const [no] = row(sql('select no from logs where key = ? and fence = ?'), nameKey(name), fence) ?? []
-    if (no === undefined) throw fenced(name)
-    return hold(name, Number(no), fence)
+    const [number] = row(sql('select no from logs where key = ? and fence = ?'), nameKey(name), fence) ?? []
+    if (number === undefined) throw fenced(name)
+    const no = Number(number)
+    const log: Held = { no, fence, tail: tailOf(no), ids: undefined }
+    leased.set(name, log)
+    return log
   }
 
-  function idsOf(log: Held): Map<string, number> {
+  function idsOf(log: Held): IdIndex {
     if (log.ids) return log.ids
-    const ids = new Map<string, number>()
+    const ids = indexOf(log.no)
     const base = log.no * logSpan
     // Of a log that was read before it is written they are known already; an index would cost every append.
     for (let from = base; from < base + log.tail; from += pageSize) {
       const to = Math.min(from + pageSize, base + log.tail)
       for (const [body] of rows(sql('select body from entries where place > ? and place <= ?'), from, to)) {
         const { id, offset } = readEntry(String(body))
-        ids.set(id, offset)
+        ids.add(id, offset)
       }
     }
     log.ids = ids
     return ids
   }
 
+  /** One row, or a few; they are written if the fence is still the log's. */
   function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
-    if (count === 1) {
-      const place = log.no * logSpan + log.tail + 1 + from
-      return sql(insertOne).run(place, texts[from] ?? '', log.no, log.fence).changes === 1
-    }
-    const values: (string | number)[] = []
     const base = log.no * logSpan + log.tail + 1
-    for (let n = from; n < from + count; n++) {
-      values.push(base + n, texts[n] ?? '')
-    }
+    if (count === 1) return insertOne.run(base + from, texts[from] ?? '', log.no, log.fence).changes === 1
+    const values: (string | number)[] = []
+    for (let n = from; n < from + count; n++) values.push(base + n, texts[n] ?? '')
     return sql(inserts[count - 1] ?? '').run(...values, log.no, log.fence).changes === count
   }
 
   /** The blobs that a text mentions. Any hash looks like one: the store knows which are. */
   function blobsIn(texts: readonly string[]): readonly string[] {
-    const found: string[] = []
+    let found: string[] | undefined
     for (const text of texts) {
-      for (const hash of hashesIn(text)) if (row(sql('select 1 from blobs where hash = ?'), hash)) found.push(hash)
+      for (const hash of hashesIn(text)) {
+        if (row(sql('select 1 from blobs where hash = ?'), hash)) (found ??= []).push(hash)
+      }
     }
-    return found
+    return found ?? nothing
+  }
+
+  /** What the list has of the log. The row keeps whose log it is from the first word on that. */
+  function tell(name: string, log: Held, { started: origin, status }: RunChange): void {
+    if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
+    sql(
+      `update logs set status = ?2, kind = coalesce(kind, ?3), origin = case when kind is null then ?4 else origin end,
+         principal = case when kind is null then ?5 else principal end where no = ?1`,
+    ).run(
+      log.no,
+      status,
+      origin.child ? 'child' : 'session',
+      JSON.stringify({ id: name, ...origin }),
+      origin.principal === undefined ? null : nameKey(origin.principal),
+    )
   }
 
   /** @returns false when the fence is not the log's any more: nothing was written then. */
@@ -128,18 +142,7 @@ export function sqliteLogs(
       }
       for (const hash of mentioned)
         sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, Date.now())
-      if (change) {
-        const { started: origin, status } = change
-        if (origin) {
-          sql('update logs set kind = ?, origin = ?, principal = ? where no = ? and kind is null').run(
-            origin.child ? 'child' : 'session',
-            JSON.stringify({ id: name, ...origin }),
-            origin.principal === undefined ? null : nameKey(origin.principal),
-            log.no,
-          )
-        }
-        sql('update logs set status = ? where no = ?').run(status, log.no)
-      }
+      if (change) tell(name, log, change)
       return true
     })
   }
@@ -148,27 +151,26 @@ export function sqliteLogs(
     const key = nameKey(name)
     const now = Date.now()
     const until = Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)
-    const [renewed] =
-      row(sql('update logs set until = ? where key = ? and owner = ? returning fence'), until, key, owner) ?? []
-    if (renewed !== undefined) return { fence: Number(renewed) }
     return transaction(() => {
-      const [busy] = row(sql('select 1 from logs where key = ? and owner is not null and until > ?'), key, now) ?? []
-      if (busy !== undefined) return 'busy'
-      const [fence] = row(sql('update fences set last = last + 1 returning last')) ?? []
-      const [no] =
-        row(
-          sql(
-            `insert into logs (key, fence, owner, until) values (?, ?, ?, ?)
-             on conflict (key) do update set fence = excluded.fence, owner = excluded.owner, until = excluded.until
-             returning no`,
-          ),
-          key,
-          Number(fence),
-          owner,
-          until,
-        ) ?? []
-      hold(name, Number(no), Number(fence))
-      return { fence: Number(fence) }
+      const [number, fence, holder, expires] =
+        row(sql('select no, fence, owner, until from logs where key = ?'), key) ?? []
+      if (holder === owner) {
+        sql('update logs set until = ? where no = ?').run(until, Number(number))
+        return { fence: Number(fence) }
+      }
+      if (typeof holder === 'string' && Number(expires) > now) return 'busy'
+      const [last] = row(sql('update fences set last = last + 1 returning last')) ?? []
+      const taken: Lease = { fence: Number(last) }
+      if (number === undefined) {
+        const made = sql('insert into logs (key, fence, owner, until) values (?, ?, ?, ?)')
+        const no = Number(made.run(key, taken.fence, owner, until).lastInsertRowid)
+        leased.set(name, { no, ...taken, tail: 0, ids: indexOf(no) })
+      } else {
+        const no = Number(number)
+        sql('update logs set fence = ?, owner = ?, until = ? where no = ?').run(taken.fence, owner, until, no)
+        leased.set(name, { no, ...taken, tail: tailOf(no), ids: undefined })
+      }
+      return taken
     })
   }
 
@@ -184,24 +186,14 @@ export function sqliteLogs(
       const log = heldLog(name, fence)
       const ids = idsOf(log)
       const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
-      let stands: boolean
-      try {
-        if (fresh.length === 0) stands = row(sql(`select ${held}`), log.no, fence)?.[0] === 1
-        else stands = forced(fresh) ? durably(() => write(name, log, fresh)) : write(name, log, fresh)
-      } catch (error) {
-        forget(fresh, ids)
-        throw error
-      }
+      const stands = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
       if (!stands) {
         leased.delete(name)
         throw fenced(name)
       }
+      addFresh(fresh, ids, log.tail)
       log.tail += fresh.length
-      const existing = known.map((offset) => {
-        const [body] = row(sql('select body from entries where place = ?'), log.no * logSpan + offset) ?? []
-        return readEntry(String(body))
-      })
-      return { offset: log.tail, existing }
+      return { offset: log.tail, existing: known.length > 0 ? known.map((offset) => entryAt(log.no, offset)) : none }
     },
 
     async *read(name, after) {
@@ -213,7 +205,7 @@ export function sqliteLogs(
       const end = base + tailOf(no)
       const writing = leased.get(name)
       // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
-      const ids = after === 0 && writing && !writing.ids ? new Map<string, number>() : undefined
+      const ids = after === 0 && writing && !writing.ids ? indexOf(no) : undefined
       const page = sql('select place, body from entries where place > ? and place <= ? order by place limit ?')
       let place = base + Math.max(0, after)
       for (let pages = 1; place < end; pages++) {
@@ -221,7 +213,7 @@ export function sqliteLogs(
         if (found.length === 0) return
         for (const [at, body] of found) {
           const entry = readEntry(String(body))
-          ids?.set(entry.id, entry.offset)
+          ids?.add(entry.id, entry.offset)
           place = Number(at)
           yield entry
         }
@@ -234,6 +226,8 @@ export function sqliteLogs(
     drop: (name) => void leased.delete(name),
   }
 }
+
+const nothing: readonly string[] = []
 
 type Value = string | number | bigint | null | Uint8Array
 type Statement = ReturnType<SqliteFile['sql']>

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 
-import type { Delivery, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import type { Appended, Delivery, SessionInfo, SessionStore } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import { isHash } from './blob-mentions.ts'
 import { freezeParsed } from './entry-text.ts'
+import { mustBeForced } from './forced-entry.ts'
 import { nameKey } from './name-key.ts'
 import { isBusy, openSqlite } from './sqlite-file.ts'
 import type { SqliteFile } from './sqlite-file.ts'
@@ -12,6 +13,7 @@ import { row, rows, sqliteLogs } from './sqlite-log.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
 import { storeClosed } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
+import type { NewsOf, Watchers } from './watchers.ts'
 
 /** How a {@link sqliteStore} is kept. */
 export interface SqliteStoreOptions {
@@ -19,10 +21,11 @@ export interface SqliteStoreOptions {
    * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
    * loses nothing in any case.
    *
-   * `calls` (the default): the start of a tool call, with all that was appended before it, and what is delivered to an
-   * inbox. After a power cut no tool runs a second time unasked and no accepted approval is lost; what the model said
-   * last may have to be asked for again. One disk flush for each batch of calls, which cost more themselves.
-   * `always`: every append, at about a third of the speed. `never`: nothing, until SQLite does so in the background.
+   * `calls` (the default): the start of a tool call that must not happen twice, with all that was appended before it, and
+   * what is delivered to an inbox. After a power cut no such tool runs a second time unasked and no accepted approval is
+   * lost; what the model said last may have to be asked for again, and what reads may read again. One disk flush for each
+   * batch of such calls, which cost more themselves; nothing else of the process waits for it.
+   * `always`: every append. `never`: nothing, until SQLite does so in the background.
    */
   readonly sync?: 'calls' | 'always' | 'never'
   /** Milliseconds to wait for another process that writes; default 5000. Then: `store-busy`. */
@@ -43,8 +46,8 @@ export interface SqliteStoreOptions {
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SessionStore {
   const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
-  const file = openSqlite(path, sync === 'always' ? 'full' : 'normal', busyMs)
-  const logs = sqliteLogs(file, alive, (entries) => sync === 'calls' && entries.some(startsCall))
+  const file = openSqlite(path, busyMs)
+  const logs = sqliteLogs(file, alive)
   const watchers = watchFile(file, pollMs)
   let closed = false
 
@@ -58,9 +61,11 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     try {
       return work()
     } catch (error) {
-      throw isBusy(error) ? busy(path, error) : error
+      throw inOurWords(error)
     }
   }
+
+  const inOurWords = (error: unknown): unknown => (isBusy(error) ? busy(path, error) : error)
 
   return {
     ...(path === ':memory:' && { ephemeral: true }),
@@ -68,28 +73,32 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     lease: (name, owner, ttlMs) => answer(() => logs.lease(name, owner, ttlMs)),
     release: (name, fence) => answer(() => logs.release(name, fence)),
 
-    append: (name, entries, at) =>
-      answer(() => {
-        const appended = logs.append(name, entries, at)
-        watchers.wake(name)
-        return appended
-      }),
+    append(name, entries, at) {
+      let appended: Appended
+      try {
+        alive()
+        appended = logs.append(name, entries, at)
+      } catch (error) {
+        return Promise.reject(inOurWords(error))
+      }
+      watchers.wake(name, 'log')
+      const forced = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
+      return forced ? file.flush().then(() => appended) : Promise.resolve(appended)
+    },
 
     read: (name, after = 0) => logs.read(name, after),
 
-    deliver: (sessionId, token, value, by) =>
-      answer(() => {
+    async deliver(sessionId, token, value, by) {
+      const accepted = await answer(() => {
         const insert = file.sql('insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing')
-        const values = [
-          nameKey(sessionId),
-          nameKey(token),
-          JSON.stringify({ token, value, by, at: Date.now() }),
-        ] as const
-        const write = (): boolean => insert.run(...values).changes === 1
-        if (!(sync === 'calls' ? file.durably(write) : write())) return 'duplicate'
-        watchers.wake(sessionId)
-        return 'accepted'
-      }),
+        const body = JSON.stringify({ token, value, by, at: Date.now() })
+        return insert.run(nameKey(sessionId), nameKey(token), body).changes === 1
+      })
+      if (!accepted) return 'duplicate'
+      if (sync !== 'never') await file.flush()
+      watchers.wake(sessionId, 'inbox')
+      return 'accepted'
+    },
 
     async *inbox(sessionId, after = '') {
       const page = file.sql('select seq, body from inbox where session = ? and seq > ? order by seq limit 256')
@@ -105,7 +114,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       }
     },
 
-    watch: (sessionId, signal) => watchers.watch(sessionId, signal),
+    watch: watchers.watch,
 
     blob: (hash) =>
       answer(() => {
@@ -148,13 +157,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       if (closed) return
       closed = true
       watchers.close()
-      file.db.close()
+      await file.close()
     },
   }
-}
-
-function startsCall(entry: NewEntry): boolean {
-  return entry.type === 'call' && entry.op === 'started'
 }
 
 /** Counted over all sessions, and as text in the order of the numbers. */
@@ -171,31 +176,32 @@ function busy(path: string, cause: unknown): ProvostError {
 }
 
 /** Looks for what other processes wrote, while somebody watches: a look costs microseconds and reads no table. */
-function watchFile({ sql }: SqliteFile, pollMs: number): ReturnType<typeof createWatchers> {
-  const marks = new Map<string, string>()
+function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
+  /** How far each part of a session was seen; undefined before the first look at it, which is news then. */
+  const marks = new Map<string, Readonly<Record<NewsOf, string>> | undefined>()
   let timer: ReturnType<typeof setInterval> | undefined
   let version: unknown
 
-  function mark(sessionId: string): string {
+  function markOf(sessionId: string): Record<NewsOf, string> {
     const key = nameKey(sessionId)
     const last = `select
       (select max(place) from entries, logs where key = ? and place between no * 16777216 and (no + 1) * 16777216 - 1),
       (select max(seq) from inbox where session = ?)`
-    return String(row(sql(last), key, key))
+    const [log, inbox] = row(sql(last), key, key) ?? []
+    return { log: String(log), inbox: String(inbox) }
   }
-
-  const dataVersion = (): unknown => row(sql('pragma data_version'))?.[0]
 
   function look(): void {
     try {
-      const now = dataVersion()
+      const now = row(sql('pragma data_version'))?.[0]
       if (now === version) return
       version = now
       for (const [sessionId, before] of marks) {
-        const after = mark(sessionId)
-        if (after === before) continue
+        const after = markOf(sessionId)
         marks.set(sessionId, after)
-        watchers.wake(sessionId)
+        for (const part of ['log', 'inbox'] as const) {
+          if (after[part] !== before?.[part]) watchers.wake(sessionId, part)
+        }
       }
     } catch {
       // A look that fails is made up for by the next.
@@ -205,8 +211,7 @@ function watchFile({ sql }: SqliteFile, pollMs: number): ReturnType<typeof creat
 
   const watchers = createWatchers({
     begun(sessionId) {
-      version ??= dataVersion()
-      marks.set(sessionId, mark(sessionId))
+      marks.set(sessionId, undefined)
       timer ??= setInterval(look, pollMs)
     },
     ended(sessionId) {
@@ -214,7 +219,6 @@ function watchFile({ sql }: SqliteFile, pollMs: number): ReturnType<typeof creat
       if (marks.size > 0) return
       clearInterval(timer)
       timer = undefined
-      version = undefined
     },
   })
   return watchers

@@ -1,10 +1,16 @@
+import type { SessionStore } from '@provost/core'
+
+/** Where a session has something new. */
+export type NewsOf = 'log' | 'inbox'
+
 /** Those who wait for news of sessions. */
 export interface Watchers {
   /** Sessions that somebody watches. */
   readonly watched: ReadonlySet<string>
   /** Yields when the session may have something new; ends with the signal, or when all is closed. */
-  watch(sessionId: string, signal: AbortSignal): AsyncIterable<void>
-  wake(sessionId: string): void
+  readonly watch: SessionStore['watch']
+  /** @param of where there is news; not given, it may be anywhere. */
+  wake(sessionId: string, of?: NewsOf): void
   wakeAll(): void
   /** Ends them all. */
   close(): void
@@ -18,42 +24,50 @@ export interface WatcherHooks {
   ended?(sessionId: string): void
 }
 
+interface Watcher {
+  readonly of: 'inbox' | undefined
+  notify(): void
+}
+
 /** Nobody waits yet. */
 export function createWatchers(hooks: WatcherHooks = {}): Watchers {
-  const bySession = new Map<string, Set<() => void>>()
+  const bySession = new Map<string, Set<Watcher>>()
   const closing = new AbortController()
 
-  function join(sessionId: string, notify: () => void): void {
+  function join(sessionId: string, watcher: Watcher): void {
     const known = bySession.get(sessionId)
-    if (known) known.add(notify)
+    if (known) known.add(watcher)
     else {
-      bySession.set(sessionId, new Set([notify]))
+      bySession.set(sessionId, new Set([watcher]))
       hooks.begun?.(sessionId)
     }
   }
 
-  function leave(sessionId: string, notify: () => void): void {
+  function leave(sessionId: string, watcher: Watcher): void {
     const known = bySession.get(sessionId)
-    known?.delete(notify)
+    known?.delete(watcher)
     if (known?.size !== 0) return
     bySession.delete(sessionId)
     hooks.ended?.(sessionId)
   }
 
-  function wake(sessionId: string): void {
-    for (const notify of bySession.get(sessionId) ?? []) notify()
+  function wake(sessionId: string, of?: NewsOf): void {
+    const known = bySession.get(sessionId)
+    if (!known) return
+    for (const watcher of known) if (of !== 'log' || watcher.of !== 'inbox') watcher.notify()
   }
 
   return {
     get watched() {
       return new Set(bySession.keys())
     },
-    async *watch(sessionId, signal) {
+    async *watch(sessionId, signal, of) {
       let news = Promise.withResolvers<void>()
       const notify = (): void => news.resolve()
+      const watcher: Watcher = { of, notify }
       const over = (): boolean => signal.aborted || closing.signal.aborted
       if (over()) return
-      join(sessionId, notify)
+      join(sessionId, watcher)
       signal.addEventListener('abort', notify, { once: true })
       closing.signal.addEventListener('abort', notify, { once: true })
       try {
@@ -65,7 +79,7 @@ export function createWatchers(hooks: WatcherHooks = {}): Watchers {
       } finally {
         signal.removeEventListener('abort', notify)
         closing.signal.removeEventListener('abort', notify)
-        leave(sessionId, notify)
+        leave(sessionId, watcher)
       }
     },
     wake,

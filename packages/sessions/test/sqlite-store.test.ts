@@ -1,11 +1,12 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 import type { NewEntry, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
 import type { SqliteStoreOptions } from '@provost/sessions'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import { newFolder } from './fixture/folder.ts'
 
@@ -91,30 +92,56 @@ describe('the file', () => {
 })
 
 describe('what is forced to the disk', () => {
-  /** The `synchronous` setting while each write was made: 2 is FULL. */
-  async function settingsOf(options: SqliteStoreOptions, entries: readonly NewEntry[]): Promise<readonly string[]> {
-    const seen: string[] = []
-    const exec = DatabaseSync.prototype.exec
-    DatabaseSync.prototype.exec = function spied(this: DatabaseSync, sql: string) {
-      if (sql.startsWith('pragma synchronous')) seen.push(sql)
-      exec.call(this, sql)
-    }
+  /** How often the disk is asked, and whether the log ahead was what it was asked for. */
+  async function flushes(options: SqliteStoreOptions, write: (store: SessionStore) => Promise<unknown>) {
+    const forced = vi.spyOn(fs, 'fdatasync')
+    syncBuiltinESMExports()
     try {
       const store = open(options)
-      await store.append('s', entries, { after: 0, fence: await take(store) })
+      await write(store)
+      const { ino } = statSync(`${path}-wal`)
+      expect(forced.mock.calls.every(([file]) => fstatSync(file).ino === ino)).toBe(true)
+      return forced.mock.calls.length
     } finally {
-      DatabaseSync.prototype.exec = exec
+      forced.mockRestore()
+      syncBuiltinESMExports()
     }
-    return seen.map((sql) => /= (\w+)/.exec(sql)?.[1] ?? '')
   }
 
-  test.for<[string, SqliteStoreOptions, NewEntry, readonly string[]]>([
-    ['by default the start of a call', {}, started, ['normal', 'full', 'normal']],
-    ['by default no more than that', {}, note('a'), ['normal']],
-    ['everything, if one likes', { sync: 'always' }, note('a'), ['full']],
-    ['or nothing', { sync: 'never' }, started, ['normal']],
-  ])('is %s', async ([, options, entry, settings]) => {
-    expect(await settingsOf(options, [entry])).toEqual(settings)
+  const append = (entry: NewEntry) => async (store: SessionStore) =>
+    store.append('s', [entry], { after: 0, fence: await take(store) })
+  const deliver = (store: SessionStore) => store.deliver('s', 'token', 'yes', 'ann')
+
+  test.for<[string, SqliteStoreOptions, (store: SessionStore) => Promise<unknown>, number]>([
+    ['by default the start of a call', {}, append(started), 1],
+    ['by default what is delivered', {}, deliver, 1],
+    ['by default no call that may as well run twice', {}, append({ ...started, repeatable: true }), 0],
+    ['by default no more than that', {}, append(note('a')), 0],
+    ['everything, if one likes', { sync: 'always' }, append(note('a')), 1],
+    ['or nothing', { sync: 'never' }, append(started), 0],
+  ])('is %s', async ([, options, write, times]) => {
+    expect(await flushes(options, write)).toBe(times)
+  })
+
+  test('goes there together for all sessions that wait for it', async () => {
+    const logs = ['a', 'b', 'c', 'd', 'e']
+    const times = await flushes({}, async (store) => {
+      const fences = await Promise.all(logs.map((log) => take(store, log)))
+      await Promise.all(logs.map((log, n) => store.append(log, [started], { after: 0, fence: fences[n] ?? 0 })))
+    })
+    // What was written while the first was being forced.
+    expect(times).toBe(2)
+  })
+
+  test('is not said to be there when the disk fails', async () => {
+    const failing = vi.spyOn(fs, 'fdatasync').mockImplementation((_, done) => done(new Error('the disk is gone')))
+    syncBuiltinESMExports()
+    try {
+      await expect(append(started)(open())).rejects.toThrow('the disk is gone')
+    } finally {
+      failing.mockRestore()
+      syncBuiltinESMExports()
+    }
   })
 })
 

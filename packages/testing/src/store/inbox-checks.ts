@@ -57,6 +57,28 @@ export const inboxChecks: readonly CheckDraft[] = [
     },
   },
   {
+    name: 'who watches the inbox is told of what is delivered',
+    async run(bench) {
+      const store = await bench.store()
+      const session = bench.name()
+      const abort = new AbortController()
+      const news = store.watch(session, abort.signal, 'inbox')[Symbol.asyncIterator]()
+      const tokens: string[] = []
+      let told = news.next()
+      // A hint may come for what is older, or for the log.
+      await write(store, session, [note('a')])
+      await store.deliver(session, 'token', 'yes', 'ann')
+      while (tokens.length === 0) {
+        assert.equal((await told).done, false)
+        told = news.next()
+        for await (const { token } of store.inbox(session)) tokens.push(token)
+      }
+      assert.deepEqual(tokens, ['token'])
+      abort.abort()
+      while (!(await told).done) told = news.next()
+    },
+  },
+  {
     name: 'the first word on a token counts, and no second',
     async run(bench) {
       const store = await bench.store()

@@ -1,0 +1,72 @@
+/**
+ * Where the ids of a log stand. Keeps eight bytes for each and not the id itself: what has the same hash is compared with
+ * what stands in the log, so a log of any length costs little to know, and an append next to nothing.
+ */
+export interface IdIndex {
+  readonly size: number
+  /** The offset of an id; undefined where the log does not have it. */
+  find(id: string): number | undefined
+  /** Takes in an id that the log does not have yet. */
+  add(id: string, offset: number): void
+}
+
+/** Hashes of ids are not to be foreseen: nobody can choose ids that are slow to look up. */
+const seed = Math.floor(Math.random() * 2 ** 32)
+
+/**
+ * An index of no ids.
+ *
+ * @param idAt the id that stands at an offset, from wherever the log is kept.
+ */
+export function createIdIndex(idAt: (offset: number) => string | undefined): IdIndex {
+  /** Pairs of a hash and an offset, from the place on that the hash names; without an offset, a pair is free. */
+  let slots = new Uint32Array(256)
+  let size = 0
+
+  /** The first free pair for a hash. */
+  function free(hash: number): number {
+    const mask = slots.length - 2
+    let at = (hash << 1) & mask
+    while (slots[at + 1] !== 0) at = (at + 2) & mask
+    return at
+  }
+
+  function put(hash: number, offset: number): void {
+    const at = free(hash)
+    slots[at] = hash
+    slots[at + 1] = offset
+  }
+
+  function grow(): void {
+    const old = slots
+    slots = new Uint32Array(old.length * 2)
+    for (let at = 0; at < old.length; at += 2) if (old[at + 1] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0)
+  }
+
+  return {
+    get size() {
+      return size
+    },
+    find(id) {
+      const hash = hashOf(id)
+      const mask = slots.length - 2
+      for (let at = (hash << 1) & mask; slots[at + 1] !== 0; at = (at + 2) & mask) {
+        const offset = slots[at + 1] ?? 0
+        if (slots[at] === hash && idAt(offset) === id) return offset
+      }
+      return undefined
+    },
+    add(id, offset) {
+      if (++size * 4 > slots.length) grow()
+      put(hashOf(id), offset)
+    },
+  }
+}
+
+/** FNV-1a over the code units, with its bits mixed once more: the lower ones choose the place. */
+function hashOf(id: string): number {
+  let hash = seed
+  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01_00_01_93)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c_1b_3c_6d)
+  return (hash ^ (hash >>> 13)) >>> 0
+}
