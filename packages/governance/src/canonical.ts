@@ -214,8 +214,7 @@ function pointAt(units: Uint16Array, at: number): number {
 /** Makes room for so many bytes more, and one that is written and does not count. */
 export function makeRoom(into: Canonical, more: number): void {
   const needed = into.length + more + 1
-  if (needed > into.bytes.length)
-    into.bytes = new Uint8Array(into.bytes.buffer.transfer(Math.ceil(needed * 1.125) + 64))
+  if (needed > into.bytes.length) into.bytes = new Uint8Array(into.bytes.buffer.transfer(Math.ceil(needed * 1.2) + 64))
 }
 
 /** The canonical form of a short text, as bytes. */

@@ -47,28 +47,29 @@ export function createWindowTable(
     // Sizes are spread over one step of growth: then so are the moments at which they grow.
     return { slots: new Uint32Array(Math.ceil(8 * growth ** (n / segments))), count: 0 }
   })
-  // The words of a segment are those whose number ends with the number of the segment.
+  // Each segment has as many words of the maps, one segment behind the other.
   let coarse = new Int32Array(segments * 2)
   let fine = new Int32Array(segments * 2)
+  let [coarseShift, fineShift] = [1, 1]
   let size = 0
 
   function put(slots: Uint32Array, hash: number, value: number): void {
     let at = slotOf(hash, slots.length)
     while (slots[at] !== 0) at = at + 1 === slots.length ? 0 : at + 1
     slots[at] = (Math.imul(hash, tagFactor) & tagMask) | value
-    const first = coarseWord(hash) & (coarse.length - 1)
+    const first = coarseWord(hash, coarseShift)
     coarse[first] = (coarse[first] ?? 0) | (1 << coarseBit(hash))
-    const second = fineWord(hash) & (fine.length - 1)
+    const second = fineWord(hash, fineShift)
     fine[second] = (fine[second] ?? 0) | (1 << (hash & 31)) | (1 << otherBit(hash))
   }
 
   function grow(number: number, part: Segment): void {
     const { slots, count } = part
     const next = new Uint32Array(Math.ceil(slots.length * growth))
-    while (fine.length * slotsForWord < next.length * segments) fine = widened(fine)
-    if (coarse.length < mostCoarse && coarse.length < fine.length) coarse = widened(coarse)
-    for (let word = number; word < fine.length; word += segments) fine[word] = 0
-    for (let word = number; word < coarse.length; word += segments) coarse[word] = 0
+    while (fine.length * slotsForWord < next.length * segments) fine = widened(fine, fineShift++)
+    if (coarse.length < mostCoarse && coarse.length < fine.length) coarse = widened(coarse, coarseShift++)
+    fine.fill(0, number << fineShift, (number + 1) << fineShift)
+    coarse.fill(0, number << coarseShift, (number + 1) << coarseShift)
     // Equal hashes keep their order: a walk that begins behind an empty slot meets each chain from its start.
     let start = 0
     while (slots[start] !== 0) start++
@@ -85,7 +86,7 @@ export function createWindowTable(
   }
 
   function mayHave(hash: number): boolean {
-    const word = fine[fineWord(hash) & (fine.length - 1)] ?? 0
+    const word = fine[fineWord(hash, fineShift)] ?? 0
     return ((word >>> (hash & 31)) & (word >>> otherBit(hash)) & 1) !== 0
   }
 
@@ -105,20 +106,19 @@ export function createWindowTable(
     },
     mayHave,
     filter(hashes, count, passed) {
-      const [first, second] = [coarse, fine]
-      const [firstMask, secondMask] = [first.length - 1, second.length - 1]
+      const [first, second, firstShift, secondShift] = [coarse, fine, coarseShift, fineShift]
       let some = 0
       for (let n = 0; n < count; n++) {
         const hash = hashes[n] ?? 0
         passed[some] = n
         // No branch: the processor would guess wrong too often.
-        some += ((first[coarseWord(hash) & firstMask] ?? 0) >>> coarseBit(hash)) & 1
+        some += ((first[coarseWord(hash, firstShift)] ?? 0) >>> coarseBit(hash)) & 1
       }
       let few = 0
       for (let n = 0; n < some; n++) {
         const at = passed[n] ?? 0
         const hash = hashes[at] ?? 0
-        const word = second[fineWord(hash) & secondMask] ?? 0
+        const word = second[fineWord(hash, secondShift)] ?? 0
         passed[few] = at
         few += (word >>> (hash & 31)) & (word >>> otherBit(hash)) & 1
       }
@@ -139,7 +139,7 @@ export function createWindowTable(
       for (let n = 0; n < count; n++) {
         const hash = hashes[passed[n] ?? 0] ?? 0
         const slots = slotsOf(hash)
-        touched ^= slots[slotOf(hash, slots.length)] ?? 0
+        touched ^= (slots[slotOf(hash, slots.length)] ?? 0) ^ (fine[fineWord(hash, fineShift)] ?? 0)
       }
     },
     get size() {
@@ -161,20 +161,23 @@ function slotOf(hash: number, slots: number): number {
 }
 
 /** Twice as many words say the same, until their segments grow and are told apart by the further bit. */
-function widened(words: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+function widened(words: Int32Array<ArrayBuffer>, shift: number): Int32Array<ArrayBuffer> {
   const wider = new Int32Array(words.length * 2)
-  wider.set(words)
-  wider.set(words, words.length)
+  for (let number = 0; number < segments; number++) {
+    const own = words.subarray(number << shift, (number + 1) << shift)
+    wider.set(own, number << (shift + 1))
+    wider.set(own, (number << (shift + 1)) + own.length)
+  }
   return wider
 }
 
-/** The word of a hash in a map; the number of its segment is at the end. */
-function fineWord(hash: number): number {
-  return (hash >>> (32 - segmentBits)) | ((hash >>> 5) << segmentBits)
+/** The word of a hash in a map where each segment has as many as the shift says, a power of two. */
+function fineWord(hash: number, shift: number): number {
+  return ((hash >>> (32 - segmentBits)) << shift) | ((hash >>> 5) & ((1 << shift) - 1))
 }
 
-function coarseWord(hash: number): number {
-  return (hash >>> (32 - segmentBits)) | ((Math.imul(hash, coarseFactor) >>> 15) << segmentBits)
+function coarseWord(hash: number, shift: number): number {
+  return ((hash >>> (32 - segmentBits)) << shift) | ((Math.imul(hash, coarseFactor) >>> 15) & ((1 << shift) - 1))
 }
 
 function coarseBit(hash: number): number {
