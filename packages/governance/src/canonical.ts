@@ -12,11 +12,6 @@ const firstUpper = 37
 const firstOther = 63
 const otherCodes = 193
 
-/** In the table: not looked at yet. */
-const unknown = 255 << 8
-/** In the table: stands for several characters, in {@link expansions}. */
-const several = 254 << 8
-
 /** What is in a canonical text, in the letter case that compares: upper case folded to lower. */
 export const folded: Uint8Array = Uint8Array.from({ length: 256 }, (_, code) =>
   code >= firstUpper && code < firstOther ? code - firstUpper + 1 : code,
@@ -31,10 +26,29 @@ export function isDigitCode(code: number): boolean {
   return code >= firstDigit && code < firstUpper
 }
 
-/** Codes of the first two planes, found when first met. */
-const codes = new Uint16Array(0x20000).fill(unknown)
+/** Beside the code of a code unit. It is a letter or a digit: the code is not 0. */
+const kept = 1 << 8
+/** It is of an alphabet of base64 or base64url. */
+const inToken = 1 << 9
+/** It may be of bytes in hexadecimal, or stand between them. */
+const inPairs = 1 << 10
+/** It may begin something encoded: percent, backslash, ampersand, equals sign. */
+const escape = 1 << 11
+/** It was not looked at yet, is one half of a character, or stands for several. */
+const special = 1 << 12
+
+/** Code units by number, found when first met. */
+const entries: Uint16Array = new Uint16Array(0x10000).fill(special)
+/** Codes of the characters above, found when first met. */
+const upper = new Uint8Array(0x10000)
+const upperKnown = new Uint8Array(0x10000)
 const expansions = new Map<number, Uint8Array>()
-for (let char = 0; char < 128; char++) codes[char] = asciiCode(char)
+for (let char = 0; char < 128; char++) entries[char] = entryOf(asciiCode(char), String.fromCharCode(char))
+
+// White space may stand between bytes in hexadecimal: it is known before it is met.
+for (const space of '\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF') {
+  entries[space.charCodeAt(0)] = entryOf(0, space)
+}
 
 function asciiCode(char: number): number {
   if (char >= 97 && char <= 122) return char - 96
@@ -43,27 +57,24 @@ function asciiCode(char: number): number {
   return 0
 }
 
-/** Canonical text with where each character stood. The arrays may be longer than `length`. */
+function entryOf(code: number, char: string): number {
+  const flags =
+    (/[A-Za-z\d_+/-]/.test(char) ? inToken : 0) |
+    (/[\da-fx\s:,;]/i.test(char) ? inPairs : 0) |
+    (/[%\\&=]/.test(char) ? escape : 0)
+  return code | flags | (code === 0 ? 0 : kept)
+}
+
+/** Canonical text. The array may be longer than `length`. */
 export interface Canonical {
-  bytes: Uint8Array
-  /** Offset in the original of the character each byte came from, in UTF-16 code units. */
-  from: Int32Array
+  bytes: Uint8Array<ArrayBuffer>
   length: number
 }
 
 /** An empty canonical text to write to. */
 export function emptyCanonical(): Canonical {
-  return { bytes: new Uint8Array(256), from: new Int32Array(256), length: 0 }
+  return { bytes: new Uint8Array(512), length: 0 }
 }
-
-/** Beside the code of an ASCII character: it may begin something encoded (percent, backslash, ampersand, equals sign). */
-const escape = 1 << 8
-/** It is of no alphabet of base64 or base64url. */
-const breaks = 1 << 9
-const ascii = Uint16Array.from({ length: 128 }, (_, char) => {
-  const text = String.fromCharCode(char)
-  return asciiCode(char) | (/[%\\&=]/.test(text) ? escape : 0) | (/[\w+/-]/.test(text) ? 0 : breaks)
-})
 
 /** What a text may hold besides its plain characters. */
 export interface Suspicions {
@@ -71,19 +82,22 @@ export interface Suspicions {
   readonly escapes: number[]
   /** Start and end of tokens long enough to be base64 or hexadecimal, one pair after the other. */
   readonly tokens: number[]
-  /** There are many tokens of two characters in a row: bytes in hexadecimal, maybe. */
-  pairs: boolean
+  /** Start and end of stretches long enough to be bytes in hexadecimal one by one. */
+  readonly pairs: number[]
 }
 
 /** Tokens shorter than this are words. */
 const shortestToken = 16
-const manyPairs = 11
+/** Twelve bytes with something between them. */
+const shortestPairs = 35
+
+/** Code units looked at in one go: what they need in between stays small. */
+const slice = 32_768
 
 /** Appends a break: nothing that matches crosses it. */
 export function appendBreak(into: Canonical): void {
-  grow(into, into.length + 1)
-  into.bytes[into.length] = 0
-  into.from[into.length++] = 0
+  makeRoom(into, 1)
+  into.bytes[into.length++] = 0
 }
 
 /** Appends the canonical form of a stretch of a text, and notes what it may hold besides. */
@@ -94,135 +108,113 @@ export function appendCanonical(
   start: number = 0,
   end: number = text.length,
 ): void {
-  grow(into, into.length + end - start)
-  const units = asciiIn(text, start, end)
-  if (units) return appendAscii(into, units, start, found)
-  let { bytes, from, length } = into
-  let tokenStart = start
-  let pairs = 0
-  const endToken = (i: number): void => {
-    const token = i - tokenStart
-    if (token >= shortestToken) found?.tokens.push(tokenStart, i)
-    if ((token === 2 || token === 4) && mayBeHex(text.charCodeAt(i - 1))) {
-      if (++pairs === manyPairs && found) found.pairs = true
-    } else if (token > 0) pairs = 0
-    tokenStart = i + 1
-  }
-  for (let i = start; i < end; i++) {
-    const char = text.charCodeAt(i)
-    if (char < 128) {
-      const entry = ascii[char] ?? 0
-      const code = entry & 255
-      if (code !== 0) {
-        bytes[length] = code
-        from[length++] = i
-      } else if (entry >= breaks) {
-        endToken(i)
-        if ((entry & escape) !== 0) found?.escapes.push(i)
+  let [token, pairs] = [0, 0]
+  for (let first = start, last = start; first < end; first = last) {
+    last = sliceEnd(text, first, end)
+    const units = codeUnits(text, first, last)
+    const count = units.length
+    makeRoom(into, count)
+    let { bytes, length } = into
+    // Nothing in here is guessed by the processor for each letter: what is dropped is written over by what follows, and
+    // what is rare shows in one test.
+    for (let i = 0; i < count; i++) {
+      const entry = entries[units[i] ?? 0] ?? 0
+      bytes[length] = entry
+      length += (entry >>> 8) & 1
+      token = (token + 1) & (0 - ((entry >>> 9) & 1))
+      pairs = (pairs + 1) & (0 - ((entry >>> 10) & 1))
+      if (entry >= escape) {
+        if (entry < special) {
+          found?.escapes.push(first + i)
+          continue
+        }
+        const point = pointAt(units, i)
+        const code = codeOf(point)
+        if (code >= 0) {
+          bytes[length] = code
+          length += code === 0 ? 0 : 1
+        } else {
+          const expansion = expansions.get(point) ?? none
+          into.length = length
+          // Room for the expansion and for all that is still to come.
+          makeRoom(into, expansion.length + count - i)
+          bytes = into.bytes
+          for (const one of expansion) bytes[length++] = one
+        }
+        if (point > 0xffff) i++
+      } else if (token === shortestToken) {
+        found?.tokens.push(first + i + 1 - token, runEnd(text, first + i, end, inToken))
       }
-      continue
+      if (pairs === shortestPairs) found?.pairs.push(first + i + 1 - pairs, runEnd(text, first + i, end, inPairs))
     }
-    endToken(i)
-    const point = text.codePointAt(i) ?? char
-    const code = codeOf(point)
-    if (code === several) {
-      const expansion = expansions.get(point) ?? none
-      into.length = length
-      // Room for the expansion and for all that is still to come.
-      grow(into, length + expansion.length + end - i)
-      ;({ bytes, from } = into)
-      for (const one of expansion) {
-        bytes[length] = one
-        from[length++] = i
-      }
-    } else if (code !== 0) {
-      bytes[length] = code
-      from[length++] = i
-    }
-    if (point > 0xffff) tokenStart = ++i + 1
+    into.length = length
   }
-  endToken(end)
-  into.length = length
 }
 
-/** The same for plain ASCII, as most arguments are. */
-function appendAscii(into: Canonical, units: Uint8Array, start: number, found?: Suspicions): void {
-  const { bytes, from } = into
-  let { length } = into
-  let tokenStart = 0
-  let pairs = 0
-  const count = units.length
-  for (let i = 0; i <= count; i++) {
-    const entry = i < count ? (ascii[units[i] ?? 0] ?? 0) : breaks
-    const code = entry & 255
-    if (code !== 0) {
-      bytes[length] = code
-      from[length++] = start + i
-    } else if (entry >= breaks) {
-      const token = i - tokenStart
-      if (found) {
-        if (token >= shortestToken) found.tokens.push(start + tokenStart, start + i)
-        if ((token === 2 || token === 4) && mayBeHex(units[i - 1] ?? 0)) {
-          if (++pairs === manyPairs) found.pairs = true
-        } else if (token > 0) pairs = 0
-        if ((entry & escape) !== 0) found.escapes.push(start + i)
+/** Where the characters of a canonical text stood: the place of each byte in the text, in UTF-16 code units. */
+export function placesIn(text: string, stretches: readonly number[], length: number): Int32Array {
+  // What is dropped at the end is written and does not count.
+  const places = new Int32Array(length + 1)
+  let count = 0
+  for (let n = 0; n < stretches.length; n += 2) {
+    if (n > 0) places[count++] = 0
+    const [start, end] = [stretches[n] ?? 0, stretches[n + 1] ?? 0]
+    for (let first = start, last = start; first < end; first = last) {
+      last = sliceEnd(text, first, end)
+      const units = codeUnits(text, first, last)
+      for (let i = 0; i < units.length; i++) {
+        const entry = entries[units[i] ?? 0] ?? 0
+        places[count] = first + i
+        count += (entry >>> 8) & 1
+        if (entry < special) continue
+        const point = pointAt(units, i)
+        const code = codeOf(point)
+        const more = code < 0 ? (expansions.get(point)?.length ?? 0) : code === 0 ? 0 : 1
+        for (let k = 0; k < more; k++) places[count++] = first + i
+        if (point > 0xffff) i++
       }
-      tokenStart = i + 1
     }
   }
-  into.length = length
+  return places.subarray(0, length)
 }
 
-/**
- * Writes the canonical form of plain ASCII to `into` from `at` on, which has room for it.
- *
- * @returns how many bytes there are; undefined for a text that is not plain, of which nothing is written.
- */
-export function writeAscii(into: Uint8Array, at: number, text: string, start: number, end: number): number | undefined {
-  const units = asciiIn(text, start, end)
-  if (!units) return undefined
-  let length = at
-  for (let i = 0; i < units.length; i++) {
-    const code = (ascii[units[i] ?? 0] ?? 0) & 255
-    into[length] = code
-    // What is dropped is written over by what follows.
-    length += code === 0 ? 0 : 1
-  }
-  return length - at
+/** Where a slice of a text ends that begins at `start`: not in the middle of a character. */
+export function sliceEnd(text: string, start: number, end: number): number {
+  const last = start + slice
+  if (last >= end) return end
+  return (text.charCodeAt(last - 1) & 0xfc00) === 0xd800 ? last + 1 : last
+}
+
+/** Where a run of code units of one kind ends. */
+function runEnd(text: string, start: number, most: number, kind: number): number {
+  let end = start
+  while (end < most && ((entries[text.charCodeAt(end)] ?? 0) & kind) !== 0) end++
+  return end
 }
 
 const none = new Uint8Array()
-const encoder = new TextEncoder()
-let encoded = new Uint8Array(1024)
-/** Of longer texts it is only looked at so much at a time. */
-const mostEncoded = 1 << 20
+const scratch = Buffer.alloc(2 * slice + 2)
 
-/** A text of plain ASCII as bytes, which are read many times as fast. They are gone with the next call. */
-function asciiIn(text: string, start: number, end: number): Uint8Array | undefined {
-  const length = end - start
-  if (length < 32 || length > mostEncoded) return undefined
-  if (encoded.length < length) encoded = new Uint8Array(length * 2)
-  const { read, written } = encoder.encodeInto(
-    start === 0 && end === text.length ? text : text.slice(start, end),
-    encoded,
-  )
-  return read === length && written === length ? encoded.subarray(0, length) : undefined
+/** The code units of a text as numbers, which are read many times as fast. They are gone with the next call. */
+export function codeUnits(text: string, start: number, end: number): Uint16Array {
+  const size = (end - start) * 2
+  const bytes = size <= scratch.length ? scratch : Buffer.alloc(size)
+  bytes.write(start === 0 && end === text.length ? text : text.slice(start, end), 'utf16le')
+  return new Uint16Array(bytes.buffer, bytes.byteOffset, size / 2)
 }
 
-/** Letters of words mostly are none. */
-function mayBeHex(unit: number): boolean {
-  return unit < 58 || (unit | 32) < 103
+/** The character that begins at a code unit. */
+function pointAt(units: Uint16Array, at: number): number {
+  const unit = units[at] ?? 0
+  if ((unit & 0xfc00) !== 0xd800 || at + 1 >= units.length) return unit
+  const next = units[at + 1] ?? 0
+  return (next & 0xfc00) === 0xdc00 ? 0x10000 + ((unit & 0x3ff) << 10) + (next & 0x3ff) : unit
 }
 
-function grow(into: Canonical, length: number): void {
-  if (length <= into.bytes.length) return
-  const size = Math.ceil(length * 1.25) + 64
-  const bytes = new Uint8Array(size)
-  const from = new Int32Array(size)
-  bytes.set(into.bytes.subarray(0, into.length))
-  from.set(into.from.subarray(0, into.length))
-  into.bytes = bytes
-  into.from = from
+/** Makes room for so many bytes more, and one that is written and does not count. */
+export function makeRoom(into: Canonical, more: number): void {
+  const needed = into.length + more + 1
+  if (needed > into.bytes.length) into.bytes = new Uint8Array(into.bytes.buffer.transfer(Math.ceil(needed * 1.2) + 64))
 }
 
 /** The canonical form of a short text, as bytes. */
@@ -232,20 +224,33 @@ export function canonicalBytes(text: string): Uint8Array {
   return into.bytes.slice(0, into.length)
 }
 
+/** The code of a character, 0 for one that is dropped; negative where it stands for several, see {@link expansions}. */
 function codeOf(point: number): number {
+  if (point > 0xffff) return upperCode(point)
+  if ((point & 0xf800) === 0xd800) return 0
+  const char = String.fromCharCode(point)
+  const code = findCode(point, char)
+  // What stands for several stays special.
+  if (code >= 0) entries[point] = entryOf(code, char)
+  return code
+}
+
+function upperCode(point: number): number {
   // Tags write ASCII invisibly; variation selectors behind them write nothing.
   if (point >= 0xe0000) return point >= 0xe0020 && point < 0xe007f ? asciiCode(point - 0xe0000) : 0
   // Ideographs all the way: none has a shorter form worth a table.
   if (point >= 0x20000) return otherCode(point)
-  const known = codes[point] ?? 0
-  if (known !== unknown) return known
-  const code = findCode(point)
-  codes[point] = code
+  if (upperKnown[point - 0x10000] === 1) return upper[point - 0x10000] ?? 0
+  const code = findCode(point, String.fromCodePoint(point))
+  if (code >= 0) {
+    upper[point - 0x10000] = code
+    upperKnown[point - 0x10000] = 1
+  }
   return code
 }
 
-function findCode(point: number): number {
-  const char = String.fromCodePoint(point)
+function findCode(point: number, char: string): number {
+  if (expansions.has(point)) return -1
   // Letters that show nothing, such as fillers, are no letters.
   if (/\p{Default_Ignorable_Code_Point}/u.test(char)) return 0
   const written = lookalikes.get(char) ?? char.normalize('NFKD')
@@ -257,7 +262,7 @@ function findCode(point: number): number {
   const [first = 0] = found
   if (found.length < 2) return first
   expansions.set(point, Uint8Array.from(found))
-  return several
+  return -1
 }
 
 /** The code of a character that has no decomposition. */

@@ -1,16 +1,6 @@
 import type { Suspicions } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
-
-/** Bytes that text consists of, by their first byte: 1 alone, 2–4 the length of a sequence in UTF-8. */
-const lengths = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte === 0 || byte === 9 || byte === 10 || byte === 13 || (byte >= 32 && byte < 127)) return 1
-  return byte >= 0xc2 && byte < 0xe0 ? 2 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xf0 && byte < 0xf5 ? 4 : 0
-})
-
-/** A byte that is no text costs as much as so many that are. */
-const penalty = 3
-/** So many bytes of text, less what the others cost, make a stretch. In random bytes there is one in ten thousand. */
-const enough = 12
+import { textIn } from './readable-bytes.ts'
 
 /**
  * Decodes tokens of base64 (both alphabets) and hexadecimal, also where lines were broken. A token may begin before or
@@ -90,14 +80,22 @@ function decodeHexToken(
 }
 
 /** Hexadecimal with something between the bytes: `48 65 6c`, `48:65:6c`, `0x48, 0x65`. */
-export function decodeSpacedHex(text: string, shortest: number, found: (decoded: Decoded) => void): void {
-  for (const match of text.matchAll(spacedHex)) {
-    const pairs = [...match[0].matchAll(/(?:0x)?([\da-f]{2})/gi)]
-    if (pairs.length < shortest) continue
-    const bytes = Buffer.from(pairs.map(([, pair]) => pair).join(''), 'hex')
-    textIn(bytes, shortest, (from, to) => {
-      found(written(bytes, from, to, 'hex', (byte) => match.index + (pairs[byte]?.index ?? match[0].length)))
-    })
+export function decodeSpacedHex(
+  text: string,
+  stretches: Suspicions['pairs'],
+  shortest: number,
+  found: (decoded: Decoded) => void,
+): void {
+  for (let n = 0; n < stretches.length; n += 2) {
+    const start = stretches[n] ?? 0
+    for (const match of text.slice(start, stretches[n + 1]).matchAll(spacedHex)) {
+      const pairs = [...match[0].matchAll(/(?:0x)?([\da-f]{2})/gi)]
+      if (pairs.length < shortest) continue
+      const bytes = Buffer.from(pairs.map(([, pair]) => pair).join(''), 'hex')
+      textIn(bytes, shortest, (from, to) => {
+        found(written(bytes, from, to, 'hex', (byte) => start + match.index + (pairs[byte]?.index ?? match[0].length)))
+      })
+    }
   }
 }
 
@@ -114,40 +112,6 @@ function placeAt(index: number, start: number, places: Int32Array | undefined): 
   return places ? (places[Math.min(index, places.length - 1)] ?? start) : start + index
 }
 
-/** Finds the stretches of bytes that are text for the most part: up to a quarter of other bytes hides none. */
-function textIn(bytes: Uint8Array, shortest: number, found: (from: number, to: number) => void): void {
-  let [score, best, from, to] = [0, 0, 0, 0]
-  for (let i = 0; i < bytes.length;) {
-    const byte = bytes[i] ?? 0
-    const length = byte >= 32 && byte < 127 ? 1 : textLength(bytes, i, byte)
-    if (length > 0) {
-      if (score === 0) [from, best] = [i, 0]
-      score += length
-      i += length
-      to = i
-      if (score > best) best = score
-      // A long text is not cut short by one stretch of something else behind it.
-      if (score > mostScore) score = mostScore
-      continue
-    }
-    i++
-    if (score === 0) continue
-    score = Math.max(0, score - penalty)
-    if (score === 0 && best >= enough && to - from >= shortest) found(from, to)
-  }
-  if (score > 0 && best >= enough && to - from >= shortest) found(from, to)
-}
-
-const mostScore = 96
-
-/** How many bytes from here on are one character; 0 for what is none. */
-function textLength(bytes: Uint8Array, at: number, byte: number): number {
-  const length = lengths[byte] ?? 0
-  if (at + length > bytes.length) return 0
-  for (let n = 1; n < length; n++) if (((bytes[at + n] ?? 0) & 0xc0) !== 0x80) return 0
-  return length
-}
-
 function written(
   bytes: Buffer,
   from: number,
@@ -156,13 +120,21 @@ function written(
   placeOf: (byte: number) => number,
 ): Decoded {
   const text = bytes.toString('utf8', from, to)
+  const stretches = [0, text.length]
+  if (text.length === to - from) return { text, stretches, as, placeOf: (index) => placeOf(from + index) }
+  let places: Int32Array | undefined
+  return { text, stretches, as, placeOf: (index) => placeOf((places ??= bytesOf(text, from))[index] ?? to) }
+}
+
+/** The byte that each code unit of a text began with. */
+function bytesOf(text: string, from: number): Int32Array {
   const places = new Int32Array(text.length)
   let byte = from
   for (let i = 0; i < text.length; i++) {
-    places[i] = placeOf(byte)
+    places[i] = byte
     const unit = text.charCodeAt(i)
     // Bytes that are no text come as U+FFFD, mostly one by one.
     byte += unit < 0x80 || unit === 0xfffd ? 1 : unit < 0x800 ? 2 : unit >= 0xd800 && unit < 0xe000 ? 2 : 3
   }
-  return { text, from: places, stretches: [0, text.length], as }
+  return places
 }

@@ -1,3 +1,4 @@
+import { codeUnits } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
 
 /** Characters around an escape that are looked at with it, on each side. */
@@ -8,193 +9,281 @@ const around = 64
  * from the next one is left out: it was looked at already.
  */
 export function decodeEscapes(text: string, at: readonly number[]): Decoded | undefined {
-  const writer = createWriter()
+  const writer = createWriter(codeUnits(text, 0, text.length))
+  const { source } = writer
   const stretches: number[] = []
   let as: Decoded['as'] | undefined
   let next = 0
   while (next < at.length) {
-    const first = parseEscape(text, at[next] ?? 0)
-    if (!first) {
+    const first = at[next] ?? 0
+    const firstEnd = writeEscape(writer, first)
+    if (firstEnd < 0) {
       next++
       continue
     }
-    as ??= first.as
-    let position = backFrom(text, first.start, stretches.length > 0 ? writer.lastFrom() : 0)
-    stretches.push(writer.length())
+    as ??= marks.get(source[first] ?? 0)
+    // It was only to be told whether it is one: it is written behind what stands before it.
+    writer.length = stretches.at(-1) ?? 0
+    stretches.push(writer.length)
+    copy(writer, backFrom(source, first, stretches.length > 1 ? (writer.from[writer.length - 1] ?? -1) + 1 : 0), first)
+    let position = writeEscape(writer, first)
     // A stretch goes on as long as the next escape is near.
-    let left = around
-    while (position < text.length) {
+    for (;;) {
       while (next < at.length && (at[next] ?? 0) < position) next++
-      const escape = at[next] === position ? parseEscape(text, position) : undefined
-      if (escape) {
-        for (const unit of escape.units) writer.put(unit, position)
-        position = escape.end
-        left = around
+      const escape = next < at.length ? (at[next] ?? 0) : source.length
+      const end = escape - position <= around ? escape : forwardFrom(source, position, escape)
+      copy(writer, position, end)
+      position = end
+      if (end < escape || escape === source.length) break
+      const after = writeEscape(writer, escape)
+      if (after < 0) {
+        // Not one after all: a character like others.
+        copy(writer, escape, escape + 1)
+        position = escape + 1
+        next++
         continue
       }
-      if (left === 0 && position > first.start) break
-      const unit = text.charCodeAt(position)
-      writer.put(unit, position)
-      if (position > first.start && isWordUnit(unit)) left--
-      position++
+      position = after
     }
-    stretches.push(writer.length())
+    stretches.push(writer.length)
     while (next < at.length && (at[next] ?? 0) < position) next++
   }
-  return as && { ...writer.done(), stretches, as }
+  return as && decodedFrom(writer, stretches, as)
 }
 
+/** How text is written that one of these characters begins. */
+const marks: ReadonlyMap<number, Decoded['as']> = new Map([
+  [37, 'url'],
+  [61, 'url'],
+  [92, 'json'],
+  [38, 'html'],
+])
+
 /** Where {@link around} letters and digits before a position begin. */
-function backFrom(text: string, position: number, lowest: number): number {
+function backFrom(source: Uint16Array, position: number, lowest: number): number {
   let start = position
-  for (let left = around; start > lowest && left > 0; start--) if (isWordUnit(text.charCodeAt(start - 1))) left--
+  for (let left = around; start > lowest && left > 0; start--) left -= isWordUnit(source[start - 1] ?? 0)
   return start
 }
 
-function isWordUnit(unit: number): boolean {
-  return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit >= 0xc0
+/** Where {@link around} letters and digits behind a position end. */
+function forwardFrom(source: Uint16Array, position: number, most: number): number {
+  let end = position
+  for (let left = around; end < most && left > 0; end++) left -= isWordUnit(source[end] ?? 0)
+  return end
 }
 
-interface Escape {
-  readonly start: number
-  readonly end: number
-  readonly units: readonly number[]
-  readonly as: 'url' | 'html' | 'json'
+/** 1 for letters and digits. */
+function isWordUnit(unit: number): 0 | 1 {
+  return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit >= 0xc0 ? 1 : 0
 }
 
-function parseEscape(text: string, start: number): Escape | undefined {
-  switch (text.charCodeAt(start)) {
+/** Collects code units with where they stood. */
+interface Writer {
+  readonly source: Uint16Array
+  units: Uint16Array
+  from: Int32Array
+  length: number
+}
+
+function createWriter(source: Uint16Array): Writer {
+  return { source, units: new Uint16Array(512), from: new Int32Array(512), length: 0 }
+}
+
+function makeRoom(writer: Writer, more: number): void {
+  const needed = writer.length + more
+  if (needed <= writer.units.length) return
+  const size = Math.max(needed, writer.units.length * 2)
+  const { units, from } = writer
+  writer.units = new Uint16Array(size)
+  writer.from = new Int32Array(size)
+  writer.units.set(units)
+  writer.from.set(from)
+}
+
+/** Writes what stands there as it stands. */
+function copy(writer: Writer, start: number, end: number): void {
+  makeRoom(writer, end - start)
+  const { source, units, from, length } = writer
+  const shift = length - start
+  for (let i = start; i < end; i++) {
+    units[i + shift] = source[i] ?? 0
+    from[i + shift] = i
+  }
+  writer.length = length + end - start
+}
+
+/** Writes a character that was written at `place` in another way. */
+function put(writer: Writer, point: number, place: number): void {
+  if (point > 0x10ffff) return
+  makeRoom(writer, 2)
+  const { units, from } = writer
+  if (point >= 0x10000) {
+    units[writer.length] = 0xd800 + ((point - 0x10000) >> 10)
+    from[writer.length++] = place
+  }
+  units[writer.length] = point < 0x10000 ? point : 0xdc00 + ((point - 0x10000) & 0x3ff)
+  from[writer.length++] = place
+}
+
+function decodedFrom({ units, from, length }: Writer, stretches: readonly number[], as: Decoded['as']): Decoded {
+  const text = Buffer.from(units.buffer, 0, length * 2).toString('utf16le')
+  const end = (from[length - 1] ?? 0) + 1
+  return { text, stretches, as, placeOf: (index) => (index < length ? (from[index] ?? end) : end) }
+}
+
+/** Writes what the escape stands for that begins at `start`; returns where it ends, or -1 where none is. */
+function writeEscape(writer: Writer, start: number): number {
+  switch (writer.source[start]) {
     case 37:
-      return parseBytes(text, start, 'url')
     case 61:
-      return parseBytes(text, start, 'url')
+      return writeBytes(writer, start)
     case 92:
-      return parseBackslash(text, start)
+      return writeBackslash(writer, start)
     case 38:
-      return parseEntity(text, start)
+      return writeEntity(writer, start)
     default:
-      return undefined
+      return -1
   }
 }
 
 /** One character in UTF-8, each byte as two digits behind the mark: `%C3%A9`. Quoted-printable uses `=`. */
-function parseBytes(text: string, start: number, as: Escape['as']): Escape | undefined {
-  const mark = text.charCodeAt(start)
+function writeBytes(writer: Writer, start: number): number {
+  const { source } = writer
+  const mark = source[start] ?? 0
   // Quoted-printable breaks lines with one at the end.
-  if (mark === 61 && (text[start + 1] === '\n' || text.startsWith('\r\n', start + 1))) {
-    return { start, end: start + (text[start + 1] === '\n' ? 2 : 3), units: [], as }
-  }
-  const lead = hexAt(text, start + 1, 2)
+  if (mark === 61 && source[start + 1] === 10) return start + 2
+  if (mark === 61 && source[start + 1] === 13 && source[start + 2] === 10) return start + 3
+  const lead = hexAt(source, start + 1, 2)
   if (lead < 0) {
-    if (mark === 37 && (text[start + 1] === 'u' || text[start + 1] === 'U')) {
-      const unit = hexAt(text, start + 2, 4)
-      if (unit >= 0) return { start, end: start + 6, units: [unit], as }
-    }
-    return undefined
+    const unit = mark === 37 && ((source[start + 1] ?? 0) | 32) === 117 ? hexAt(source, start + 2, 4) : -1
+    if (unit < 0) return -1
+    put(writer, unit, start)
+    return start + 6
   }
   const more = lead < 0xc0 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : lead < 0xf8 ? 3 : 0
   let point = more === 0 ? lead : lead & (0x3f >> more)
   let end = start + 3
   for (let n = 0; n < more; n++) {
-    const byte = text.charCodeAt(end) === mark ? hexAt(text, end + 1, 2) : -1
-    if (byte < 0x80 || byte > 0xbf) return { start, end: start + 3, units: [lead], as }
+    const byte = source[end] === mark ? hexAt(source, end + 1, 2) : -1
+    if (byte < 0x80 || byte > 0xbf) {
+      put(writer, lead, start)
+      return start + 3
+    }
     point = (point << 6) | (byte & 0x3f)
     end += 3
   }
-  return { start, end, units: unitsOf(point), as }
+  put(writer, point, start)
+  return end
 }
 
-const letterEscapes = new Set('nrtbfv0ae')
+const letterEscapes: ReadonlySet<number> = new Set(Array.from('nrtbfv0ae', (letter) => letter.charCodeAt(0)))
 
-function parseBackslash(text: string, start: number): Escape | undefined {
+function writeBackslash(writer: Writer, start: number): number {
+  const { source } = writer
   // Text that was escaped more than once has several.
   let at = start
-  while (text.charCodeAt(at) === 92) at++
-  const letter = text[at]
-  const as = 'json'
-  if (letter === undefined) return { start, end: at, units: [], as }
-  if (letter === 'u' || letter === 'U') {
-    if (text[at + 1] === '{') {
-      const close = text.indexOf('}', at)
-      const point = close > 0 && close - at <= 8 ? hexAt(text, at + 2, close - at - 2) : -1
-      if (point >= 0) return { start, end: close + 1, units: unitsOf(point), as }
+  while (source[at] === 92) at++
+  const letter = source[at] ?? 0
+  if (letter === 117 || letter === 85) {
+    if (source[at + 1] === 123) {
+      let close = at + 2
+      while (close - at < 9 && hexDigit(source[close] ?? 0) >= 0) close++
+      if (close > at + 2 && source[close] === 125) {
+        put(writer, hexAt(source, at + 2, close - at - 2), start)
+        return close + 1
+      }
     }
-    const length = letter === 'U' && hexAt(text, at + 1, 8) >= 0 ? 8 : 4
-    const point = hexAt(text, at + 1, length)
-    if (point >= 0) return { start, end: at + 1 + length, units: unitsOf(point), as }
+    const length = letter === 85 && hexAt(source, at + 1, 8) >= 0 ? 8 : 4
+    const point = hexAt(source, at + 1, length)
+    if (point >= 0) {
+      put(writer, point, start)
+      return at + 1 + length
+    }
   }
-  if (letter === 'x') {
-    const byte = hexAt(text, at + 1, 2)
-    if (byte >= 0) return { start, end: at + 3, units: [byte], as }
+  const byte = letter === 120 ? hexAt(source, at + 1, 2) : -1
+  if (byte >= 0) {
+    put(writer, byte, start)
+    return at + 3
   }
-  const octal = octalAt(text, at)
-  if (octal >= 0x20) return { start, end: at + 3, units: [octal], as }
-  return letterEscapes.has(letter) ? { start, end: at + 1, units: [32], as } : { start, end: at, units: [], as }
+  const octal = octalAt(source, at)
+  if (octal >= 0x20) {
+    put(writer, octal, start)
+    return at + 3
+  }
+  if (!letterEscapes.has(letter)) return at
+  put(writer, 32, start)
+  return at + 1
 }
 
-const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  commat: '@',
-  period: '.',
-  colon: ':',
-  sol: '/',
-  lowbar: '_',
-  percnt: '%',
-  bsol: '\\',
-  equals: '=',
-}
+const entities: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    commat: '@',
+    period: '.',
+    colon: ':',
+    sol: '/',
+    lowbar: '_',
+    percnt: '%',
+    bsol: '\\',
+    equals: '=',
+  }),
+)
+/** Names of letters with a mark, and of the script, fraktur and double-struck ones, begin with the letter. */
+const letterEntity =
+  /^[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron|macr|breve|ogon|dot|dblac|strok|fr|scr|opf)$/
 
-function parseEntity(text: string, start: number): Escape | undefined {
-  const as = 'html'
-  if (text[start + 1] === '#') {
-    const hex = text[start + 2] === 'x' || text[start + 2] === 'X'
-    let end = start + (hex ? 3 : 2)
+function writeEntity(writer: Writer, start: number): number {
+  const { source } = writer
+  if (source[start + 1] === 35) {
+    const hex = ((source[start + 2] ?? 0) | 32) === 120
+    const first = start + (hex ? 3 : 2)
+    let end = first
     let point = 0
-    const first = end
-    for (let digit = digitAt(text, end, hex); digit >= 0 && end - first < 10; digit = digitAt(text, end, hex)) {
+    for (let digit = digitAt(source, end, hex); digit >= 0 && end - first < 10; digit = digitAt(source, end, hex)) {
       point = point * (hex ? 16 : 10) + digit
       end++
     }
-    if (end === first) return undefined
-    return { start, end: text[end] === ';' ? end + 1 : end, units: unitsOf(point), as }
+    if (end === first) return -1
+    put(writer, point, start)
+    return source[end] === 59 ? end + 1 : end
   }
   let end = start + 1
-  while (end - start < 32 && isAsciiLetter(text.charCodeAt(end))) end++
-  if (text[end] !== ';') return undefined
-  const name = text.slice(start + 1, end)
-  const char =
-    entities[name] ?? (/^[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron)$/.test(name) ? name[0] : '')
-  return { start, end: end + 1, units: unitsOf(char?.codePointAt(0) ?? 32), as }
+  while (end - start < 32 && isAsciiLetter(source[end] ?? 0)) end++
+  if (source[end] !== 59) return -1
+  const name = String.fromCharCode(...source.subarray(start + 1, end))
+  const char = entities.get(name) ?? (letterEntity.test(name) ? name : ' ')
+  put(writer, char.charCodeAt(0), start)
+  return end + 1
 }
 
 function isAsciiLetter(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90)
 }
 
-function digitAt(text: string, at: number, hex: boolean): number {
-  const digit = hexDigit(text.charCodeAt(at))
+function digitAt(source: Uint16Array, at: number, hex: boolean): number {
+  const digit = hexDigit(source[at] ?? 0)
   return digit < 10 || hex ? digit : -1
 }
 
-function hexAt(text: string, at: number, length: number): number {
-  if (length === 0) return -1
+function hexAt(source: Uint16Array, at: number, length: number): number {
   let value = 0
   for (let i = at; i < at + length; i++) {
-    const digit = hexDigit(text.charCodeAt(i))
+    const digit = hexDigit(source[i] ?? 0)
     if (digit < 0) return -1
     value = value * 16 + digit
   }
   return value
 }
 
-function octalAt(text: string, at: number): number {
+function octalAt(source: Uint16Array, at: number): number {
   let value = 0
   for (let i = at; i < at + 3; i++) {
-    const digit = text.charCodeAt(i) - 48
+    const digit = (source[i] ?? 0) - 48
     if (!(digit >= 0 && digit < 8)) return -1
     value = value * 8 + digit
   }
@@ -205,36 +294,4 @@ function hexDigit(unit: number): number {
   if (unit >= 48 && unit <= 57) return unit - 48
   const lower = unit | 32
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
-}
-
-function unitsOf(point: number): readonly number[] {
-  if (point < 0x10000) return [point]
-  if (point > 0x10ffff) return []
-  return [0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff)]
-}
-
-/** Collects code units with where they stood. */
-function createWriter() {
-  let units = new Uint16Array(256)
-  let from = new Int32Array(256)
-  let length = 0
-  return {
-    put(unit: number, position: number): void {
-      if (length === units.length) {
-        const [moreUnits, moreFrom] = [new Uint16Array(length * 2), new Int32Array(length * 2)]
-        moreUnits.set(units)
-        moreFrom.set(from)
-        units = moreUnits
-        from = moreFrom
-      }
-      units[length] = unit
-      from[length++] = position
-    },
-    length: (): number => length,
-    lastFrom: (): number => (length > 0 ? (from[length - 1] ?? 0) + 1 : 0),
-    done: (): { text: string; from: Int32Array } => ({
-      text: Buffer.from(units.buffer, 0, length * 2).toString('utf16le'),
-      from: from.subarray(0, length),
-    }),
-  }
 }

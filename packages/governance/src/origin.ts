@@ -73,7 +73,9 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
   const sources = shelved(untrusted, loose)
-  return sources.length > 0 ? { kind: 'prose', sources } : { kind: 'nowhere' }
+  // Who said it first tells a human more than who passed it on.
+  const first = sources.filter(({ isNote }) => !isNote)
+  return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
 }
 
 /** Whether a trusted result says a value of itself: what is looked up by a key is found with it, what was sent is only told of. */
@@ -96,13 +98,22 @@ export function isOwn(exact: string, { said, instructions }: Knowledge): boolean
   return said.some((text) => holds(text, exact)) || holds(instructions, exact)
 }
 
-/** Whether an untrusted text that the human did not point at speaks of a value; one that is the value and nothing else does not. */
+/**
+ * Whether an untrusted text that the human did not point at speaks of a value; one that is the value and nothing else
+ * does not. Nor does what one agent writes to the next, if it stands in something that the human pointed at: there the
+ * agent has it from.
+ */
 export function isToldOf(value: string, known: Knowledge): boolean {
   const form = looseForm(value)
-  return shelved(known.provenance.untrusted, form).some(
+  const { trusted, untrusted } = known.provenance
+  const all = shelved(untrusted, form)
+  const isPassedOn = (): boolean =>
+    [...all, ...shelved(trusted, exactForm(value))].some((source) => !source.isNote && isDesignated(source, known))
+  return all.some(
     (source) =>
       source.text.split('\n').some((line) => line.length > form.length && holds(line, form)) &&
-      !isDesignated(source, known),
+      !isDesignated(source, known) &&
+      !(source.isNote && isPassedOn()),
   )
 }
 

@@ -19,6 +19,8 @@ export interface Source {
   readonly asked: string
   /** Whole values in exact form that stand under other names than those the call gave them: what was looked up. */
   readonly wholes: ReadonlySet<string>
+  /** A word of one of our agents to the next: what it says, it has read somewhere. */
+  readonly isNote?: true
 }
 
 /** A whole value of a JSON result. */
@@ -54,6 +56,8 @@ export interface Provenance {
    */
   readonly frozen: string[]
   readonly waits: Map<string, string>
+  /** The message by which an agent tells the next one what to do, which is about to come. */
+  note?: string
 }
 
 /** A call whose result has not come. */
@@ -130,6 +134,9 @@ function read(state: Provenance, entry: Entry): void {
     case 'resolved':
       readApproval(state, entry)
       break
+    case 'handoff':
+      if (entry.callId !== undefined && entry.denied === undefined) state.note = `${entry.callId}/note`
+      break
     default:
   }
 }
@@ -157,7 +164,11 @@ function readMessage(state: Provenance, message: Message, via: string): void {
   if (text === '') return
   if (label.integrity === 'untrusted') {
     note(state, label)
-    shelve(state, { name: label.sources[0] ?? role, label, text: looseForm(text), asked: '', wholes: nothing })
+    const isNote = via === 'system' && message.id === state.note
+    shelve(state, {
+      ...{ name: label.sources[0] ?? role, label, text: looseForm(text), asked: '', wholes: nothing },
+      ...(isNote && { isNote }),
+    })
     state.index.add(text, { source: label.sources[0] ?? role, label })
   } else {
     // What the human wrote is found among the intent; the rest are our own words.

@@ -1,6 +1,7 @@
+import type { Reading } from './agreement.ts'
 import type { Canonical } from './canonical.ts'
 import { isDigitCode, rotated } from './canonical.ts'
-import type { Match, Reading } from './tracked-text.ts'
+import type { Match } from './tracked-text.ts'
 
 /** A stretch of a canonical text that is tracked, as long as it is. */
 export interface Stretch {
@@ -54,13 +55,13 @@ export function sourceBytes(
 /** A stretch without the parts of words at its ends. */
 export function wholeWords(
   text: string,
-  { from, length }: Canonical,
+  from: Int32Array,
   { start, end, reading }: Stretch,
 ): Pick<Stretch, 'start' | 'end' | 'reading'> {
   /** Whether a byte and the one before are of one word. */
   const joined = (at: number): boolean => {
     const [a, b] = [from[at - 1] ?? -2, from[at] ?? -2]
-    return at > 0 && at < length && b === a + 1 && isWordUnit(text.charCodeAt(a)) && isWordUnit(text.charCodeAt(b))
+    return at > 0 && b === a + 1 && isWordUnit(text.charCodeAt(a)) && isWordUnit(text.charCodeAt(b))
   }
   let [first, last] = [start, end]
   if (joined(first)) while (first < last && joined(++first));
@@ -81,7 +82,13 @@ const mostCompared = 64
  * Whether a stretch is a phrase that many sources use: a disclaimer, a greeting. What could be an address, a number or
  * a link never is, however often it was sent: else an attacker would only have to repeat it.
  */
-export function isCommonProse(text: string, canonical: Canonical, stretch: Stretch, all: readonly Stretch[]): boolean {
+export function isCommonProse(
+  text: string,
+  from: Int32Array,
+  canonical: Canonical,
+  stretch: Stretch,
+  all: readonly Stretch[],
+): boolean {
   // The same words at other places of the index are found as stretches of their own.
   const sources = new Map<number, number>()
   const at = all.indexOf(stretch)
@@ -93,6 +100,6 @@ export function isCommonProse(text: string, canonical: Canonical, stretch: Stret
   const count = [...sources.values()].reduce((sum, seen) => sum + seen, 0)
   if (count < common) return false
   for (let i = stretch.start; i < stretch.end; i++) if (isDigitCode(canonical.bytes[i] ?? 0)) return false
-  const written = text.slice(canonical.from[stretch.start], (canonical.from[stretch.end - 1] ?? 0) + 1)
+  const written = text.slice(from[stretch.start], (from[stretch.end - 1] ?? 0) + 1)
   return !/[@/\\]|\w\.\w|www\./.test(written)
 }

@@ -1,9 +1,10 @@
 import { joinLabels, ProvostError } from '@provost/core'
 import type { JsonPointer, Label } from '@provost/core'
 
+import type { Reading } from './agreement.ts'
 import type { ArgumentText } from './argument-text.ts'
 import { argumentText } from './argument-text.ts'
-import { appendBreak, appendCanonical, canonicalBytes, emptyCanonical } from './canonical.ts'
+import { appendBreak, appendCanonical, canonicalBytes, emptyCanonical, placesIn } from './canonical.ts'
 import type { Canonical, Suspicions } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
 import { decodeSpacedHex, decodeTokens } from './encoded-token.ts'
@@ -13,7 +14,6 @@ import { isCommonProse, sourceBytes, wholeWords } from './stretch.ts'
 import type { Stretch } from './stretch.ts'
 import { createStretches } from './stretch.ts'
 import { createTrackedText } from './tracked-text.ts'
-import type { Reading } from './tracked-text.ts'
 
 /**
  * How a span was written. `normalised`: case, width, accents, lookalikes, invisible characters or punctuation differ.
@@ -109,6 +109,10 @@ interface Layer {
 const shortestSpan = 12
 const mostGroups = 16
 const mostHits = 1_000
+/** Canonical texts of arguments, one for each depth of encodings: made once, used for one check after the other. */
+const canonicals: Canonical[] = []
+/** Room for longer ones is given back. */
+const mostScratch = 1 << 18
 /** Encodings in one another that are undone. */
 const deepest = 3
 /** Decoded characters for each one of the arguments; an argument that would need more counts as found. */
@@ -177,8 +181,9 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     let left = joined.text.length * mostDecoded + 4_096
 
     function examine(layer: Layer, depth: number): void {
-      const canonical = emptyCanonical()
-      const suspicions: Suspicions = { escapes: [], tokens: [], pairs: false }
+      const canonical = (canonicals[depth] ??= emptyCanonical())
+      canonical.length = 0
+      const suspicions: Suspicions = { escapes: [], tokens: [], pairs: [] }
       for (let n = 0; n < layer.stretches.length; n += 2) {
         if (n > 0) appendBreak(canonical)
         appendCanonical(canonical, layer.text, suspicions, layer.stretches[n], layer.stretches[n + 1])
@@ -186,29 +191,33 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       const stretches = createStretches()
       tracked.find(canonical.bytes, canonical.length, stretches.add)
       const all = stretches.all()
+      // Most arguments are fine: nobody asks where their letters stood.
+      let places: Int32Array | undefined
+      const from = (): Int32Array => (places ??= placesIn(layer.text, layer.stretches, canonical.length))
       for (const stretch of all) {
         const origin = origins[stretch.origin]
-        if (origin && !isExempt(layer, canonical, stretch, all)) found.push(foundAt(layer, canonical, stretch, origin))
+        if (!origin || isExempt(layer, from(), canonical, stretch, all)) continue
+        found.push(foundAt(layer, from(), stretch, origin))
       }
       secrets.find(canonical, (start, end, origin) => {
-        found.push(foundAt(layer, canonical, { start, end, reading: 'forward', sameCase: true }, origin))
+        found.push(foundAt(layer, from(), { start, end, reading: 'forward', sameCase: true }, origin))
       })
       if (depth === deepest) return
       const into = (decoded: Decoded): void => {
         left -= decoded.text.length
         if (left < 0) return
-        const { from, text, stretches: parts } = decoded
-        const last = (from.at(-1) ?? 0) + 1
-        const placeOf = (index: number): number => layer.placeOf(from[index] ?? last)
+        const { text, stretches: parts } = decoded
+        const placeOf = (index: number): number => layer.placeOf(decoded.placeOf(index))
         examine({ text, stretches: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
       }
       const unescaped = suspicions.escapes.length > 0 ? decodeEscapes(layer.text, suspicions.escapes) : undefined
       if (unescaped) into(unescaped)
       decodeTokens(layer.text, suspicions.tokens, shortestSpan, into)
-      if (suspicions.pairs) decodeSpacedHex(layer.text, shortestSpan, into)
+      decodeSpacedHex(layer.text, suspicions.pairs, shortestSpan, into)
     }
 
     examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
+    for (const canonical of canonicals) if (canonical.bytes.length > mostScratch) canonical.bytes = new Uint8Array(512)
     const hits = hitsOf(found, joined, minSpan)
     for (const { path, start, end } of joined.values) {
       const value = joined.text.slice(start, Math.min(end, start + longestTiny))
@@ -219,15 +228,21 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     return strongest(hits)
   }
 
-  function isExempt(layer: Layer, canonical: Canonical, stretch: Stretch, all: readonly Stretch[]): boolean {
+  function isExempt(
+    { text }: Layer,
+    from: Int32Array,
+    canonical: Canonical,
+    stretch: Stretch,
+    all: readonly Stretch[],
+  ): boolean {
     if (exempted.length > 0) {
       if (exempted.contains(sourceBytes(canonical, stretch))) return true
       // A word that begins alike is no part of what was copied.
-      const whole = wholeWords(layer.text, canonical, stretch)
+      const whole = wholeWords(text, from, stretch)
       if (whole.end - whole.start >= shortestSpan && exempted.contains(sourceBytes(canonical, whole))) return true
     }
     const isSecret = origins[stretch.origin]?.label.confidentiality === 'secret'
-    return !isSecret && isCommonProse(layer.text, canonical, stretch, all)
+    return !isSecret && isCommonProse(text, from, canonical, stretch, all)
   }
 
   /** What could not be looked through is taken for tracked, value by value. */
@@ -271,12 +286,12 @@ const unreadLabel: Label = { integrity: 'untrusted', confidentiality: 'secret', 
 
 function foundAt(
   { text, as, placeOf }: Layer,
-  canonical: Canonical,
+  from: Int32Array,
   { start, end, reading, sameCase }: Pick<Stretch, 'start' | 'end' | 'reading' | 'sameCase'>,
   origin: Origin,
 ): Found {
-  const first = canonical.from[start] ?? 0
-  const last = (canonical.from[end - 1] ?? 0) + 1
+  const first = from[start] ?? 0
+  const last = (from[end - 1] ?? 0) + 1
   const asWritten = sameCase && isPlain(text, first, last, end - start) ? 'verbatim' : 'normalised'
   const view = as ?? (reading === 'forward' ? asWritten : readingViews[reading])
   return { start: placeOf(first), end: placeOf(last), length: end - start, view, origin }

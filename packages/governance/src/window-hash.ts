@@ -50,6 +50,50 @@ function hashWith(table: Int32Array, bytes: Uint8Array, at: number, length: numb
   return combine(forward, backward)
 }
 
+/** Places read in advance of the hashes: all at once takes hardly longer than one. */
+const ahead = 32
+/** What was read so: kept, or nothing would be read. */
+let touched = 0
+
+/** Writes the hashes of the windows at the first so many places, each to be multiplied by `scale`. */
+export function windowHashesAt(
+  bytes: Uint8Array,
+  places: Uint32Array,
+  count: number,
+  scale: number,
+  window: number,
+  hashes: Uint32Array,
+): void {
+  for (let n = 0; n < count; n++) {
+    if (n % ahead === 0)
+      for (let m = n; m < n + ahead && m < count; m++) touched ^= bytes[(places[m] ?? 0) * scale] ?? 0
+    hashes[n] = hashWith(twice, bytes, (places[n] ?? 0) * scale, window)
+  }
+}
+
+/** The same with {@link exactHash}. */
+export function exactHashesAt(
+  bytes: Uint8Array,
+  places: Uint32Array,
+  count: number,
+  window: number,
+  hashes: Uint32Array,
+): void {
+  for (let n = 0; n < count; n++) hashes[n] = exactHash(bytes, places[n] ?? 0, window)
+}
+
+/** Writes the hashes of windows that begin `stride` apart, from `start` on. */
+export function sampleHashes(
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+  stride: number,
+  window: number,
+  hashes: Uint32Array,
+): void {
+  for (let n = 0; n < count; n++) hashes[n] = hashWith(twice, bytes, start + n * stride, window)
+}
+
 /** Writes the hash of each window of the text that begins from `start` on to `hashes`; returns how many there are. */
 export function windowHashes(
   bytes: Uint8Array,

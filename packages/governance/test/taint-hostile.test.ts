@@ -104,6 +104,13 @@ test('noncharacters and separators in an argument do not cut a span', () => {
   }
 })
 
+test('names of entities are looked up among entities only', () => {
+  const index = createTaintIndex()
+  index.add(mail, { source: 'mail', label })
+  const written = mail.replaceAll(' ', '&constructor;').replaceAll('w', '&wopf;').replaceAll('o', '&odblac;')
+  expect(index.check({ text: `&toString;&__proto__; ${written}` })).not.toEqual([])
+})
+
 test('a text that fills the index with itself cannot push out what was there', () => {
   const index = createTaintIndex({ capacity: 10_000 })
   index.add(mail, { source: 'mail', label })
