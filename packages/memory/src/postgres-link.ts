@@ -14,19 +14,22 @@ export interface PostgresLink {
 
 const version = 1
 
-export function tables(schema: string): {
-  shelves: string
-  items: string
-  vectors: string
-  meta: string
-  name: string
-} {
+/** The names of the tables, quoted. */
+export interface Tables {
+  readonly shelves: string
+  readonly items: string
+  readonly vectors: string
+  readonly meta: string
+  readonly name: string
+}
+
+export function tables(schema: string): Tables {
   const name = `"${schema.replaceAll('"', '""')}"`
   const [shelves, items] = [`${name}.shelves`, `${name}.items`]
   return { shelves, items, vectors: `${name}.vectors`, meta: `${name}.meta`, name }
 }
 
-function schemaOf(t: ReturnType<typeof tables>): string {
+function schemaOf(t: Tables): string {
   return `
     create schema if not exists ${t.name};
     create table ${t.meta} (version integer not null);
@@ -46,7 +49,7 @@ function schemaOf(t: ReturnType<typeof tables>): string {
     create index on ${t.items} (session, turn) where session is not null;
     create index on ${t.items} (shelf, key) where key is not null;
     create index on ${t.items} (superseded_by) where superseded_by is not null;
-    create table ${t.vectors} (no bigint primary key, model text not null, bytes bytea not null);`
+    create table ${t.vectors} (no bigint primary key, model text not null, bytes bytea);`
 }
 
 /** Prepares to connect; nothing is loaded before the first use. */

@@ -2,9 +2,10 @@ import type { NewItem, StoredItem } from './item.ts'
 import type { MemoryStore, Postings, Shelf, ShelfFilter } from './memory-store.ts'
 import { postgresLink, tables } from './postgres-link.ts'
 import type { Query } from './postgres-link.ts'
+import { postgresVectors } from './postgres-vectors.ts'
 import { candidateColumns, candidateOf, columns, rowOf } from './row.ts'
 import { succeed } from './succession.ts'
-import { mostCompared, nearestOf, toBytes } from './vector.ts'
+import type { VectorMode } from './vector.ts'
 
 /** How a {@link postgresMemory} is kept. */
 export interface PostgresMemoryOptions {
@@ -12,6 +13,8 @@ export interface PostgresMemoryOptions {
   readonly schema?: string
   /** Connections at most; default 5. */
   readonly connections?: number
+  /** What compares embeddings; default `extension`: pgvector, where the database has it (`create extension vector`). */
+  readonly vectors?: VectorMode
 }
 
 /**
@@ -25,6 +28,7 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
   const { schema = 'provost_memory', connections = 5 } = options
   const link = postgresLink(url, schema, connections)
   const t = tables(schema)
+  const vectors = postgresVectors(link, t, options.vectors ?? 'extension')
   const from = `from ${t.items} i join ${t.shelves} s on s.no = i.shelf`
 
   const items = async (query: Query, rest: string, ...values: readonly unknown[]): Promise<readonly StoredItem[]> =>
@@ -199,12 +203,14 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
         scope: String(scope),
       })),
 
-    postings: (shelves, groups, most) =>
+    postings: (shelves, groups, most, at) =>
       Promise.all(
         groups.map(async (group): Promise<Postings> => {
           const match = shelves.map((no) => `(${group.map((term) => `'${no}x${term}'`).join(' & ')})`).join(' | ')
-          const query = `select no from ${t.items} where posted @@ $1::tsquery order by no desc limit $2`
-          const nos = shelves.length === 0 ? [] : (await link.query(query, match, most + 1)).map(([no]) => Number(no))
+          const held = at === undefined ? '' : 'and valid_from <= $3 and (valid_to is null or valid_to > $3)'
+          const query = `select no from ${t.items} where posted @@ $1::tsquery ${held} order by no desc limit $2`
+          const rows = await link.query(query, match, most + 1, ...(at === undefined ? [] : [at]))
+          const nos = rows.map(([no]) => Number(no))
           return { nos: nos.slice(0, most), all: nos.length <= most }
         }),
       ),
@@ -227,23 +233,9 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
         )
       ).map(candidateOf),
 
-    async putVector(no, model, vector) {
-      const insert = `insert into ${t.vectors} values ($1, $2, $3)
-        on conflict (no) do update set model = excluded.model, bytes = excluded.bytes`
-      await link.query(insert, no, model, Buffer.from(toBytes(vector)))
-    },
-
-    async nearest(shelves, model, vector, limit) {
-      const query = `select v.no, v.bytes from ${t.vectors} v join ${t.items} i on i.no = v.no
-        where v.model = $1 and i.shelf = any($2) order by v.no desc limit ${mostCompared}`
-      const stored = (await link.query(query, model, [...shelves])).map(
-        ([no, bytes]): readonly [number, Uint8Array] => [
-          Number(no),
-          bytes instanceof Uint8Array ? bytes : new Uint8Array(),
-        ],
-      )
-      return nearestOf(stored, vector, limit)
-    },
+    putVector: (no, model, vector) => vectors.put(no, model, vector),
+    nearest: (query) => vectors.nearest(query),
+    comparedBy: () => vectors.comparedBy(),
 
     close: () => link.close(),
   }

@@ -1,5 +1,7 @@
+import type { Timestamp } from '@provost/core'
+
 import type { MemoryReason } from './item.ts'
-import type { Candidate, MemoryStore, Postings, Shelf } from './memory-store.ts'
+import type { Candidate, MemoryStore, Near, Postings, Shelf } from './memory-store.ts'
 
 /** How much what stands around an item weighs, beside its own words. */
 export interface RankWeights {
@@ -35,7 +37,8 @@ export async function rank(
   shelves: readonly Shelf[],
   terms: readonly string[],
   weights: RankWeights = {},
-  extra: readonly { readonly no: number; readonly similarity: number }[] = [],
+  extra: readonly Near[] = [],
+  at?: Timestamp,
 ): Promise<readonly Ranked[]> {
   const numbers = shelves.map(({ no }) => no)
   const total = shelves.reduce((sum, { items }) => sum + items, 0)
@@ -46,10 +49,11 @@ export async function rank(
           numbers,
           terms.map((term) => [term]),
           mostPostings,
+          at,
         )
       : []
   const idf = new Map(terms.map((term, i) => [term, idfOf(postings[i], total)]))
-  const chosen = await candidates(store, numbers, terms, postings, idf)
+  const chosen = await candidates(store, numbers, terms, postings, idf, at)
   const similar = new Map(extra.map(({ no, similarity }) => [no, similarity]))
   const found = await store.candidates([...new Set([...chosen, ...similar.keys()])], numbers)
   const scopes = new Map(shelves.map(({ no, scope }) => [no, scope]))
@@ -75,6 +79,7 @@ async function candidates(
   terms: readonly string[],
   postings: readonly Postings[],
   idf: ReadonlyMap<string, number>,
+  at: Timestamp | undefined,
 ): Promise<readonly number[]> {
   const sums = new Map<number, number>()
   const add = (nos: readonly number[], weight: number): void => {
@@ -90,7 +95,7 @@ async function candidates(
   const [first, second] = frequent.toSorted((x, y) => (idf.get(y) ?? 0) - (idf.get(x) ?? 0))
   if (first !== undefined && second !== undefined && frequent.length === terms.length) {
     // Nothing but frequent words: those that have the two rarest of them, however old.
-    const [both] = await store.postings(shelves, [[first, second]], mostPostings)
+    const [both] = await store.postings(shelves, [[first, second]], mostPostings, at)
     if (both) add(both.nos, (idf.get(first) ?? 0) + (idf.get(second) ?? 0))
   }
   const best = [...sums].toSorted(([x, one], [y, other]) => other - one || y - x)

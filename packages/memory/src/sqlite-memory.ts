@@ -8,13 +8,16 @@ import type { NewItem, StoredItem } from './item.ts'
 import { newerStore, storeClosed, unusable } from './memory-fault.ts'
 import type { MemoryStore, Postings, Shelf, ShelfFilter } from './memory-store.ts'
 import { candidateColumns, candidateOf, columns, rowOf } from './row.ts'
+import { sqliteVectors } from './sqlite-vectors.ts'
 import { succeed } from './succession.ts'
-import { mostCompared, nearestOf, toBytes } from './vector.ts'
+import type { VectorMode } from './vector.ts'
 
 /** How a {@link sqliteMemory} is kept. */
 export interface SqliteMemoryOptions {
   /** Milliseconds to wait for another process that writes; default 5000. */
   readonly busyMs?: number
+  /** What compares embeddings; default `extension`: sqlite-vec, where that package is installed. */
+  readonly vectors?: VectorMode
 }
 
 /** Marks a file as ours, whatever it is called. */
@@ -42,6 +45,10 @@ const schema = `
   insert into postings (postings, rank) values ('secure-delete', 1);
   -- Few segments: each costs every query a look.
   insert into postings (postings, rank) values ('automerge', 2);`
+
+const newest = 'select rowid from postings where postings match ?1 order by rowid desc limit ?2'
+const heldThen = `select p.rowid from postings p cross join items i on i.no = p.rowid where p.postings match ?1
+  and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3) order by p.rowid desc limit ?2`
 
 /**
  * Keeps a memory in one SQLite file, for the processes of one machine. What is removed is overwritten: in the tables,
@@ -75,6 +82,8 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
   }
   const items = (rest: string, ...values: SQLInputValue[]): readonly StoredItem[] =>
     all(`select ${columns} from items i join shelves s on s.no = i.shelf ${rest}`, ...values).map(rowOf)
+
+  const vectors = sqliteVectors(db, all, options.vectors ?? 'extension')
 
   function transaction<T>(work: () => T): T {
     sql('begin immediate').run()
@@ -251,12 +260,16 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
         }),
       ),
 
-    postings: async (shelves, groups, most) =>
+    postings: async (shelves, groups, most, at) =>
       groups.map((group): Postings => {
         const match = shelves.map((no) => `(${group.map((term) => `"${no}x${term}"`).join(' AND ')})`).join(' OR ')
-        const query = `select group_concat(rowid) from
-          (select rowid from postings where postings match ? order by rowid desc limit ?)`
-        const [found] = all(query, match, most + 1)[0] ?? []
+        const [found] =
+          all(
+            `select group_concat(rowid) from (${at === undefined ? newest : heldThen})`,
+            match,
+            most + 1,
+            ...(at === undefined ? [] : [at]),
+          )[0] ?? []
         const nos = typeof found === 'string' ? found.split(',').map(Number) : []
         return { nos: nos.slice(0, most), all: nos.length <= most }
       }),
@@ -276,18 +289,9 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
       )
     },
 
-    putVector: async (no, model, vector) =>
-      void sql('insert or replace into vectors values (?, ?, ?)').run(no, model, toBytes(vector)),
-
-    async nearest(shelves, model, vector, limit) {
-      const query = `select v.no, v.bytes from vectors v join items i on i.no = v.no
-        where v.model = ? and i.shelf in (select value from json_each(?)) order by v.no desc limit ${mostCompared}`
-      const stored = all(query, model, list(shelves)).map(([no, bytes]): readonly [number, Uint8Array] => [
-        Number(no),
-        bytes instanceof Uint8Array ? bytes : new Uint8Array(),
-      ])
-      return nearestOf(stored, vector, limit)
-    },
+    putVector: async (no, model, vector) => vectors.put(no, model, vector),
+    nearest: (query) => vectors.nearest(query),
+    comparedBy: () => vectors.comparedBy(),
 
     async close() {
       if (closed) return
@@ -307,7 +311,10 @@ function open(path: string, timeout: number): DatabaseSync {
       // For the eyes of its owner only; the files that SQLite puts beside it get the same mode.
       closeSync(openSync(path, 'a', 0o600))
     }
-    db = new Database(path, { timeout })
+    // With Node's permission model extensions are refused; without it they are, until ours is loaded.
+    const allowExtension = !('permission' in process)
+    db = new Database(path, { timeout, allowExtension })
+    if (allowExtension) db.enableLoadExtension(false)
     db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on')
     prepare(db, path)
     return db

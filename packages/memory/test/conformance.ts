@@ -81,6 +81,14 @@ export function memoryConformance(place: MemoryPlace): void {
       expect(await memory.explain(first.id)).toMatchObject({ state: 'old', before: [], after: [{ id: second.id }] })
     }))
 
+  test('what held at a time is found however often it was superseded since', () =>
+    using(fresh(), async (memory) => {
+      const init = { source: 'crm', principal: ann, key: 'menu' }
+      for (let n = 1; n <= 60; n++) await memory.remember(`menu number ${n}`, { ...init, validFrom: n * day })
+      const then = await memory.recall('menu', { principal: ann, at: 5.5 * day })
+      expect(texts(then)).toEqual(['menu number 5'])
+    }))
+
   test('an older fact that arrives late does not displace what holds since later', () =>
     using(fresh(), async (memory) => {
       const init = { source: 'crm', principal: ann, key: 'address' }
@@ -374,18 +382,6 @@ export function memoryConformance(place: MemoryPlace): void {
     }))
 
   describe('embeddings', () => {
-    const meaning = (text: string): readonly number[] =>
-      /dog|puppy|hound/.test(text) ? [1, 0.1] : /ship|boat|vessel/.test(text) ? [0.1, 1] : [0.5, 0.5]
-
-    test('find what is said in other words, behind what is said in the same', () =>
-      using(fresh({ embedder: async (all) => all.map(meaning) }), async (memory) => {
-        for (const text of ['The hound sleeps.', 'My dog sleeps.', 'A boat sails.'])
-          await memory.remember(text, { source: 's' })
-        const hits = await memory.recall('dog')
-        expect(texts(hits).slice(0, 2)).toEqual(['My dog sleeps.', 'The hound sleeps.'])
-        expect(hits[1]?.why.similarity).toBeCloseTo(1)
-      }))
-
     test('that fail are reported, and everything is found by its words', async () => {
       const faults: unknown[] = []
       const broken = async (): Promise<never> => {
