@@ -36,13 +36,15 @@ const schema = `
     speaker text, confirmed_by text, replaces text
   );
   create index items_by_shelf on items (shelf, no);
-  create index items_by_turn on items (session, turn) where session is not null;
+  create index items_by_turn on items (session, turn, shelf) where session is not null;
   create index items_by_key on items (shelf, key) where key is not null;
   create index items_by_successor on items (superseded_by) where superseded_by is not null;
   create table vectors (no integer primary key, model text not null, bytes blob not null);
   -- The stems are made by us, and each carries the number of its shelf: the index only has to find them.
   create virtual table postings using fts5 (terms, content = '', detail = none, columnsize = 0, tokenize = 'ascii');
   insert into postings (postings, rank) values ('secure-delete', 1);
+  -- Small pages: the newest of a frequent word stand at the end of one, which is read from its beginning.
+  insert into postings (postings, rank) values ('pgsz', 1000);
   -- Few segments: each costs every query a look.
   insert into postings (postings, rank) values ('automerge', 2);`
 
@@ -277,16 +279,15 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     rows: async (nos) => items('where i.no in (select value from json_each(?))', list(nos)),
 
     candidates: async (nos, shelves) => {
-      const on = list(shelves)
-      const near = `with chosen as materialized (
-          select session, turn from items where no in (select value from json_each(?1)) and session is not null)
-        select i.no from chosen c cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
+      const query = `with chosen as materialized (
+          select ${candidateColumns} from items i where i.no in (select value from json_each(?1)))
+        select * from chosen
+        union all
+        select ${candidateColumns} from chosen c
+          cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
         where i.shelf in (select value from json_each(?2))`
-      const around = nos.length > 0 ? all(near, list(nos), on).map(([no]) => Number(no)) : []
-      const wanted = list([...new Set([...nos, ...around])])
-      return all(`select ${candidateColumns} from items i where i.no in (select value from json_each(?))`, wanted).map(
-        candidateOf,
-      )
+      // A turn between two others comes twice.
+      return [...new Map(all(query, list(nos), list(shelves)).map((row) => [row[0], candidateOf(row)])).values()]
     },
 
     putVector: async (no, model, vector) => vectors.put(no, model, vector),
@@ -315,7 +316,9 @@ function open(path: string, timeout: number): DatabaseSync {
     const allowExtension = !('permission' in process)
     db = new Database(path, { timeout, allowExtension })
     if (allowExtension) db.enableLoadExtension(false)
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on')
+    db.exec(
+      'pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on; pragma mmap_size = 268435456',
+    )
     prepare(db, path)
     return db
   } catch (error) {
