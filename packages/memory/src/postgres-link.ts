@@ -8,6 +8,8 @@ export type Query = (text: string, ...values: readonly unknown[]) => Promise<rea
 /** A database, connected at its first use. */
 export interface PostgresLink {
   readonly query: Query
+  /** A statement without values, planned for rows that are in memory: reading any costs the same. */
+  inMemory(text: string): Promise<readonly (readonly unknown[])[]>
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -95,6 +97,19 @@ export function postgresLink(url: string, schema: string, connections: number): 
 
   return {
     query: async (text, ...values) => on(await connected())(text, ...values),
+    async inMemory(text) {
+      const client = await connected()
+      const set = 'set local seq_page_cost = 0.02; set local random_page_cost = 0.02'
+      try {
+        // One message, and so one transaction, which the settings end with. The types do not know that results are many.
+        const results: unknown = await client.query<unknown[]>({ text: `${set}; ${text}`, rowMode: 'array' })
+        const last: unknown = Array.isArray(results) ? results.at(-1) : undefined
+        const rows: unknown = isRecord(last) ? last['rows'] : undefined
+        return Array.isArray(rows) ? rows.filter((row) => Array.isArray(row)) : []
+      } catch (error) {
+        throw wrapped(error)
+      }
+    },
     async transaction(work) {
       const client = await (await connected()).connect()
       let broken = false
