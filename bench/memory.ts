@@ -104,7 +104,7 @@ else {
   const report = {
     bench: 'memory',
     synthetic: await measureRecall(syntheticConversations()),
-    ...(dir !== undefined && { set: dir, given: await measureRecall(readConversations(dir)) }),
+    ...(dir !== undefined && { set: dir, given: await measureRecall(readConversations(dir).conversations) }),
     latency: await inSqlite(Number(values.items)),
     ...(values.postgres && { postgres: await inPostgres(Number(values.items)) }),
     node: process.version,
