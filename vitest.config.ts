@@ -8,7 +8,7 @@ import { closingLine } from './scripts/closing-line.ts'
 /** Under this condition the packages of the workspace are their src, not their dist: no test needs a build. */
 const source = '@provost/source'
 const conditions = [source, 'module', 'node', 'development|production']
-const projects = globSync(['packages/*', 'apps/*', 'examples', 'scripts']).filter(
+const projects = globSync(['packages/*', 'apps/*', 'bench', 'examples', 'scripts']).filter(
   (root) => root === 'scripts' || existsSync(join(root, 'package.json')),
 )
 

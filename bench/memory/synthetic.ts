@@ -143,6 +143,6 @@ export function syntheticConversations(): readonly Conversation[] {
         } else say(i % 2 === 0 ? first : second, pick(chatter))
       }
     }
-    return { id: `synthetic-${n + 1}`, turns, questions }
+    return { id: `synthetic-${n + 1}`, turns, questions, unanswerable: 0 }
   })
 }

@@ -34,9 +34,20 @@ export type {
 } from './memory.ts'
 export type { MemoryBlock } from './memory-block.ts'
 export type { MemoryRunOptions, MemoryScopes, ReminderOptions } from './memory-extension.ts'
-export type { Candidate, ItemFilter, MemoryStore, Postings, Shelf, ShelfFilter } from './memory-store.ts'
+export type {
+  Candidate,
+  ItemFilter,
+  MemoryStore,
+  Near,
+  NearestQuery,
+  Postings,
+  Shelf,
+  ShelfFilter,
+  VectorEngine,
+} from './memory-store.ts'
 export { postgresMemory } from './postgres-memory.ts'
 export type { PostgresMemoryOptions } from './postgres-memory.ts'
 export type { RankWeights } from './rank.ts'
 export { sqliteMemory } from './sqlite-memory.ts'
 export type { SqliteMemoryOptions } from './sqlite-memory.ts'
+export type { VectorMode } from './vector.ts'

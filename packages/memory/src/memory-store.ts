@@ -36,6 +36,26 @@ export interface Postings {
   readonly all: boolean
 }
 
+/** What {@link MemoryStore.nearest} looks for. */
+export interface NearestQuery {
+  readonly shelves: readonly number[]
+  /** The embedder: vectors of others are not comparable. */
+  readonly model: string
+  readonly vector: Float32Array
+  /** Only what holds at this time. */
+  readonly at: Timestamp
+  readonly limit: number
+}
+
+/** An item and how near it is: 1 for the same direction, 0 for none in common. */
+export interface Near {
+  readonly no: number
+  readonly similarity: number
+}
+
+/** What compares embeddings: an extension of the database, or this process. */
+export type VectorEngine = 'sqlite-vec' | 'pgvector' | 'process'
+
 /** What {@link MemoryStore.list} gives, in the order in which items were stored. */
 export interface ItemFilter extends ShelfFilter {
   readonly key?: string
@@ -63,24 +83,26 @@ export interface MemoryStore {
   remove(target: { readonly id: string } | { readonly scope: string }): Promise<number>
 
   shelves(filter: ShelfFilter): Promise<readonly Shelf[]>
-  /** For each group the items that have all of its terms, `most` at most. */
+  /**
+   * For each group the items that have all of its terms, `most` at most.
+   *
+   * @param at only what held at this time; default: whatever is on the shelves.
+   */
   postings(
     shelves: readonly number[],
     groups: readonly (readonly string[])[],
     most: number,
+    at?: Timestamp,
   ): Promise<readonly Postings[]>
   /** These items, and the turns before and after them that are on these shelves. */
   candidates(nos: readonly number[], shelves: readonly number[]): Promise<readonly Candidate[]>
   rows(nos: readonly number[]): Promise<readonly StoredItem[]>
 
-  /** Keeps the embedding of an item. */
+  /** Keeps the embedding of an item, unless it was removed meanwhile. */
   putVector(no: number, model: string, vector: Float32Array): Promise<void>
-  /** The items whose embeddings by this model are nearest, by cosine similarity, nearest first. */
-  nearest(
-    shelves: readonly number[],
-    model: string,
-    vector: Float32Array,
-    limit: number,
-  ): Promise<readonly { readonly no: number; readonly similarity: number }[]>
+  /** The items whose embeddings are nearest, by cosine similarity, nearest first. */
+  nearest(query: NearestQuery): Promise<readonly Near[]>
+  /** What {@link nearest} is done by, as far as the store says. */
+  comparedBy?(): Promise<VectorEngine>
   close(): Promise<void>
 }

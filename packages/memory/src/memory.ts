@@ -17,7 +17,7 @@ import type {
 import { memoryExtension } from './memory-extension.ts'
 import type { MemoryRunOptions } from './memory-extension.ts'
 import { memoryPlace } from './memory-place.ts'
-import type { MemoryStore } from './memory-store.ts'
+import type { MemoryStore, Near } from './memory-store.ts'
 import { rank } from './rank.ts'
 import type { RankWeights } from './rank.ts'
 
@@ -186,13 +186,14 @@ export function createMemory(options: MemoryOptions): Memory {
     const { queryTerms } = await language()
     const terms = queryTerms(query)
     const numbers = shelves.map(({ no }) => no)
-    const near = async (): Promise<Awaited<ReturnType<MemoryStore['nearest']>>> => {
+    const time = at ?? Date.now()
+    const near = async (): Promise<readonly Near[]> => {
       if (!embedder) return []
-      return store.nearest(numbers, embedderName(embedder), await embed(embedder, query.slice(0, 4_000)), 30)
+      const vector = await embed(embedder, query.slice(0, 4_000))
+      return store.nearest({ shelves: numbers, model: embedderName(embedder), vector, at: time, limit: 30 })
     }
     const similar = embedder && query.trim() !== '' ? await attempt(near) : []
-    const ranked = await rank(store, shelves, terms, weights, similar)
-    const time = at ?? Date.now()
+    const ranked = await rank(store, shelves, terms, weights, similar, at)
     const valid = ranked.filter(({ item }) => item.validFrom <= time && (item.validTo ?? Infinity) > time)
     const most = Math.max(0, Math.min(limit, 100))
     const head = valid.slice(0, reranker ? Math.max(most, 50) : most)

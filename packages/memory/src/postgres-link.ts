@@ -8,25 +8,30 @@ export type Query = (text: string, ...values: readonly unknown[]) => Promise<rea
 /** A database, connected at its first use. */
 export interface PostgresLink {
   readonly query: Query
+  /** A statement without values, planned for rows that are in memory: reading any costs the same. */
+  inMemory(text: string): Promise<readonly (readonly unknown[])[]>
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 const version = 1
 
-export function tables(schema: string): {
-  shelves: string
-  items: string
-  vectors: string
-  meta: string
-  name: string
-} {
+/** The names of the tables, quoted. */
+export interface Tables {
+  readonly shelves: string
+  readonly items: string
+  readonly vectors: string
+  readonly meta: string
+  readonly name: string
+}
+
+export function tables(schema: string): Tables {
   const name = `"${schema.replaceAll('"', '""')}"`
   const [shelves, items] = [`${name}.shelves`, `${name}.items`]
   return { shelves, items, vectors: `${name}.vectors`, meta: `${name}.meta`, name }
 }
 
-function schemaOf(t: ReturnType<typeof tables>): string {
+function schemaOf(t: Tables): string {
   return `
     create schema if not exists ${t.name};
     create table ${t.meta} (version integer not null);
@@ -46,7 +51,7 @@ function schemaOf(t: ReturnType<typeof tables>): string {
     create index on ${t.items} (session, turn) where session is not null;
     create index on ${t.items} (shelf, key) where key is not null;
     create index on ${t.items} (superseded_by) where superseded_by is not null;
-    create table ${t.vectors} (no bigint primary key, model text not null, bytes bytea not null);`
+    create table ${t.vectors} (no bigint primary key, model text not null, bytes bytea);`
 }
 
 /** Prepares to connect; nothing is loaded before the first use. */
@@ -92,6 +97,19 @@ export function postgresLink(url: string, schema: string, connections: number): 
 
   return {
     query: async (text, ...values) => on(await connected())(text, ...values),
+    async inMemory(text) {
+      const client = await connected()
+      const set = 'set local seq_page_cost = 0.02; set local random_page_cost = 0.02'
+      try {
+        // One message, and so one transaction, which the settings end with. The types do not know that results are many.
+        const results: unknown = await client.query<unknown[]>({ text: `${set}; ${text}`, rowMode: 'array' })
+        const last: unknown = Array.isArray(results) ? results.at(-1) : undefined
+        const rows: unknown = isRecord(last) ? last['rows'] : undefined
+        return Array.isArray(rows) ? rows.filter((row) => Array.isArray(row)) : []
+      } catch (error) {
+        throw wrapped(error)
+      }
+    },
     async transaction(work) {
       const client = await (await connected()).connect()
       let broken = false

@@ -2,9 +2,10 @@ import type { NewItem, StoredItem } from './item.ts'
 import type { MemoryStore, Postings, Shelf, ShelfFilter } from './memory-store.ts'
 import { postgresLink, tables } from './postgres-link.ts'
 import type { Query } from './postgres-link.ts'
+import { postgresVectors } from './postgres-vectors.ts'
 import { candidateColumns, candidateOf, columns, rowOf } from './row.ts'
 import { succeed } from './succession.ts'
-import { mostCompared, nearestOf, toBytes } from './vector.ts'
+import type { VectorMode } from './vector.ts'
 
 /** How a {@link postgresMemory} is kept. */
 export interface PostgresMemoryOptions {
@@ -12,6 +13,8 @@ export interface PostgresMemoryOptions {
   readonly schema?: string
   /** Connections at most; default 5. */
   readonly connections?: number
+  /** What compares embeddings; default `extension`: pgvector, where the database has it (`create extension vector`). */
+  readonly vectors?: VectorMode
 }
 
 /**
@@ -25,6 +28,7 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
   const { schema = 'provost_memory', connections = 5 } = options
   const link = postgresLink(url, schema, connections)
   const t = tables(schema)
+  const vectors = postgresVectors(link, t, options.vectors ?? 'extension')
   const from = `from ${t.items} i join ${t.shelves} s on s.no = i.shelf`
 
   const items = async (query: Query, rest: string, ...values: readonly unknown[]): Promise<readonly StoredItem[]> =>
@@ -37,23 +41,19 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
       return work(query)
     })
 
-  async function shelfOf(query: Query, scope: string, kind: string, state: string): Promise<number> {
-    const insert = `insert into ${t.shelves} (scope, kind, state) values ($1, $2, $3)
-      on conflict (scope, kind, state) do update set items = ${t.shelves}.items returning no`
-    return Number((await query(insert, scope, kind, state))[0]?.[0])
-  }
-
-  async function count(query: Query, shelf: number, terms: string, sign: 1 | -1): Promise<void> {
-    const set = `update ${t.shelves} set items = items + $2, terms = terms + $3 where no = $1`
-    await query(set, shelf, sign, sign * wordsOf(terms).length)
+  /** Counts an item onto its shelf, or off it, and gives the shelf's number. */
+  async function count(query: Query, { scope, kind, state, terms }: NewItem, sign: 1 | -1): Promise<number> {
+    const insert = `insert into ${t.shelves} as s (scope, kind, state, items, terms) values ($1, $2, $3, $4, $5)
+      on conflict (scope, kind, state)
+      do update set items = s.items + excluded.items, terms = s.terms + excluded.terms returning no`
+    return Number((await query(insert, scope, kind, state, sign, sign * wordsOf(terms).length))[0]?.[0])
   }
 
   async function move(query: Query, row: StoredItem, state: StoredItem['state']): Promise<void> {
-    await count(query, await shelfOf(query, row.scope, row.kind, row.state), row.terms, -1)
-    const shelf = await shelfOf(query, row.scope, row.kind, state)
+    await count(query, row, -1)
+    const shelf = await count(query, { ...row, state }, 1)
     const set = `update ${t.items} set shelf = $2, posted = array_to_tsvector($3::text[]) where no = $1`
     await query(set, row.no, shelf, posted(shelf, row.terms))
-    await count(query, shelf, row.terms, 1)
   }
 
   async function rivalsOf(query: Query, item: NewItem): Promise<readonly StoredItem[]> {
@@ -85,14 +85,13 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
     if (init.replaces !== undefined && !rivals.some(({ id }) => id === init.replaces)) return undefined
     const { item, ended } = succeed(init, rivals)
     await end(query, ended, rivals, item.id)
-    const { sessionId = null } = item
-    const latest = `select max(i.turn) ${from} where i.session = $1 and s.scope = $2`
-    const [last] = sessionId === null ? [] : await query(latest, sessionId, item.scope)
-    const shelf = await shelfOf(query, item.scope, item.kind, item.state)
-    await query(
+    const shelf = await count(query, item, 1)
+    const [[no, turn] = []] = await query(
       `insert into ${t.items} (id, shelf, text, terms, label, source, at, valid_from, valid_to, key, superseded_by,
         session, turn, speaker, confirmed_by, replaces, posted)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, array_to_tsvector($17::text[]))`,
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, case when $12::text is not null then
+          (select coalesce(max(i.turn), 0) + 1 ${from} where i.session = $12 and s.scope = $13) end,
+        $14, $15, $16, array_to_tsvector($17::text[])) returning no, turn`,
       item.id,
       shelf,
       item.text,
@@ -104,15 +103,14 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
       item.validTo ?? null,
       item.key ?? null,
       item.supersededBy ?? null,
-      sessionId,
-      sessionId === null ? null : Number(last?.[0] ?? 0) + 1,
+      item.sessionId ?? null,
+      item.scope,
       item.speaker ?? null,
       item.confirmedBy ?? null,
       item.replaces ?? null,
       posted(shelf, item.terms),
     )
-    await count(query, shelf, item.terms, 1)
-    return (await items(query, 'where i.id = $1', item.id))[0]
+    return { ...item, no: Number(no), ...(typeof turn === 'number' && { turn }) }
   }
 
   async function confirm(
@@ -135,7 +133,7 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
 
   async function remove(query: Query, rows: readonly StoredItem[]): Promise<void> {
     const nos = rows.map(({ no }) => no)
-    for (const row of rows) await count(query, await shelfOf(query, row.scope, row.kind, row.state), row.terms, -1)
+    for (const row of rows) await count(query, row, -1)
     await query(`delete from ${t.items} where no = any($1)`, nos)
     await query(`delete from ${t.vectors} where no = any($1)`, nos)
     // Where others were superseded by it, they still were; by what, is forgotten with it.
@@ -199,51 +197,40 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
         scope: String(scope),
       })),
 
-    postings: (shelves, groups, most) =>
-      Promise.all(
-        groups.map(async (group): Promise<Postings> => {
-          const match = shelves.map((no) => `(${group.map((term) => `'${no}x${term}'`).join(' & ')})`).join(' | ')
-          const query = `select no from ${t.items} where posted @@ $1::tsquery order by no desc limit $2`
-          const nos = shelves.length === 0 ? [] : (await link.query(query, match, most + 1)).map(([no]) => Number(no))
-          return { nos: nos.slice(0, most), all: nos.length <= most }
-        }),
-      ),
+    postings: async (shelves, groups, most, at) => {
+      if (shelves.length === 0 || groups.length === 0) return []
+      const held = at === undefined ? '' : `and valid_from <= ${at} and (valid_to is null or valid_to > ${at})`
+      // Terms are letters and digits, the rest is numbers. Each is a part of its own: of a frequent word the newest items are
+      // looked through, for a rare one the index.
+      const parts = groups.map((group) => {
+        const match = shelves.map((no) => `(${group.map((term) => `''${no}x${term}''`).join(' & ')})`).join(' | ')
+        return `select array_to_string(array(select no from ${t.items} where posted @@ '${match}'::tsquery ${held}
+          order by no desc limit ${most + 1}), ',')`
+      })
+      const rows = await link.inMemory(parts.join(' union all '))
+      return rows.map(([found]): Postings => {
+        const nos = typeof found === 'string' && found !== '' ? found.split(',').map(Number) : []
+        return { nos: nos.slice(0, most), all: nos.length <= most }
+      })
+    },
 
     rows: (nos) => items(link.query, 'where i.no = any($1)', [...nos]),
 
-    candidates: async (nos, shelves) =>
-      (
-        await link.query(
-          `with chosen as materialized (
-             select i.session, i.turn, s.scope ${from} where i.no = any($1) and i.session is not null)
-           select ${candidateColumns} from ${t.items} i where i.no = any($1)
-           union
-           select ${candidateColumns} from chosen c
-             join ${t.items} i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
-             join ${t.shelves} s on s.no = i.shelf and s.scope = c.scope
-           where i.shelf = any($2)`,
-          [...nos],
-          [...shelves],
-        )
-      ).map(candidateOf),
-
-    async putVector(no, model, vector) {
-      const insert = `insert into ${t.vectors} values ($1, $2, $3)
-        on conflict (no) do update set model = excluded.model, bytes = excluded.bytes`
-      await link.query(insert, no, model, Buffer.from(toBytes(vector)))
+    candidates: async (nos, shelves) => {
+      const query = `with chosen as materialized (select ${candidateColumns} from ${t.items} i where i.no = any($1))
+        select * from chosen
+        union all
+        select ${candidateColumns} from chosen c cross join (values (-1), (1)) as near (step)
+          join ${t.items} i on i.session = c.session and i.turn = c.turn + near.step
+        where i.shelf = any($2)`
+      const rows = await link.query(query, [...nos], [...shelves])
+      // A turn between two others comes twice.
+      return [...new Map(rows.map((row) => [row[0], candidateOf(row)])).values()]
     },
 
-    async nearest(shelves, model, vector, limit) {
-      const query = `select v.no, v.bytes from ${t.vectors} v join ${t.items} i on i.no = v.no
-        where v.model = $1 and i.shelf = any($2) order by v.no desc limit ${mostCompared}`
-      const stored = (await link.query(query, model, [...shelves])).map(
-        ([no, bytes]): readonly [number, Uint8Array] => [
-          Number(no),
-          bytes instanceof Uint8Array ? bytes : new Uint8Array(),
-        ],
-      )
-      return nearestOf(stored, vector, limit)
-    },
+    putVector: (no, model, vector) => vectors.put(no, model, vector),
+    nearest: (query) => vectors.nearest(query),
+    comparedBy: () => vectors.comparedBy(),
 
     close: () => link.close(),
   }

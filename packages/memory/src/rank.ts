@@ -1,5 +1,7 @@
+import type { Timestamp } from '@provost/core'
+
 import type { MemoryReason } from './item.ts'
-import type { Candidate, MemoryStore, Postings, Shelf } from './memory-store.ts'
+import type { Candidate, MemoryStore, Near, Postings, Shelf } from './memory-store.ts'
 
 /** How much what stands around an item weighs, beside its own words. */
 export interface RankWeights {
@@ -35,7 +37,8 @@ export async function rank(
   shelves: readonly Shelf[],
   terms: readonly string[],
   weights: RankWeights = {},
-  extra: readonly { readonly no: number; readonly similarity: number }[] = [],
+  extra: readonly Near[] = [],
+  at?: Timestamp,
 ): Promise<readonly Ranked[]> {
   const numbers = shelves.map(({ no }) => no)
   const total = shelves.reduce((sum, { items }) => sum + items, 0)
@@ -46,10 +49,11 @@ export async function rank(
           numbers,
           terms.map((term) => [term]),
           mostPostings,
+          at,
         )
       : []
   const idf = new Map(terms.map((term, i) => [term, idfOf(postings[i], total)]))
-  const chosen = await candidates(store, numbers, terms, postings, idf)
+  const chosen = await candidates(store, numbers, terms, postings, idf, at)
   const similar = new Map(extra.map(({ no, similarity }) => [no, similarity]))
   const found = await store.candidates([...new Set([...chosen, ...similar.keys()])], numbers)
   const scopes = new Map(shelves.map(({ no, scope }) => [no, scope]))
@@ -75,6 +79,7 @@ async function candidates(
   terms: readonly string[],
   postings: readonly Postings[],
   idf: ReadonlyMap<string, number>,
+  at: Timestamp | undefined,
 ): Promise<readonly number[]> {
   const sums = new Map<number, number>()
   const add = (nos: readonly number[], weight: number): void => {
@@ -90,22 +95,53 @@ async function candidates(
   const [first, second] = frequent.toSorted((x, y) => (idf.get(y) ?? 0) - (idf.get(x) ?? 0))
   if (first !== undefined && second !== undefined && frequent.length === terms.length) {
     // Nothing but frequent words: those that have the two rarest of them, however old.
-    const [both] = await store.postings(shelves, [[first, second]], mostPostings)
+    const [both] = await store.postings(shelves, [[first, second]], mostPostings, at)
     if (both) add(both.nos, (idf.get(first) ?? 0) + (idf.get(second) ?? 0))
   }
-  const best = [...sums].toSorted(([x, one], [y, other]) => other - one || y - x)
-  return best.slice(0, mostCandidates).map(([no]) => no)
+  return highest(sums, mostCandidates)
+}
+
+/** The items with the highest sums, newest first among equals: without putting all of them in order. */
+function highest(sums: ReadonlyMap<number, number>, most: number): readonly number[] {
+  const top: { readonly no: number; readonly sum: number }[] = []
+  for (const [no, sum] of sums) {
+    let at = top.length
+    for (; at > 0; at--) {
+      const { no: other = 0, sum: higher = 0 } = top[at - 1] ?? {}
+      if (higher > sum || (higher === sum && other > no)) break
+    }
+    if (at >= most) continue
+    top.splice(at, 0, { no, sum })
+    if (top.length > most) top.pop()
+  }
+  return top.map(({ no }) => no)
 }
 
 function ownScore({ terms: text }: Candidate, idf: ReadonlyMap<string, number>, average: number): Own {
-  const terms = text === '' ? [] : text.split(' ')
-  const counts = new Map<string, number>()
-  for (const term of terms) if (idf.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
-  const length = average > 0 ? terms.length / average : 1
-  let own = 0
-  for (const [term, count] of counts)
-    own += ((idf.get(term) ?? 0) * count * (k1 + 1)) / (count + k1 * (1 - b + b * length))
-  return { own, words: [...counts.keys()] }
+  const padded = ` ${text} `
+  const words: string[] = []
+  let [own, length] = [0, 0]
+  for (const [term, weight] of idf) {
+    const count = countOf(padded, ` ${term} `)
+    if (count === 0) continue
+    words.push(term)
+    length ||= average > 0 ? lengthOf(text) / average : 1
+    own += (weight * count * (k1 + 1)) / (count + k1 * (1 - b + b * length))
+  }
+  return { own, words }
+}
+
+/** How often a term stands in a text of terms; both begin and end with a space. */
+function countOf(text: string, term: string): number {
+  let count = 0
+  for (let at = text.indexOf(term); at !== -1; at = text.indexOf(term, at + term.length - 1)) count++
+  return count
+}
+
+function lengthOf(terms: string): number {
+  let count = 1
+  for (let at = 0; at < terms.length; at++) if (terms.charCodeAt(at) === 32) count++
+  return count
 }
 
 interface Own {
@@ -121,30 +157,28 @@ function weigh(
   similar: ReadonlyMap<number, number>,
 ): readonly Ranked[] {
   const { previous = 0.7, next = 0.3, session = 0.5, similarity: share = 0.3 } = weights
-  const scored = items.map((item) => ({ item, ...score(item) }))
-  /** Scores by session and turn. */
-  const turns = new Map<string, Map<number, number>>()
-  for (const { item, own } of scored) {
-    if (item.sessionId === undefined || item.turn === undefined) continue
-    const known = turns.get(place(item))
-    if (known) known.set(item.turn, own)
-    else turns.set(place(item), new Map([[item.turn, own]]))
-  }
-  const priors = new Map<string, number>()
-  for (const [id, scores] of turns) {
-    const top = [...scores.values()].toSorted((x, y) => y - x).slice(0, 3)
-    priors.set(id, top.reduce((sum, one) => sum + one, 0) / 3)
-  }
-  const weighed = scored.map(({ item, own, words }) => {
+  /** What is said in one session, and how it scores, by its turn. */
+  const talks = new Map<string, Map<number, number>>()
+  const scored = items.map((item) => {
+    const { own, words } = score(item)
+    const { sessionId, turn } = item
+    if (sessionId === undefined || turn === undefined) return { item, own, words }
+    const id = place(item)
+    let talk = talks.get(id)
+    if (!talk) talks.set(id, (talk = new Map()))
+    talk.set(turn, own)
+    return { item, own, words, talk }
+  })
+  const priors = new Map([...talks.values()].map((talk) => [talk, session * priorOf(talk)]))
+  const weighed = scored.map(({ item, own, words, talk }) => {
     const { turn = 0 } = item
-    const others = turns.get(place(item))
-    const near = previous * (others?.get(turn - 1) ?? 0) + next * (others?.get(turn + 1) ?? 0)
-    const prior = session * (priors.get(place(item)) ?? 0)
+    const near = talk ? previous * (talk.get(turn - 1) ?? 0) + next * (talk.get(turn + 1) ?? 0) : 0
+    const prior = talk ? (priors.get(talk) ?? 0) : 0
     return { item, words, own, near, prior, lexical: own + near + prior }
   })
-  const highest = weighed.reduce((most, { lexical }) => Math.max(most, lexical), 0)
+  const most = weighed.reduce((top, { lexical }) => Math.max(top, lexical), 0)
   const fused = (lexical: number, alike: number): number =>
-    similar.size === 0 ? lexical : (1 - share) * (highest > 0 ? lexical / highest : 0) + share * Math.max(0, alike)
+    similar.size === 0 ? lexical : (1 - share) * (most > 0 ? lexical / most : 0) + share * Math.max(0, alike)
   return weighed
     .map(({ item, words, own, near, prior, lexical }): Ranked => {
       const alike = similar.get(item.no)
@@ -153,4 +187,10 @@ function weigh(
     })
     .filter(({ score: one, why }) => one > 0 && (why.own > 0 || why.neighbours > 0 || why.similarity !== undefined))
     .toSorted((x, y) => y.score - x.score || y.item.no - x.item.no)
+}
+
+/** How well a session answers: the mean of its three best turns. */
+function priorOf(talk: ReadonlyMap<number, number>): number {
+  const best = [...talk.values()].toSorted((x, y) => y - x).slice(0, 3)
+  return best.reduce((sum, one) => sum + one, 0) / 3
 }

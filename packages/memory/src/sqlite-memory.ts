@@ -8,13 +8,16 @@ import type { NewItem, StoredItem } from './item.ts'
 import { newerStore, storeClosed, unusable } from './memory-fault.ts'
 import type { MemoryStore, Postings, Shelf, ShelfFilter } from './memory-store.ts'
 import { candidateColumns, candidateOf, columns, rowOf } from './row.ts'
+import { sqliteVectors } from './sqlite-vectors.ts'
 import { succeed } from './succession.ts'
-import { mostCompared, nearestOf, toBytes } from './vector.ts'
+import type { VectorMode } from './vector.ts'
 
 /** How a {@link sqliteMemory} is kept. */
 export interface SqliteMemoryOptions {
   /** Milliseconds to wait for another process that writes; default 5000. */
   readonly busyMs?: number
+  /** What compares embeddings; default `extension`: sqlite-vec, where that package is installed. */
+  readonly vectors?: VectorMode
 }
 
 /** Marks a file as ours, whatever it is called. */
@@ -33,15 +36,21 @@ const schema = `
     speaker text, confirmed_by text, replaces text
   );
   create index items_by_shelf on items (shelf, no);
-  create index items_by_turn on items (session, turn) where session is not null;
+  create index items_by_turn on items (session, turn, shelf) where session is not null;
   create index items_by_key on items (shelf, key) where key is not null;
   create index items_by_successor on items (superseded_by) where superseded_by is not null;
   create table vectors (no integer primary key, model text not null, bytes blob not null);
   -- The stems are made by us, and each carries the number of its shelf: the index only has to find them.
   create virtual table postings using fts5 (terms, content = '', detail = none, columnsize = 0, tokenize = 'ascii');
   insert into postings (postings, rank) values ('secure-delete', 1);
+  -- Small pages: the newest of a frequent word stand at the end of one, which is read from its beginning.
+  insert into postings (postings, rank) values ('pgsz', 1000);
   -- Few segments: each costs every query a look.
   insert into postings (postings, rank) values ('automerge', 2);`
+
+const newest = 'select rowid from postings where postings match ?1 order by rowid desc limit ?2'
+const heldThen = `select p.rowid from postings p cross join items i on i.no = p.rowid where p.postings match ?1
+  and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3) order by p.rowid desc limit ?2`
 
 /**
  * Keeps a memory in one SQLite file, for the processes of one machine. What is removed is overwritten: in the tables,
@@ -75,6 +84,8 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
   }
   const items = (rest: string, ...values: SQLInputValue[]): readonly StoredItem[] =>
     all(`select ${columns} from items i join shelves s on s.no = i.shelf ${rest}`, ...values).map(rowOf)
+
+  const vectors = sqliteVectors(db, all, options.vectors ?? 'extension')
 
   function transaction<T>(work: () => T): T {
     sql('begin immediate').run()
@@ -251,12 +262,16 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
         }),
       ),
 
-    postings: async (shelves, groups, most) =>
+    postings: async (shelves, groups, most, at) =>
       groups.map((group): Postings => {
         const match = shelves.map((no) => `(${group.map((term) => `"${no}x${term}"`).join(' AND ')})`).join(' OR ')
-        const query = `select group_concat(rowid) from
-          (select rowid from postings where postings match ? order by rowid desc limit ?)`
-        const [found] = all(query, match, most + 1)[0] ?? []
+        const [found] =
+          all(
+            `select group_concat(rowid) from (${at === undefined ? newest : heldThen})`,
+            match,
+            most + 1,
+            ...(at === undefined ? [] : [at]),
+          )[0] ?? []
         const nos = typeof found === 'string' ? found.split(',').map(Number) : []
         return { nos: nos.slice(0, most), all: nos.length <= most }
       }),
@@ -264,30 +279,20 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     rows: async (nos) => items('where i.no in (select value from json_each(?))', list(nos)),
 
     candidates: async (nos, shelves) => {
-      const on = list(shelves)
-      const near = `with chosen as materialized (
-          select session, turn from items where no in (select value from json_each(?1)) and session is not null)
-        select i.no from chosen c cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
+      const query = `with chosen as materialized (
+          select ${candidateColumns} from items i where i.no in (select value from json_each(?1)))
+        select * from chosen
+        union all
+        select ${candidateColumns} from chosen c
+          cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
         where i.shelf in (select value from json_each(?2))`
-      const around = nos.length > 0 ? all(near, list(nos), on).map(([no]) => Number(no)) : []
-      const wanted = list([...new Set([...nos, ...around])])
-      return all(`select ${candidateColumns} from items i where i.no in (select value from json_each(?))`, wanted).map(
-        candidateOf,
-      )
+      // A turn between two others comes twice.
+      return [...new Map(all(query, list(nos), list(shelves)).map((row) => [row[0], candidateOf(row)])).values()]
     },
 
-    putVector: async (no, model, vector) =>
-      void sql('insert or replace into vectors values (?, ?, ?)').run(no, model, toBytes(vector)),
-
-    async nearest(shelves, model, vector, limit) {
-      const query = `select v.no, v.bytes from vectors v join items i on i.no = v.no
-        where v.model = ? and i.shelf in (select value from json_each(?)) order by v.no desc limit ${mostCompared}`
-      const stored = all(query, model, list(shelves)).map(([no, bytes]): readonly [number, Uint8Array] => [
-        Number(no),
-        bytes instanceof Uint8Array ? bytes : new Uint8Array(),
-      ])
-      return nearestOf(stored, vector, limit)
-    },
+    putVector: async (no, model, vector) => vectors.put(no, model, vector),
+    nearest: (query) => vectors.nearest(query),
+    comparedBy: () => vectors.comparedBy(),
 
     async close() {
       if (closed) return
@@ -307,8 +312,13 @@ function open(path: string, timeout: number): DatabaseSync {
       // For the eyes of its owner only; the files that SQLite puts beside it get the same mode.
       closeSync(openSync(path, 'a', 0o600))
     }
-    db = new Database(path, { timeout })
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on')
+    // With Node's permission model extensions are refused; without it they are, until ours is loaded.
+    const allowExtension = !('permission' in process)
+    db = new Database(path, { timeout, allowExtension })
+    if (allowExtension) db.enableLoadExtension(false)
+    db.exec(
+      'pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on; pragma mmap_size = 268435456',
+    )
     prepare(db, path)
     return db
   } catch (error) {

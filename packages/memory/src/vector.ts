@@ -1,4 +1,14 @@
-/** How many of the newest embeddings are compared where the database cannot do it. */
+import { toErrorInfo } from '@provost/core'
+
+import type { Near, VectorEngine } from './memory-store.ts'
+
+/**
+ * How embeddings are compared: `extension` leaves it to the database where it has sqlite-vec or pgvector, and is
+ * `in-process` where it has not.
+ */
+export type VectorMode = 'extension' | 'in-process'
+
+/** How many of the newest embeddings are compared in the process. */
 export const mostCompared = 20_000
 
 export function similarity(a: Float32Array, b: Float32Array): number {
@@ -43,8 +53,20 @@ export function nearestOf(
   stored: Iterable<readonly [no: number, bytes: Uint8Array]>,
   vector: Float32Array,
   limit: number,
-): readonly { readonly no: number; readonly similarity: number }[] {
-  const found: { no: number; similarity: number }[] = []
+): readonly Near[] {
+  const found: Near[] = []
   for (const [no, bytes] of stored) found.push({ no, similarity: similarity(vector, fromBytes(bytes)) })
   return found.toSorted((a, b) => b.similarity - a.similarity || b.no - a.no).slice(0, limit)
+}
+
+/** An item from a row of its number and its cosine distance; a vector of zeros has none. */
+export function nearOf([no, distance]: readonly unknown[]): Near {
+  const alike = 1 - Number(distance ?? 1)
+  return { no: Number(no), similarity: Number.isFinite(alike) ? alike : 0 }
+}
+
+/** Says once why an extension that is there is not used. */
+export function warnOfExtension(name: VectorEngine, error: unknown): void {
+  const message = `${name} cannot be used: ${toErrorInfo(error).message}. Embeddings are compared in the process.`
+  process.emitWarning(message, { type: 'ProvostMemory' })
 }

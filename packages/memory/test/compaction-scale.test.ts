@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { fetchPage, isSummaryRequest, page, words } from './compaction-scenario.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-const turns = full ? 10_000 : 100
+const turns = full ? 10_000 : 60
 const window = 32_000
 const text = Object.fromEntries([20, 150, 700, 1500].map((tokens) => [tokens, words(tokens)]))
 const sizes = [20, 150, 700, 150, 20, 1500, 150]

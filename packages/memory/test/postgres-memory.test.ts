@@ -1,3 +1,6 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
 import { createMemory, postgresMemory } from '@provost/memory'
 import { postgresStore } from '@provost/sessions'
 import { findPostgres, startPostgres } from '@provost/testing'
@@ -6,6 +9,16 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { memoryConformance } from './conformance.ts'
+import { vectorConformance } from './vector-conformance.ts'
+
+/** Whether the server that tests start has the extension, where Debian or the server's own make puts it. */
+function hasPgvector(): boolean {
+  const found = findPostgres()
+  if (found === undefined) return false
+  const bin = dirname(realpathSync(join(found, 'initdb')))
+  const shares = [`/usr/share/postgresql/${basename(dirname(bin))}`, `${bin}/../share`, `${bin}/../share/postgresql`]
+  return shares.some((share) => existsSync(join(share, 'extension/vector.control')))
+}
 
 describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)', () => {
   let server: PostgresServer
@@ -23,22 +36,65 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
 
   // One schema for all that need no name: tables are emptied sooner than made.
   const nameless = 'nameless'
-  afterEach(async () => {
-    const { rows } = await client.query('select 1 from pg_tables where schemaname = $1', [nameless])
-    if (rows.length > 0) await client.query(`truncate ${nameless}.items, ${nameless}.shelves, ${nameless}.vectors`)
-  })
+  async function empty(schema: string): Promise<void> {
+    const { rows } = await client.query('select 1 from pg_tables where schemaname = $1', [schema])
+    const tables = ['items', 'shelves', 'vectors']
+    if (rows.length > 0) await client.query(tables.map((table) => `delete from ${schema}.${table}`).join('; '))
+  }
+  afterEach(() => empty(nameless))
+
+  async function dump(name: string): Promise<string> {
+    const { rows } = await client.query('select tablename as name from pg_tables where schemaname = $1', [name])
+    let text = ''
+    for (const { name: table } of rows) {
+      const found = await client.query(`select x::text as row from ${name}.${table} x`)
+      text += found.rows.map(({ row }) => row).join('\n')
+    }
+    return text
+  }
 
   memoryConformance({
+    remote: true,
     open: (name = nameless) => postgresMemory(server.url, { schema: name, connections: 2 }),
-    async dump(name) {
-      const { rows } = await client.query('select tablename as name from pg_tables where schemaname = $1', [name])
-      let text = ''
-      for (const { name: table } of rows) {
-        const found = await client.query(`select x::text as row from ${name}.${table} x`)
-        text += found.rows.map(({ row }) => row).join('\n')
-      }
-      return text
-    },
+    dump,
+  })
+
+  // Where the extension is, what is done without it is left to full runs.
+  const without = hasPgvector() && process.env['PROVOST_TEST_FULL'] !== '1' ? [] : ['process' as const]
+  describe.each(without)('embeddings, compared in the %s', (engine) => {
+    vectorConformance({
+      remote: true,
+      engine,
+      open: () => postgresMemory(server.url, { schema: nameless, connections: 2, vectors: 'in-process' }),
+      dump: () => dump(nameless),
+      written: ({ buffer }) => Buffer.from(buffer).toString('hex'),
+    })
+  })
+
+  describe.skipIf(!hasPgvector())('embeddings, compared by pgvector (needs it on the server)', () => {
+    const schema = 'with_pgvector'
+    beforeAll(async () => void (await client.query('create schema "Ext"; create extension vector schema "Ext"')))
+    afterAll(async () => void (await client.query('drop extension vector cascade')))
+    afterEach(() => empty(schema))
+    vectorConformance({
+      remote: true,
+      engine: 'pgvector',
+      open: () => postgresMemory(server.url, { schema, connections: 2 }),
+      dump: () => dump(schema),
+      written: (vector) => `[${vector.join(',')}]`,
+    })
+
+    test('what was stored before the extension came is compared by it', async () => {
+      const embedder = async (all: readonly string[]): Promise<number[][]> => all.map(({ length }) => [length, 1])
+      const before = postgresMemory(server.url, { schema, connections: 1, vectors: 'in-process' })
+      const writer = createMemory({ store: before, embedder })
+      await writer.remember('tea', { source: 's' })
+      await writer.close()
+      const reader = createMemory({ store: postgresMemory(server.url, { schema, connections: 1 }), embedder })
+      expect(await reader.recall('pot')).toMatchObject([{ text: 'tea', why: { similarity: expect.closeTo(1) } }])
+      expect((await client.query(`select bytes from ${schema}.vectors`)).rows).toEqual([{ bytes: null }])
+      await reader.close()
+    })
   })
 
   test('processes that start at once on an empty database make its tables once', async () => {
