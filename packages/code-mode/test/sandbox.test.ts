@@ -298,6 +298,23 @@ describe('a journal', () => {
     expect(calls).toEqual([])
   })
 
+  it('of other calls leaves the worker to others, though the script waits for one that never comes', async () => {
+    const one = createSandbox({ workers: 1 })
+    const source = 'const slow = tools.slow(); const fast = await tools.fast(); return [await slow, fast]'
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const told = await one.run(source, {
+      tools: { slow: () => promise, fast: () => 1 },
+      record: ({ tool }) => (tool === 'fast' ? resolve(2) : undefined),
+    })
+    expect(told.value).toEqual([2, 1])
+    const entries = told.journal?.entries.slice(0, 1).map((entry) => ({ ...entry, argsHash: 'another' }))
+    const tools = { slow: () => new Promise(() => {}), fast: () => 1 }
+    const { error } = await one.run(source, { tools, journal: { ...told.journal, entries } })
+    expect(error?.code).toBe('replay-diverged')
+    expect((await one.run('return 5')).value).toBe(5)
+    await one.close()
+  })
+
   it('of a call the script did not make ends the run', async () => {
     const first = await run(workflow, { tools: workflowTools([]) })
     const entries = first.journal?.entries.map((entry) => ({ ...entry, id: entry.id + 100 }))
