@@ -125,7 +125,7 @@ const deliver = (id, ok, text) => {
   own(call.error, 'message', failure.message)
   own(call.error, 'name', 'ToolError')
   own(call.error, 'code', failure.code)
-  apply(remember, stops, [call.error, failure.stop || 'tool-error'])
+  apply(remember, stops, [call.error, failure.stop])
   call.reject(call.error)
   return true
 }

@@ -6,7 +6,7 @@ import { parseClean } from './clean-json.ts'
 import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
 import { argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
-import { cut, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
+import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
 import { flag, flagCount, type FromWorker, order, ring, type Task } from './task.ts'
 import type { watchdog } from './watchdog.ts'
@@ -66,7 +66,7 @@ function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits): San
   }
   if (/^Maximum call stack|^stack overflow/.test(end.message)) return { ...errorOf('stack-limit', limits), ...place }
   const plain = end.code !== 'script-error' || end.name === '' || end.name === 'Error'
-  const code = /^[a-z][a-z-]{0,40}$/.test(end.code) ? end.code : 'script-error'
+  const code = isCode(end.code) ? end.code : 'script-error'
   return { ...errorOf(code, limits, plain ? end.message : `${end.name}: ${end.message}`), ...place }
 }
 

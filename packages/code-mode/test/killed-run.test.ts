@@ -126,7 +126,7 @@ test(
     const whole = await goOn(site, 'whole', crash.store(store), noDeeds(), crash)
     expect(whole.status).toBe('completed')
     const { result, logs } = outcomeOf(whole.messages)
-    expect(result).toMatchObject({ seat: { seat: 7 }, paid: 'paid', van: 'van 7', refused: 'tool-error' })
+    expect(result).toMatchObject({ seat: { seat: 7 }, paid: 'paid', van: 'van 7', refused: 'tool-failed' })
     expect(effectsOf(site, 'whole')).toHaveLength(writes)
     const moments = sampleOf(crash.moments)
     const batches = full ? moments.map((moment) => [moment]) : [moments]
