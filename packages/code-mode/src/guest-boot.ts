@@ -16,6 +16,7 @@ const { slice } = String.prototype
 const { then } = Promise.prototype
 const { withResolvers } = Promise
 const { get: recall, set: remember } = WeakMap.prototype
+const elapsed = performance.now.bind(performance)
 const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakMap()
 
 for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
@@ -60,6 +61,9 @@ const limited = (code, message, error) => { own(error, 'message', message); appl
 // What is too large to be written as JSON is a matter of memory.
 const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-json'
 
+// Nobody can throw what no script catches. But the host knows who asks how long it has been, and stops what loops then.
+const giveUp = () => { elapsed(); for (;;); }
+
 // Of the stack of a call the line of the script is all that is needed, and each line of a stack costs as much as a promise.
 const here = () => {
   const usual = E.stackTraceLimit
@@ -73,7 +77,7 @@ const caller = (index, name) => freeze((args) => {
   const call = apply(withResolvers, P, [])
   if (count >= limits.toolCalls) {
     outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
-    return call.promise
+    giveUp()
   }
   const error = call.error = here()
   let text, refused

@@ -91,6 +91,7 @@ function stretch(guest: Guest, task: Task): void {
     return frame
   }
   const stopped = (error: unknown) => {
+    if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
     const code = codeOf(error, limit)
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code, message, figures: figures() })
