@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { aiSdk } from './code-mode/ai-sdk.ts'
 import type { Contender } from './code-mode/contender.ts'
 import { freshWorker } from './code-mode/fresh-worker.ts'
+import { limitsHeld } from './code-mode/limits.ts'
 import { provost } from './code-mode/provost.ts'
 import { collectGarbage, median } from './measure.ts'
 
@@ -135,6 +136,7 @@ const report = {
   contenders: results,
   hundredWaitingMs: round(await waiting()),
   thousandRunsBytes: await leftBehind(),
+  msAfterLimit: await limitsHeld(Math.max(3, Math.ceil(runs / 3))),
 }
 if (given.json) process.stdout.write(`${JSON.stringify(report)}\n`)
 else {
@@ -142,6 +144,8 @@ else {
   console.log(`100 scripts that wait for 1 s, on 2 workers: ${report.hundredWaitingMs} ms`)
   const left = report.thousandRunsBytes.map((bytes) => (bytes / 1e6).toFixed(1)).join(', ')
   console.log(`after 1,000, 2,000 and 3,000 runs: ${left} MB more`)
+  console.log('from a limit to the end of the script, ms')
+  console.table(report.msAfterLimit)
   console.log(`load ${report.load?.toFixed(1)}`)
 }
 process.exit(0)

@@ -98,7 +98,7 @@ async function inSlot(scope: RunScope, call: CallState, maker: Maker): Promise<v
 export function bridgedResult(plan: AgentPlan, call: CallState): ToolResult {
   const { part, args, parentCallId, settled } = call
   if (!settled) throw new ProvostError('call-open', `The call ${part.callId} has no result.`)
-  const { outcome, via, output, label, fields, details } = settled
+  const { outcome, via, output, label, fields, details, error } = settled
   const value = settled.value ?? (outcome === 'ok' ? saidBy(output) : undefined)
   return {
     callId: part.callId,
@@ -112,6 +112,7 @@ export function bridgedResult(plan: AgentPlan, call: CallState): ToolResult {
     label,
     ...(fields && { fields }),
     ...(details !== undefined && { details }),
+    ...(error && { error }),
   }
 }
 

@@ -48,6 +48,7 @@ export function skillTool(skills: readonly Skill[]): Tool {
     description: 'Loads the full text of a skill from the catalogue.',
     input: inputOf(skills),
     effect: 'read',
+    modelOnly: true,
     // Our own source, as the system prompt is.
     returns: { integrity: 'trusted' },
     maxResultTokens: maxSkillTokens,

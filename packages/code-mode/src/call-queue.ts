@@ -1,7 +1,7 @@
 import { parseClean, writeClean } from './clean-json.ts'
 import type { GuestCall } from './frame.ts'
 import type { Limits } from './limits.ts'
-import { cut } from './sandbox-error.ts'
+import { cut, isCode } from './sandbox-error.ts'
 import type { ScriptTool } from './sandbox.ts'
 
 /** What one call came to, as JSON for the script. */
@@ -23,7 +23,7 @@ function failure(message: unknown, code: unknown, limits: Limits, stop?: string)
   return JSON.stringify({
     message: cut(text, limits.errorBytes),
     code: typeof code === 'string' ? cut(code, 100) : 'tool-error',
-    ...(stop && { stop }),
+    stop: stop ?? (typeof code === 'string' && isCode(code) ? code : 'tool-error'),
   })
 }
 

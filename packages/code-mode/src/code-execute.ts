@@ -17,10 +17,10 @@ function shownBy(output: ToolOutput): Json {
 }
 
 /** What a script has to know of a call that came to nothing. */
-function failureOf({ outcome, output, tool: { name } }: ToolResult): Error {
+function failureOf({ outcome, output, error, tool: { name } }: ToolResult): Error {
   const shown = shownBy(output)
   const said = typeof shown === 'string' ? shown : JSON.stringify(shown)
-  return Object.assign(new Error(`${name}: ${said}`), { code: outcome === 'error' ? 'tool-error' : `tool-${outcome}` })
+  return Object.assign(new Error(`${name}: ${said}`), { code: error?.code ?? `tool-${outcome}` })
 }
 
 /** A failure with its place, and what the script printed before: all that helps to write it better. */
@@ -65,6 +65,7 @@ export function codeExecute(options: {
     },
     // What it does, its calls do, and they say so.
     effect: 'none',
+    modelOnly: true,
     returns: { integrity: 'trusted', sources: [] },
     timeoutMs: options.wallMs,
     async execute({ source }, ctx) {

@@ -14,7 +14,7 @@ export interface CodeModeOptions {
   readonly limits?: SandboxLimits | undefined
   /** Threads for the scripts of the process. Default: one per core, at most 4. */
   readonly workers?: number | undefined
-  /** Names of the tools that scripts may call. Default: all. */
+  /** Names of the tools that scripts may call. Default: all but those that are `modelOnly`, such as handoffs. */
   readonly include?: readonly string[] | undefined
   /** Names of tools that scripts may not call; the model calls them itself. */
   readonly exclude?: readonly string[] | undefined
@@ -31,14 +31,6 @@ function sharedSandbox(limits: SandboxLimits, workers: number | undefined): Sand
   const sandbox = shared.get(key) ?? createSandbox({ limits, workers })
   shared.set(key, sandbox)
   return sandbox
-}
-
-/** What scripts cannot call: what has to do with the conversation, and scripts themselves. */
-const direct = new Set(['code_execute', 'code_search', 'tool_search', 'read_result', 'skill'])
-
-/** A conversation is handed over by the model itself, in a step of its own. */
-function handsOver(name: string): boolean {
-  return name.startsWith('transfer_to_')
 }
 
 /** The signatures of a small set of tools; of a large one, how to find them. */
@@ -73,11 +65,8 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
   let agentName: string | undefined
   let tools: readonly ToolInfo[] = []
   let names = new Set<string>()
-  const isCallable = ({ name }: ToolInfo) =>
-    !direct.has(name) &&
-    !handsOver(name) &&
-    !exclude.includes(name) &&
-    (include === undefined || include.includes(name))
+  const isCallable = ({ name, modelOnly }: ToolInfo) =>
+    modelOnly !== true && !exclude.includes(name) && (include === undefined || include.includes(name))
 
   return defineExtension<never>({
     name: 'code-mode',

@@ -23,6 +23,7 @@ export function codeSearch(tools: () => readonly ToolInfo[]): Tool {
       additionalProperties: false,
     },
     effect: 'none',
+    modelOnly: true,
     async execute({ query, limit = usual }) {
       index ??= createToolIndex(tools())
       index.catch(() => (index = undefined))

@@ -41,6 +41,8 @@ export interface Guest {
   /** What the script wants since it was asked last: a frame, or nothing. */
   take(): string
   readonly memoryBytes: number
+  /** It has stopped itself; `take` says why. */
+  readonly gaveUp: boolean
   dispose(): void
 }
 

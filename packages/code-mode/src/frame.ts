@@ -83,14 +83,16 @@ function endOf(end: unknown, body: ReturnType<typeof pieces>): GuestEnd | undefi
 export function readGuestFrame(text: string): GuestFrame {
   const { head, body } = split(text)
   const [flat, lines, dropped, end] = head
-  if (!Array.isArray(flat) || flat.length % 3 !== 0 || !Array.isArray(lines) || !isCount(dropped)) {
+  if (!Array.isArray(flat) || flat.length % 2 !== 1 || !Array.isArray(lines) || !isCount(dropped)) {
     throw new RangeError('the head of a frame has the wrong shape')
   }
   const calls: GuestCall[] = []
-  for (let i = 0; i < flat.length; i += 3) {
-    const [id, tool, length] = flat.slice(i, i + 3)
-    if (!isCount(id) || !isCount(tool)) throw new RangeError('a call in a frame has no number')
-    calls.push({ id, tool, args: body.take(length) })
+  const first: unknown = flat[0]
+  if (!isCount(first)) throw new RangeError('the calls in a frame have no number')
+  for (let i = 1; i < flat.length; i += 2) {
+    const tool: unknown = flat[i]
+    if (!isCount(tool)) throw new RangeError('a call in a frame has no tool')
+    calls.push({ id: first + calls.length, tool, args: body.take(flat[i + 1]) })
   }
   const ended = endOf(end ?? null, body)
   body.done()
@@ -101,12 +103,17 @@ export function readGuestFrame(text: string): GuestFrame {
 export function glanceAtFrame(text: string): { readonly calls: number; readonly ended: boolean } {
   const head: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
   if (!Array.isArray(head) || !Array.isArray(head[0])) throw new RangeError('the head of a frame has the wrong shape')
-  return { calls: head[0].length / 3, ended: head[3] !== null }
+  return { calls: (head[0].length - 1) / 2, ended: head[3] !== null }
 }
 
 export function writeDeliveries(deliveries: readonly Delivery[]): string {
-  const head = deliveries.flatMap(({ id, ok, json, at }) => [id, ok ? 1 : 0, at, json.length])
-  return `${JSON.stringify(head)}\n${deliveries.map(({ json }) => json).join('')}`
+  let head = ''
+  let body = ''
+  for (const { id, ok, json, at } of deliveries) {
+    head += `${head === '' ? '' : ','}${id},${ok ? 1 : 0},${at},${json.length}`
+    body += json
+  }
+  return `[${head}]\n${body}`
 }
 
 export function readDeliveries(text: string): Delivery[] {

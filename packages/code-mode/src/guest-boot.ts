@@ -14,7 +14,9 @@ const { stringify, parse } = JSON
 const { join, push } = Array.prototype
 const { slice } = String.prototype
 const { then } = Promise.prototype
+const { withResolvers } = Promise
 const { get: recall, set: remember } = WeakMap.prototype
+const elapsed = performance.now.bind(performance)
 const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakMap()
 
 for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
@@ -51,29 +53,43 @@ settable(Object.prototype, ['constructor', 'toString', 'valueOf', 'toLocaleStrin
 settable(getPrototypeOf(() => {}), ['name', 'toString'])
 for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(name)) settable(G[name].prototype, ['name', 'message', 'constructor', 'toString'])
 
-let out = [], head = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null
-const pending = { __proto__: null }
+let first = 1, made = 0, head = '', body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null
+const pending = []
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
 const limited = (code, message, error) => { own(error, 'message', message); apply(remember, stops, [error, code]); return error }
 
 // What is too large to be written as JSON is a matter of memory.
 const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-json'
 
-const caller = (index, name) => freeze((args) => new P((resolve, reject) => {
+// Nobody can throw what no script catches. But the host knows who asks how long it has been, and stops what loops then.
+const giveUp = () => { elapsed(); for (;;); }
+
+// Of the stack of a call the line of the script is all that is needed, and each line of a stack costs as much as a promise.
+const here = () => {
+  const usual = E.stackTraceLimit
+  E.stackTraceLimit = 3
+  const error = new E()
+  E.stackTraceLimit = usual
+  return error
+}
+// Intrinsics are frozen: what is set on a list or an object of ours goes nowhere else.
+const caller = (index, name) => freeze((args) => {
+  const call = apply(withResolvers, P, [])
   if (count >= limits.toolCalls) {
     outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
-    return
+    giveUp()
   }
-  const error = new E()
-  let text
-  try { text = args === undefined ? '{}' : stringify(args) } catch (e) { throw limited(unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
-  if (text === undefined) throw limited('not-json', 'The arguments of ' + name + ' are not JSON.', error)
-  if (text.length > limits.argBytes) throw limited('argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.', error)
-  const id = ++count
-  pending[id] = { __proto__: null, resolve, reject, error }
-  apply(push, head, [id, index, text.length])
-  apply(push, out, [text])
-}))
+  const error = call.error = here()
+  let text, refused
+  try { text = args === undefined ? '{}' : stringify(args) } catch (e) { refused = limited(unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
+  if (refused === undefined && text === undefined) refused = limited('not-json', 'The arguments of ' + name + ' are not JSON.', error)
+  if (refused === undefined && text.length > limits.argBytes) refused = limited('argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.', error)
+  if (refused !== undefined) { call.reject(refused); return call.promise }
+  pending[++count] = call
+  head += ',' + index + ',' + text.length
+  body[made++] = text
+  return call.promise
+})
 
 const said = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
 const shown = (value) => {
@@ -106,14 +122,14 @@ const setup = (text) => {
 }
 const deliver = (id, ok, text) => {
   const call = pending[id]
-  if (!call) return false
-  delete pending[id]
+  if (call === undefined) return false
+  pending[id] = undefined
   if (ok) { call.resolve(parse(text)); return true }
   const failure = parse(text)
   own(call.error, 'message', failure.message)
   own(call.error, 'name', 'ToolError')
   own(call.error, 'code', failure.code)
-  apply(remember, stops, [call.error, failure.stop || 'tool-error'])
+  apply(remember, stops, [call.error, failure.stop])
   call.reject(call.error)
   return true
 }
@@ -133,13 +149,20 @@ const start = (script) => {
   }])
 }
 const take = () => {
-  if (head.length === 0 && lines.length === 0 && dropped === 0 && outcome === null) return ''
-  const ok = outcome !== null && outcome[0] === 'ok'
-  if (ok) apply(push, out, [outcome[1]])
-  const end = outcome === null ? null : ok ? ['ok', outcome[1].length] : outcome
-  if (end !== null && end.length > 2) end[2] = apply(slice, end[2], [0, limits.errorBytes])
-  const text = stringify([head, lines, dropped, end]) + '\\n' + apply(join, out, [''])
-  head = []; lines = []; out = []; dropped = 0
+  let end = 'null'
+  if (outcome !== null) {
+    if (outcome[0] === 'ok') {
+      end = '["ok",' + outcome[1].length + ']'
+      body[body.length] = outcome[1]
+    } else {
+      outcome[2] = apply(slice, outcome[2], [0, limits.errorBytes])
+      end = stringify(outcome)
+    }
+  } else if (made === 0 && lines.length === 0 && dropped === 0) return ''
+  const text = '[[' + first + head + '],' + (lines.length === 0 ? '[]' : stringify(lines)) + ',' + dropped + ',' + end + ']\\n' +
+    (body.length === 1 ? body[0] : apply(join, body, ['']))
+  first = count + 1
+  made = 0; head = ''; body = []; lines = []; dropped = 0
   return text
 }
 

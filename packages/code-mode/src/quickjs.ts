@@ -24,30 +24,38 @@ interface Around {
   readonly options: Pick<QuickJSOptions, 'interruptHandler' | 'wasi'>
   watch(watch: GuestWatch): void
   memory(): ArrayBuffer
+  gaveUp(): boolean
 }
+
+const nobody: GuestWatch = { stop: () => false, now: () => 0 }
 
 /** What the engine asks its surroundings for. Before the watch is there, time stands still and nothing is stopped. */
 function surroundings(): Around {
-  let watch: GuestWatch = { stop: () => false, now: () => 0 }
+  let watch = nobody
   let stopped = false
+  let gaveUp = false
   let linear: WebAssembly.Memory | undefined
   return {
     memory: () => linear?.buffer ?? new ArrayBuffer(0),
+    gaveUp: () => gaveUp,
     watch(given) {
       watch = given
+      gaveUp = false
     },
     options: {
       interruptHandler() {
         // The first time the script is unwound as by an error, and its log lines can still be had. But other jobs of it
         // may go on then: the second time leaves the engine from the middle.
         if (stopped) throw new GuestStopped('The script was stopped.')
-        stopped = watch.stop()
+        stopped = watch.stop() || (watch !== nobody && gaveUp)
         return stopped
       },
       wasi: (memory) => {
         linear = memory
         return {
-          clock_time_get(_clock: number, _precision: bigint, at: number) {
+          clock_time_get(clock: number, _precision: bigint, at: number) {
+            // The clock on the wall is 0. Scripts have no other; the guest asks another where it is to be stopped.
+            gaveUp ||= clock !== 0
             new DataView(memory.buffer).setBigUint64(at, BigInt(Math.trunc(watch.now())) * 1_000_000n, true)
             return 0
           },
@@ -175,6 +183,9 @@ function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around): Guest {
     },
     get memoryBytes() {
       return around.memory().byteLength
+    },
+    get gaveUp() {
+      return around.gaveUp()
     },
     dispose: () => vm.dispose(),
   }

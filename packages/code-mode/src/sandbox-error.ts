@@ -3,7 +3,7 @@ import { placeOf } from './script-source.ts'
 /** Why a script gave no value. `message` says what to do as well: the model reads it. */
 export interface SandboxError {
   /**
-   * `script-error` (the script threw), `syntax-error`, `tool-error` (a call failed and the script did not catch it),
+   * `script-error` (the script threw), `syntax-error`, `tool-error` or the code that a call failed with (and the script did not catch it),
    * `not-json`, `cpu-limit`, `wall-limit`, `fuel-limit`, `memory-limit`, `stack-limit`, `call-limit`, `argument-size`,
    * `reply-size`, `output-size`, `source-size`, `deadlock`, `aborted`, `replay-diverged`, `engine-failed`.
    */
@@ -33,6 +33,11 @@ const frame = /script\.ts:(\d{1,7}):(\d{1,7})/
 export function placeInStack(stack: string): { line: number; column: number } | undefined {
   const [, line, column] = frame.exec(stack) ?? []
   return line && column ? placeOf(Number(line), Number(column)) : undefined
+}
+
+/** What can stand as the code of an error. */
+export function isCode(text: string): boolean {
+  return /^[a-z][a-z-]{0,40}$/.test(text)
 }
 
 export function cut(text: string, length: number): string {

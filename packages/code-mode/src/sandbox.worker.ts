@@ -1,11 +1,12 @@
-import { workerData } from 'node:worker_threads'
+import { once } from 'node:events'
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 
 import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
 import type { Limits } from './limits.ts'
 import { createQuickJs } from './quickjs.ts'
 import { startScript, warmTypeScript } from './script-source.ts'
-import { flag, type FromWorker, type RunFigures, type Task, tick, type ToWorker } from './task.ts'
+import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
 
 /** What all log lines of a script may take together, and one of them. */
 const logLength = 16_384
@@ -39,7 +40,7 @@ function codeOf(error: unknown, limit: string | undefined): string {
 }
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
-function stretch(guest: Guest, task: Task): Promise<void> {
+function stretch(guest: Guest, task: Task): void {
   const { limits, port } = task
   const cells = new Int32Array(task.flags)
   let fuel = 0
@@ -50,7 +51,6 @@ function stretch(guest: Guest, task: Task): Promise<void> {
   let now = task.startedAt
   let limit: string | undefined
   let over = false
-  const { promise, resolve } = Promise.withResolvers<void>()
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
   const say = (message: FromWorker) => port.postMessage(message)
@@ -58,14 +58,11 @@ function stretch(guest: Guest, task: Task): Promise<void> {
     if (over) return
     over = true
     say(message)
-    // A port holds on to all of the run until it has closed, which takes a turn of a loop that the pool would not let turn.
-    port.once('close', resolve)
-    port.close()
   }
   const stop = (): boolean => {
     fuel++
     if (limit) return true
-    if (Atomics.load(cells, flag.stop) === 1) limit = 'stopped'
+    if (Atomics.load(cells, flag.order) === order.stop) limit = 'stopped'
     else if (fuel > limits.fuel) limit = 'fuel-limit'
     else if (computed + performance.now() - startedAt > limits.cpuMs) limit = 'cpu-limit'
     return limit !== undefined
@@ -83,7 +80,7 @@ function stretch(guest: Guest, task: Task): Promise<void> {
     } finally {
       Atomics.store(cells, flag.computingSince, 0)
       computed += performance.now() - startedAt
-      Atomics.store(cells, flag.computed, Math.ceil(computed))
+      Atomics.store(cells, flag.computed, Math.round(computed))
     }
   }
   /** The last words of a script that was stopped; it may be too broken to have any. */
@@ -94,6 +91,7 @@ function stretch(guest: Guest, task: Task): Promise<void> {
     return frame
   }
   const stopped = (error: unknown) => {
+    if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
     const code = codeOf(error, limit)
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code, message, figures: figures() })
@@ -128,17 +126,11 @@ function stretch(guest: Guest, task: Task): Promise<void> {
     heard++
   }
 
-  port.on('message', (message: ToWorker) => {
-    if (over) return
-    if (typeof message !== 'string') {
-      if ('park' in message) finish({ parked: true, heard, figures: figures() })
-      else finish({ end: lastFrame(), code: 'stopped', figures: figures() })
-      return
-    }
-    step(() => {
-      for (const delivery of readDeliveries(message)) if (!over && limit === undefined) deliver(delivery)
-    })
-  })
+  const obey = () => {
+    const given = Atomics.load(cells, flag.order)
+    if (given === order.park) finish({ parked: true, heard, figures: figures() })
+    if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
+  }
   step(() => {
     guest.setup(
       { stop, now: () => now },
@@ -147,7 +139,20 @@ function stretch(guest: Guest, task: Task): Promise<void> {
     startScript(task.source, (js) => guest.start(js))
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
-  return promise
+  // The thread sleeps while the script waits: to wake it costs a fraction of a turn of its event loop.
+  const ended = () => over
+  while (!ended()) {
+    const letters = Atomics.load(cells, flag.letters)
+    const letter = receiveMessageOnPort(port)
+    if (letter) {
+      step(() => {
+        for (const delivery of readDeliveries(letter.message)) if (!over && limit === undefined) deliver(delivery)
+      })
+    } else {
+      obey()
+      if (!ended()) Atomics.wait(cells, flag.letters, letters)
+    }
+  }
 }
 
 warmTypeScript()
@@ -155,8 +160,12 @@ warmTypeScript()
 /** What the pool calls: one stretch of one run, and then a spare guest for the next. */
 export default async function work(task: Task | { readonly warm: Limits }): Promise<void> {
   if ('warm' in task) return prepareSpare(task.warm)
+  // A port holds on to all of the run until it has closed, which takes a turn of a loop that the pool would not let turn.
+  const closed = once(task.port, 'close')
   const guest = await guestFor(task.limits)
-  await stretch(guest, task)
+  stretch(guest, task)
   guest.dispose()
+  task.port.close()
+  await closed
   await prepareSpare(task.limits)
 }

@@ -6,9 +6,9 @@ import { parseClean } from './clean-json.ts'
 import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
 import { argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
-import { cut, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
+import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
-import { flag, flagCount, type FromWorker, type Task } from './task.ts'
+import { flag, flagCount, type FromWorker, order, ring, type Task } from './task.ts'
 import type { watchdog } from './watchdog.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
@@ -32,6 +32,15 @@ export interface Surroundings {
 const lastWordsMs = 120
 /** A script that heard more than this is not taken off its worker: all it heard would have to be kept. */
 const keptBytes = 32 << 20
+
+/** So many results are sent to a script without waiting for more. */
+const together = 64
+
+/** Tells a worker what to do with its script. */
+function give(cells: Int32Array, what: number): void {
+  Atomics.store(cells, flag.order, what)
+  ring(cells)
+}
 
 const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
@@ -57,7 +66,7 @@ function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits): San
   }
   if (/^Maximum call stack|^stack overflow/.test(end.message)) return { ...errorOf('stack-limit', limits), ...place }
   const plain = end.code !== 'script-error' || end.name === '' || end.name === 'Error'
-  const code = /^[a-z][a-z-]{0,40}$/.test(end.code) ? end.code : 'script-error'
+  const code = isCode(end.code) ? end.code : 'script-error'
   return { ...errorOf(code, limits, plain ? end.message : `${end.name}: ${end.message}`), ...place }
 }
 
@@ -107,9 +116,12 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       working = undefined
     }
   }
+  /** Lets go of the worker, which may not have noticed that the run is over. */
   const leave = () => {
-    stretch?.unwatch()
-    stretch?.port.close()
+    if (!stretch) return
+    stretch.unwatch()
+    give(stretch.cells, order.stop)
+    stretch.port.close()
     stretch = undefined
   }
   const finish = (outcome: { json: string } | SandboxError) => {
@@ -135,10 +147,9 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (over || verdict) return
     verdict = error
     if (!stretch) return finish(error)
-    const { cells, port, ending } = stretch
+    const { cells, ending } = stretch
     const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
-    Atomics.store(cells, flag.stop, 1)
-    port.postMessage({ stop: true })
+    give(cells, order.stop)
     const end = () => {
       if (over) return
       ending.abort()
@@ -149,24 +160,28 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   }
   const onAbort = () => stop(errorOf('aborted', limits))
 
-  const flushSoon = () => {
-    if (flush) return
-    work(1)
-    flush = setImmediate(() => {
-      flush = undefined
-      if (over || verdict || value !== undefined) return
-      if (!stretch) return launch()
-      if (stretch.sent === heard.length) return work(-1)
-      const batch = heard.slice(stretch.sent)
-      stretch.sent = heard.length
-      stretch.port.postMessage(writeDeliveries(batch))
-    })
+  const deliver = () => {
+    if (flush) clearImmediate(flush)
+    flush = undefined
+    if (over || verdict || value !== undefined) return
+    if (!stretch) return launch()
+    if (stretch.sent === heard.length) return work(-1)
+    const batch = heard.slice(stretch.sent)
+    stretch.sent = heard.length
+    stretch.port.postMessage(writeDeliveries(batch))
+    ring(stretch.cells)
+  }
+  /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
+  const deliverSoon = () => {
+    if (!flush) work(1)
+    flush ??= setImmediate(deliver)
+    if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
   }
   const hear = (entry: JournalEntry) => {
     heard.push(entry)
     heardBytes += entry.json.length
     if (value !== undefined && calls.open === 0) return finish({ json: value })
-    flushSoon()
+    deliverSoon()
   }
   const answer = ({ call, ok, json }: Reply) => {
     if (over) return
@@ -253,7 +268,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       leave()
       work(-pieces)
       if (verdict) finish(verdict)
-      else if (behind) flushSoon()
+      else if (behind) deliverSoon()
     } else if ('syntax' in message) {
       const { syntax, line, column } = message
       finish(
@@ -301,7 +316,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         finish(verdict)
       },
       park() {
-        if (heardBytes <= keptBytes) port1.postMessage({ park: true })
+        if (heardBytes <= keptBytes) give(cells, order.park)
       },
     })
     stretch = { port: port1, cells, ending, sent: heard.length, unwatch }

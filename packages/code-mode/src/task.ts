@@ -19,18 +19,29 @@ export interface Task {
 
 /** Cells that host and worker share, so that the host sees a worker that answers nobody. Times are ms since `origin`. */
 export const flag = {
-  /** 1: the host wants the script to stop. */
-  stop: 0,
+  /** What the host wants besides: see {@link order}. */
+  order: 0,
   /** When the script began to compute, 0 while it waits. */
   computingSince: 1,
   /** When the script began to wait, 0 while it computes or has not begun. */
   waitingSince: 2,
   /** What the script has computed before, in ms. */
   computed: 3,
+  /** Counts what the host has sent; the worker sleeps on it. */
+  letters: 4,
 } as const
 
+/** What a worker is told to do with the script, in {@link flag}.order: to end it, or to let go of it if it waits. */
+export const order = { none: 0, stop: 1, park: 2 } as const
+
 /** The number of cells. */
-export const flagCount = 4
+export const flagCount = 5
+
+/** Wakes the worker: there is something for it. */
+export function ring(cells: Int32Array): void {
+  Atomics.add(cells, flag.letters, 1)
+  Atomics.notify(cells, flag.letters)
+}
 
 /** Milliseconds as a cell can hold them, the same in every thread, never 0. */
 export function tick(): number {
@@ -63,6 +74,3 @@ export type FromWorker =
     }
   /** The script waits for calls and has been taken off the worker. `heard`: of how many it has had the result. */
   | { readonly parked: true; readonly heard: number; readonly figures: RunFigures }
-
-/** Host to worker. A string is deliveries, as {@link writeDeliveries} writes them. */
-export type ToWorker = string | { readonly park: true } | { readonly stop: true }

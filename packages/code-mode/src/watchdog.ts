@@ -17,7 +17,9 @@ const grace = 150
 /** A script that waits for longer than this is taken off its worker, in ms. */
 const longWait = 1000
 /** The same while others wait for a worker. */
-const shortWait = 10
+const shortWait = 3
+/** How often is looked, in ms, where nobody waits. */
+const usualLook = 10
 /** A script that is taken off runs again up to where it was: it waits this many times as long before. */
 const replayFactor = 10
 
@@ -29,6 +31,10 @@ export function watchdog(): { watch(stretch: Watched): () => void } {
   const watched = new Map<Watched, { started: boolean; asked: boolean }>()
   let timer: NodeJS.Timeout | undefined
 
+  const lookIn = (ms: number) => {
+    clearTimeout(timer)
+    timer = watched.size > 0 ? setTimeout(look, ms) : undefined
+  }
   const look = () => {
     let queued = 0
     for (const [{ cells }, state] of watched) {
@@ -58,16 +64,17 @@ export function watchdog(): { watch(stretch: Watched): () => void } {
       state.asked = true
       stretch.park()
     }
+    lookIn(queued > 0 ? shortWait : usualLook)
   }
 
   return {
     watch(stretch) {
       watched.set(stretch, { started: false, asked: false })
-      timer ??= setInterval(look, 10)
+      if (!timer) lookIn(usualLook)
       return () => {
         watched.delete(stretch)
         if (watched.size > 0) return
-        clearInterval(timer)
+        clearTimeout(timer)
         timer = undefined
       }
     },

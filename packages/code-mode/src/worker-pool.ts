@@ -7,6 +7,7 @@ import { Piscina } from 'piscina'
 
 import type { Limits } from './limits.ts'
 import type { Task } from './task.ts'
+import { withExports } from './thin-wasm.ts'
 import { turns } from './turns.ts'
 
 /** Threads that run scripts. */
@@ -28,8 +29,12 @@ async function ownFolders(): Promise<string[]> {
 
 let compiled: Promise<WebAssembly.Module> | undefined
 
+/** What the library itself calls of the engine; the rest is for extensions of it, and there are none. */
+const called = /^(qjs_|wasm_|_initialize$|memory$|__stack_pointer$)/
+
 async function compile(): Promise<WebAssembly.Module> {
-  return WebAssembly.compile(await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')))
+  const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
+  return WebAssembly.compile(Buffer.from(withExports(engine, (name) => called.test(name))))
 }
 
 /** Starts `workers` threads and has each make ready what its first script needs. */

@@ -1,5 +1,12 @@
 import { createAgent, handoff, RunState } from '@provost/agent'
-import type { AgentEvent, Message, RunResult, SessionStore, Tool } from '@provost/core'
+import {
+  type AgentEvent,
+  defineExtension,
+  type Message,
+  type RunResult,
+  type SessionStore,
+  type Tool,
+} from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -111,7 +118,7 @@ for (const call of [() => tools.item({ id: 'x' }), () => tools.other({})]) try {
 return said`
     const { agent } = scripted(source, worldOf().tools)
     const result = await agent().run('Go.')
-    expect(outputOf(result.messages, 'code_execute')).toEqual({ result: ['tool-error', 'TypeError'] })
+    expect(outputOf(result.messages, 'code_execute')).toEqual({ result: ['invalid-tool-input', 'TypeError'] })
   })
 
   test('is stopped when the run is aborted', async () => {
@@ -153,7 +160,7 @@ return said`
     expect(output).toContain('longer than 300 ms')
     expect(output).toContain('Promise.all')
     // On a busy machine it may not even have begun.
-    expect(output.includes('so far')).toBe(hung.begun === 1)
+    expect(hung.begun).toBeLessThanOrEqual(Number(output.includes('so far')))
     expect(hung.stopped).toBe(hung.begun)
   })
 
@@ -299,22 +306,31 @@ test('code_search shows how tools are called', async () => {
   })
 })
 
-test('a conversation is handed over by the model itself, not by a script', async () => {
+test('what has to do with the conversation is called by the model itself, whatever it is named; all else by scripts', async () => {
   const billing = createAgent({ name: 'billing', model: scriptedModel([{ text: 'Paid.' }]) })
+  // It keeps its name; the handoff of that name gets another.
+  const own = tool({ name: 'transfer_to_billing', input: z.object({}), execute: () => 'booked' })
+  const ask = tool({ name: 'ask_user', modelOnly: true, input: z.object({}), execute: () => 'yes' })
+  const skill = { name: 'refunds', when: 'a refund is asked for', content: 'Gently.' }
   const offered: string[][] = []
   const triage = createAgent({
     name: 'triage',
-    tools: [item],
+    tools: [item, own, ask],
     handoffs: [handoff(billing)],
-    extensions: [codeMode({ workers: 1 })],
+    extensions: [codeMode({ workers: 1 }), defineExtension({ name: 'know-how', skills: [skill] })],
     model: scriptedModel([
       (prompt) => {
-        offered.push((prompt.tools ?? []).map(({ name }) => name))
-        return { toolCalls: [{ name: 'transfer_to_billing', input: {} }] }
+        offered.push(prompt.tools.map(({ name }) => name))
+        const source = 'return [Object.keys(tools), await tools.transfer_to_billing()]'
+        return { toolCalls: [{ name: 'code_execute', input: { source } }] }
       },
+      { toolCalls: [{ name: 'handoffs_transfer_to_billing', input: {} }] },
     ]),
   })
-  expect((await triage.run('Is it paid?')).text).toBe('Paid.')
-  expect(offered).toEqual([expect.arrayContaining(['transfer_to_billing'])])
-  expect(offered.flat()).not.toContain('item')
+  const result = await triage.run('Is it paid?')
+  expect(result.text).toBe('Paid.')
+  expect(outputOf(result.messages, 'code_execute')).toEqual({ result: [['item', 'transfer_to_billing'], 'booked'] })
+  expect(offered[0]?.toSorted()).toEqual(
+    ['ask_user', 'code_execute', 'code_search', 'handoffs_transfer_to_billing', 'load_skill'].toSorted(),
+  )
 })

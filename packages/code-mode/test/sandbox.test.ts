@@ -166,7 +166,8 @@ describe('a run ends', () => {
   })
 
   it('at its limits, each with a code', async () => {
-    const tight = createSandbox({ workers: 1, limits: { cpuMs: 60, wallMs: 40, toolCalls: 2, outputBytes: 50 } })
+    const limits = { wallMs: 200, toolCalls: 2, outputBytes: 50, fuel: 50 }
+    const tight = createSandbox({ workers: 1, limits })
     const hang = () => new Promise(() => {})
     expect((await tight.run('return tools.hang()', { tools: { hang } })).error?.code).toBe('wall-limit')
     expect((await tight.run(`return 'x'.repeat(50)`)).error).toMatchObject({
@@ -176,12 +177,10 @@ describe('a run ends', () => {
     const thrice = 'for (const a of [1, 2, 3]) await tools.add({ a, b: 1 })'
     expect((await tight.run(thrice, { tools: { add } })).error?.code).toBe('call-limit')
     expect((await tight.run(' '.repeat(300_000))).error?.code).toBe('source-size')
-    await tight.close()
-    const fueled = createSandbox({ workers: 1, limits: { fuel: 50 } })
-    const ended = await Promise.all([1, 2].map(() => fueled.run('for (;;);')))
+    const ended = [await tight.run('for (;;);'), await tight.run('for (;;);')]
     expect(ended.map(({ error }) => error?.code)).toEqual(['fuel-limit', 'fuel-limit'])
     expect(ended[0]?.stats.fuel).toBe(ended[1]?.stats.fuel)
-    await fueled.close()
+    await tight.close()
   })
 
   it('when the sandbox is closed, which then takes no more', async () => {
@@ -296,6 +295,21 @@ describe('a journal', () => {
     const { error } = await run(workflow, { tools: workflowTools(calls), journal: { ...first.journal, entries } })
     expect(error?.code).toBe('replay-diverged')
     expect(calls).toEqual([])
+  })
+
+  it('of other calls leaves the worker to others, though the script waits for one that never comes', async () => {
+    const source = 'const slow = tools.slow(); const fast = await tools.fast(); return [await slow, fast]'
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const told = await run(source, {
+      tools: { slow: () => promise, fast: () => 1 },
+      record: ({ tool }) => (tool === 'fast' ? resolve(2) : undefined),
+    })
+    expect(told.value).toEqual([2, 1])
+    const entries = told.journal?.entries.slice(0, 1).map((entry) => ({ ...entry, argsHash: 'another' }))
+    const tools = { slow: () => new Promise(() => {}), fast: () => 1 }
+    const { error } = await run(source, { tools, journal: { ...told.journal, entries } })
+    expect(error?.code).toBe('replay-diverged')
+    expect((await run('return 5')).value).toBe(5)
   })
 
   it('of a call the script did not make ends the run', async () => {

@@ -2,6 +2,7 @@ import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 import type { NeedsContext } from './context.ts'
+import type { ErrorInfo } from './error.ts'
 import type { EventPayloads } from './event.ts'
 import type { Ask, EmittedByExtensions, HookContext } from './extension.ts'
 import type { FanOut, FanOutResult } from './fan-out.ts'
@@ -46,6 +47,8 @@ export interface ToolInfo {
   readonly composite: boolean
   /** Kept out of the catalogue until it is searched for. */
   readonly deferred: boolean
+  /** It has to do with the conversation itself: a model calls it, and no script of the model. */
+  readonly modelOnly?: true
   /** The tool set it came in, such as the name of an MCP server: its texts are not the developer's own. */
   readonly set?: string
   /** About how many tokens of a result the model gets. Absent: 16,384. */
@@ -292,6 +295,8 @@ export interface ToolResult<Out = Json> {
   readonly label: Label
   readonly fields?: Readonly<Record<JsonPointer, Label>>
   readonly details?: Json
+  /** Why a call came to nothing, as the composite that made it is told. */
+  readonly error?: ErrorInfo
 }
 
 /**

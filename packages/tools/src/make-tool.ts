@@ -25,6 +25,7 @@ export interface ToolParts {
   readonly remote: boolean
   readonly composite?: boolean | undefined
   readonly deferred: boolean
+  readonly modelOnly?: boolean | undefined
   readonly set?: string | undefined
   readonly maxResultTokens?: number | undefined
   readonly truncation?: Truncation | undefined
@@ -41,7 +42,7 @@ export interface ToolParts {
  */
 export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
   const { name, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
-  const { maxResultTokens, truncation, sanitize, composite = false } = parts
+  const { maxResultTokens, truncation, sanitize, modelOnly, composite = false } = parts
   checkName(name)
   const rest = {
     name,
@@ -53,6 +54,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
     remote,
     composite,
     deferred,
+    ...(modelOnly && { modelOnly }),
     ...(set !== undefined && { set }),
     ...(maxResultTokens !== undefined && { maxResultTokens }),
     ...(truncation && { truncation }),

@@ -137,6 +137,8 @@ export interface ToolOptions<
    * step the highest counts, and one that says nothing counts as `balanced`.
    */
   readonly preferredModel?: Tier
+  /** It has to do with the conversation itself: scripts of code mode cannot call it, only the model. Default false. */
+  readonly modelOnly?: boolean
   /** Kept out of the catalogue until the model finds it with `tool_search`: for large collections. Default false. */
   readonly deferLoading?: boolean
   /**

@@ -33,6 +33,7 @@ export function toolSearch(deferred: () => readonly Tool[]): Extension {
       additionalProperties: false,
     },
     effect: 'none',
+    modelOnly: true,
     async execute({ query, limit = defaultResults }) {
       index ??= createToolIndex(deferred())
       // An index that failed is made again by the next search.

@@ -66,6 +66,7 @@ export function tool<
     remote: options.execute === undefined,
     composite: compositeOf(options, options.execute, options.lookup),
     deferred: deferLoading,
+    modelOnly: options.modelOnly,
     definition: definitionOf(options),
     lazy: deferLoading,
     ...limitOf(options),

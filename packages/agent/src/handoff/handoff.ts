@@ -138,6 +138,7 @@ function transferTool({ to, description = '' }: Handoff): Tool {
     description: `Hands the conversation over to ${to}, who goes on with the user. ${about}`,
     input: messageSchema(to),
     effect: 'none',
+    modelOnly: true,
     execute() {
       throw notCallable(to)
     },
@@ -151,6 +152,7 @@ function returnTool({ to, description = '' }: Handoff): Tool {
     description: `Lets ${to} work on the conversation, and gives you the answer; you go on with the user. ${about}`,
     input: messageSchema(to),
     effect: 'none',
+    modelOnly: true,
     composite: true,
     timeoutMs: longestTimerMs,
     async execute(given: unknown, ctx) {

@@ -57,6 +57,7 @@ export function readResultTool(readers: ResultReaders = {}): Tool<ReadResultInpu
       `At most ${maxSliceBytes} bytes at once.`,
     effect: external ? 'egress' : 'read',
     idempotent: true,
+    modelOnly: true,
     input,
     args: { handle: 'selector' },
     // Its own bound is below that, whatever is in it.
