@@ -9,6 +9,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { mortal } from './crash-world.ts'
 import { readLog } from './run-check.ts'
 
 /** What an agent of a random graph does. */
@@ -103,37 +104,6 @@ function isWaiting({ approvals, remoteCalls, uncertain }: PendingWork): boolean 
   return approvals.length + remoteCalls.length + uncertain.length > 0
 }
 
-/** A store seen by a process that dies after so many appends: its leases run out, and it comes no further. */
-function mortal(store: SessionStore, lives: number): { readonly store: SessionStore; readonly died: Promise<void> } {
-  const leases = new Map<string, number>()
-  const died = Promise.withResolvers<void>()
-  let left = lives
-  const gone = (): Promise<never> => new Promise<never>(() => {})
-  return {
-    died: died.promise,
-    store: {
-      ...store,
-      async lease(log, owner, ttlMs) {
-        if (left < 0) return gone()
-        const lease = await store.lease(log, owner, ttlMs)
-        if (lease === 'busy') return lease
-        leases.set(log, lease.fence)
-        if (left >= 0) return lease
-        // It has died meanwhile.
-        await store.release(log, lease.fence)
-        return gone()
-      },
-      async append(log, entries, at) {
-        if (left-- > 0) return store.append(log, entries, at)
-        left = -1
-        for (const [name, fence] of leases) await store.release(name, fence)
-        died.resolve()
-        return gone()
-      },
-    },
-  }
-}
-
 async function logsOf(store: SessionStore, log: string): Promise<ReadonlyMap<string, readonly Entry[]>> {
   const logs = new Map<string, readonly Entry[]>()
   const open = [log]
@@ -192,7 +162,7 @@ test(
           const sessionId = 'graph'
           const crash = lives < Number.POSITIVE_INFINITY
           if (crash) {
-            const first = mortal(store, lives)
+            const first = mortal({ store, stored: [] }, lives, 'unwritten')
             const dying = build(graph, 'root', effects, first.store).run('Go.', { sessionId })
             await Promise.race([dying, first.died])
           }
@@ -265,7 +235,7 @@ test('a crash at any moment repeats no child that has ended', async () => {
   for (let lives = 1; lives < appends; lives += full ? 1 : 5) {
     const shared = memoryStore()
     const effects: Effects = new Map()
-    const first = mortal(shared, lives)
+    const first = mortal({ store: shared, stored: [] }, lives, 'unwritten')
     const dying = build(graph, 'root', effects, first.store)
     const run = async (): Promise<unknown> => {
       const paused = await dying.run('Go.', { sessionId: 's' })
