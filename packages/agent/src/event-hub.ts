@@ -36,9 +36,10 @@ export interface EventHub {
   emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
    * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
+   * @param follows hears children as well, who do not have this observer.
    * @returns stops listening.
    */
-  listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void): () => void
+  listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void, follows: boolean): () => void
   /** A bounded queue to iterate; it begins with the next event. */
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
@@ -58,6 +59,7 @@ export interface EventHub {
 export function createEventHub(parents: readonly string[], above?: EventHub): EventHub {
   const subscribers = new Set<(event: Numbered, by: Reaction) => void>()
   const queues = new Set<EventQueue>()
+  const followers = new Set<(event: Numbered, by: Reaction) => void>()
   const emitted: { readonly event: Numbered; readonly by: Reaction }[] = []
   let emitting = false
   /** After `agent.end` nothing follows, whatever a hook still throws or emits. */
@@ -75,12 +77,13 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     },
 
     get followed() {
-      return queues.size > 0 || above?.followed === true
+      return queues.size + followers.size > 0 || above?.followed === true
     },
 
     relay(event, by) {
       if (closed || ended) return
       for (const queue of queues) queue.push(event)
+      for (const follower of followers) follower(event, by)
       above?.relay(event, by)
     },
 
@@ -106,13 +109,17 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       }
     },
 
-    listen(observer, receive) {
+    listen(observer, receive, follows) {
       let seq = 0
       const subscriber = (event: Numbered, by: Reaction): void => {
         if (!by.includes(observer)) receive(event(++seq), by)
       }
       subscribers.add(subscriber)
-      return () => subscribers.delete(subscriber)
+      if (follows) followers.add(subscriber)
+      return () => {
+        subscribers.delete(subscriber)
+        followers.delete(subscriber)
+      }
     },
 
     subscribe() {
@@ -132,6 +139,7 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       closed = true
       for (const queue of queues) queue.close()
       subscribers.clear()
+      followers.clear()
     },
   }
 }

@@ -22,7 +22,7 @@ import { createScope } from './create-scope.ts'
 import { withinRun } from './current-run.ts'
 import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
-import type { EventHub } from './event-hub.ts'
+import type { EventHub, Reaction } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
 import { observing } from './hook-context.ts'
 import type { Hooked } from './hook-table.ts'
@@ -382,12 +382,13 @@ export function hearWithHooks(scope: RunScope, hub: EventHub): void {
 function hearWith(scope: RunScope, hub: EventHub, extension: Extension, hook: Hooked<'event'>['hook']): () => void {
   const alone = [extension]
   let ctx: HookContext | undefined
-  return hub.listen(extension, (event, by) => {
+  const receive = (event: AgentEvent, by: Reaction): void => {
     const chain = by.length === 0 ? alone : [...by, extension]
     const own =
       by.length === 0 && event.type !== 'agent.error'
         ? (ctx ??= observing(scope, extension, alone, by))
         : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
     observe(scope, extension, chain, () => hook(event, own))
-  })
+  }
+  return hub.listen(extension, receive, scope.entry.listeners.includes(extension))
 }
