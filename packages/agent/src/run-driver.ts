@@ -36,6 +36,7 @@ import type { Mailbox, Sent } from './mailbox.ts'
 import { messageOf } from './message-init.ts'
 import { askModel } from './model-step.ts'
 import { next } from './position.ts'
+import { onItsWay, returnLetters } from './post.ts'
 import { endPayload } from './projection.ts'
 import { deliveredDecisions, dueDecisions, resolvedEntries } from './resolution.ts'
 import { around, heedAbort, hookFailed, report, RunEnding } from './run-scope.ts'
@@ -308,8 +309,9 @@ function arrivals(scope: RunScope, at: 'step' | 'end'): MaybePromise<LoopAnswers
   const awaited =
     breathes(scope) ||
     mailbox.steers.length > 0 ||
+    mailbox.letters.length > 0 ||
     given.getSteering !== undefined ||
-    (at === 'end' && (mailbox.followUps.length > 0 || given.getFollowUp !== undefined))
+    (at === 'end' && (mailbox.followUps.length > 0 || given.getFollowUp !== undefined || scope.tree.letters.size > 0))
   return awaited ? collectArrivals(scope, at) : []
 }
 
@@ -321,10 +323,13 @@ function breathes({ state }: RunScope): boolean {
 async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
   const { mailbox, given } = scope
   if (breathes(scope)) await breath()
+  // What was said to a child while it went on is not lost for being underway in the logs above.
+  if (at === 'end') await unlessAborted(scope, onItsWay(scope.tree, scope.id))
   heedAbort(scope)
   const steering = given.getSteering ? sentBy(await given.getSteering(), 'getSteering') : []
   const steers = [...mailbox.steers.splice(0), ...steering]
-  const steered = steers.length > 0 ? await entering(scope, steers, 'steer') : []
+  const lost = mailbox.letters.length > 0 ? returnLetters(scope) : []
+  const steered = [...lost, ...(steers.length > 0 ? await entering(scope, steers, 'steer') : [])]
   if (steered.length > 0 || at === 'step') return steered
   const following =
     mailbox.followUps.length === 0 && given.getFollowUp ? sentBy(await given.getFollowUp(), 'getFollowUp') : []
@@ -337,6 +342,15 @@ async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<Loo
     scope.journal.emit('agent.followup.queued', { text: textOf(message), messageId: message.id })
   }
   return entries
+}
+
+async function unlessAborted({ signal }: RunScope, work: Promise<unknown> | undefined): Promise<void> {
+  if (!work || signal.aborted) return
+  const aborted = Promise.withResolvers<void>()
+  const end = (): void => aborted.resolve()
+  signal.addEventListener('abort', end, { once: true })
+  await Promise.race([work, aborted.promise])
+  signal.removeEventListener('abort', end)
 }
 
 async function entering(scope: RunScope, all: readonly Sent[], via: 'steer' | 'queue'): Promise<readonly NewEntry[]> {

@@ -34,7 +34,8 @@ import type { KnownLog } from './known-log.ts'
 import { knownLog, readLog } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
-import type { Lineage } from './lineage.ts'
+import type { Lineage, RunTree } from './lineage.ts'
+import { createTree } from './lineage.ts'
 import { leaveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
@@ -71,6 +72,7 @@ export interface RunHost<Output> {
   readonly known: KnownLog
   readonly cursor: InboxCursor
   readonly mailbox: Mailbox
+  readonly tree: RunTree
   /** Entries to write before the run, which takes them out. */
   readonly edits: NewEntry[]
   /** Resolves when the session's own writing is done: it needs the same lease. */
@@ -202,10 +204,9 @@ async function perform<Output>(
       entries,
       known,
     )
-    const place = { hub, log, startRun, lineage }
+    const place = { hub, log, startRun, lineage, tree: lineage?.tree ?? host?.tree ?? createTree() }
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, place, secrets)
     scope.watched = watched || lineage?.asks === true
-    scope.tree.mailboxes.set(runId, mailbox)
     scope.tree.children.set(runId, scope.children)
     hearWithHooks(scope, hub)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
@@ -230,7 +231,6 @@ async function perform<Output>(
   } finally {
     unfollow?.()
     if (scope) leaveCalls(scope)
-    scope?.tree.mailboxes.delete(runId)
     scope?.tree.children.delete(runId)
     if (lease) await within(lease.release())
     // One that comes too late is of no use to this run, and not to be kept from others.

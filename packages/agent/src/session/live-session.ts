@@ -8,15 +8,20 @@ import type { SendMode } from '../agent-options.ts'
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../deadline.ts'
+import { foldLog } from '../fold.ts'
 import { hookTable } from '../hook-table.ts'
-import { abortToken, inboxCursor, sendToken } from '../inbox.ts'
+import { abortToken, inboxCursor } from '../inbox.ts'
 import { messagesOf } from '../input.ts'
 import { learn, readLog } from '../known-log.ts'
-import type { RunFold } from '../log-state.ts'
+import { isRunId, letterValue, sendToken, standingOf } from '../letter.ts'
+import type { Letter, Standing } from '../letter.ts'
+import { createTree } from '../lineage.ts'
+import type { LogState, RunFold } from '../log-state.ts'
 import { offsetOf } from '../log-state.ts'
 import type { Sent } from '../mailbox.ts'
-import { createMailbox } from '../mailbox.ts'
+import { createMailbox, wake } from '../mailbox.ts'
 import { pendingWork } from '../position.ts'
+import { sendOff } from '../post.ts'
 import { dueDecisions, resolvedEntries } from '../resolution.ts'
 import { localState } from '../run-state.ts'
 import type { RunHandle, RunHost, RunStart } from '../run.ts'
@@ -87,6 +92,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   /** What is under way to the store's inbox. */
   const delivering = new Set<Promise<unknown>>()
   let mailbox = createMailbox()
+  let tree = createTree()
   let underway: Underway<Output> | undefined
   let writing: Promise<void> | undefined
   let compacting: AbortControl | undefined
@@ -118,7 +124,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   ): RunHandle<Output> {
     clearTimeout(alarm)
     mailbox = createMailbox(mailbox)
-    const host: RunHost<Output> = { known, cursor, mailbox, edits: edits.entries, ready: () => writing, settle }
+    tree = createTree()
+    const host: RunHost<Output> = { known, cursor, mailbox, tree, edits: edits.entries, ready: () => writing, settle }
     const handle = startRun<Output>(plan, begin, { ...base, ...given, sessionId: id }, watched, host)
     underway = { handle, sent, quiet }
     track(handle)
@@ -210,13 +217,64 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     deliver(token, { mode: sent.mode, input: toJson(sent.input) }, again)
   }
 
+  function put(token: string, value: unknown): Promise<'accepted' | 'duplicate'> {
+    return store.deliver(id, token, scrubber.tokenise(toJson(value)), principal?.id ?? 'session')
+  }
+
   function deliver(token: string, value: unknown, then: () => void | Promise<void>): void {
-    const by = principal?.id ?? 'session'
-    const work = store.deliver(id, token, scrubber.tokenise(toJson(value)), by).then(then, (thrown: unknown) => {
+    keepTrack(put(token, value).then(then))
+  }
+
+  /** `waitForIdle` waits for it, and says what went wrong. */
+  function keepTrack(task: Promise<unknown>): void {
+    const work = task.catch((thrown: unknown) => {
       lost = thrown
     })
     delivering.add(work)
     void work.then(() => delivering.delete(work))
+  }
+
+  /** To a run that goes on here: whether it is there is known at once. */
+  function sendBelow(input: Input, to: string, mode: SendMode, token: string, signal: AbortSignal | undefined): void {
+    const found = standingOf(state, to, tree.logs)
+    if (!found) throw unknownRun(id, to)
+    const letter = letterTo(input, to, mode, token, found)
+    sendOff(tree, { to, token, signal })
+    mailbox.letters.push({ ...letter, token, ...(principal && { by: principal.id }), ...(signal && { signal }) })
+    cursor.own.add(token)
+    wake(mailbox)
+    deliver(token, letterValue(letter), () => {})
+  }
+
+  /** To one that goes on elsewhere, or waits: its logs have to be read. */
+  async function deliverBelow(
+    input: Input,
+    to: string,
+    mode: SendMode,
+    token: string,
+    signal?: AbortSignal,
+  ): Promise<'accepted' | 'duplicate'> {
+    await refresh()
+    if (state.resolved.has(token)) return 'duplicate'
+    const open = underway ? state.run : openRun()
+    if (open?.id === to) return put(token, { mode, input: messagesOf(input, token, plan.name) })
+    const logs = new Map<string, LogState>()
+    let found: Standing | undefined
+    for (;;) {
+      found = open && standingOf(state, to, logs)
+      if (!found) throw unknownRun(id, to)
+      if (!('unread' in found)) break
+      logs.set(found.unread, foldLog(await readLog(store, found.unread)))
+    }
+    if (signal?.aborted) return 'accepted'
+    return put(token, letterValue(letterTo(input, to, mode, token, found)))
+  }
+
+  /** One that waits reads it when it would end. */
+  function letterTo(input: Input, to: string, mode: SendMode, token: string, found: Standing): Omit<Letter, 'token'> {
+    const agent = 'agent' in found ? found.agent : plan.name
+    const waits = 'isPaused' in found && (found.isPaused || (!underway && state.run?.status === 'suspended'))
+    return { to, mode: waits ? 'queue' : mode, input: messagesOf(input, token, agent) }
   }
 
   /** @returns how many were the first. */
@@ -320,10 +378,15 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     send(input, { mode = sendMode, signal, to } = {}) {
       alive()
       if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
-      if (to !== undefined && to !== underway?.handle.runId) throw unknownRun(id, to)
       const token = `${sendToken}${uuidv7()}`
       // What cannot be said is refused to whoever says it, not to the run.
       const messages = messagesOf(input, token, plan.name)
+      if (to !== undefined && to !== (underway?.handle.runId ?? openRun()?.id)) {
+        if (!isRunId(to)) throw unknownRun(id, to)
+        if (underway) sendBelow(input, to, mode, token, signal)
+        else keepTrack(deliverBelow(input, to, mode, token, signal))
+        return
+      }
       const aside = signal ? { signal } : {}
       if (!underway && !openRun()) {
         start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
@@ -339,14 +402,15 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       deliver(token, { mode: entering, input: messages }, goOnIfEnded)
     },
 
-    async deliver(input, { mode = sendMode, key, maxSteps } = {}) {
+    async deliver(input, { mode = sendMode, key, maxSteps, to } = {}) {
       alive()
       if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
       const token = `${sendToken}${key ?? uuidv7()}`
       const messages = messagesOf(input, token, plan.name)
+      if (to !== undefined && to !== (underway?.handle.runId ?? openRun()?.id))
+        return deliverBelow(input, to, mode, token)
       const entering = underway || openRun()?.status === 'running' ? mode : 'queue'
-      const value = scrubber.tokenise(toJson({ mode: entering, input: messages }))
-      const said = await store.deliver(id, token, value, principal?.id ?? 'session')
+      const said = await put(token, { mode: entering, input: messages })
       // A run that goes on looks there for it. Where none does, it starts one, also if whoever said it first died before.
       if (!underway) await refresh()
       if (!underway && !closing && !openRun() && !state.resolved.has(token)) {
