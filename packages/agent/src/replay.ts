@@ -101,6 +101,8 @@ interface Tape {
   takeAside(): void
   /** The same, with the attempts that failed: they begin the step. */
   takeFailed(): void
+  /** Passes over what happens within composites. */
+  takeInside(): void
   /** Passes over what lookups said of calls that a process died in: a run that is resumed begins with it. */
   takeLookups(): void
   /** Whether the run was ended from outside here. */
@@ -139,6 +141,7 @@ function createTape(recorded: readonly Entry[]): Tape {
       ),
     takeAside: () => takeWhile(isAside),
     takeFailed: () => takeWhile((entry) => isAside(entry) || isFailed(entry)),
+    takeInside: () => takeWhile((entry) => isAside(entry) || isInside(state, entry)),
     takeLookups() {
       const found = new Set<string>()
       takeWhile((entry) => {
@@ -316,8 +319,8 @@ function handlersOf(tape: Tape): LoopHandlers {
           tape.take()
         }
       }
-      // A composite that was parked before may have gone on as well.
-      for (let entry = tape.entry(); entry?.type === 'call' && isInside(state, entry); entry = tape.entry()) tape.take()
+      // Composites that were parked before may have gone on as well.
+      tape.takeInside()
       return []
     },
 
@@ -339,9 +342,12 @@ function handlersOf(tape: Tape): LoopHandlers {
   }
 }
 
-/** What a composite makes happen: nobody asks the loop for it. */
-function isInside({ run, waits }: LogState, entry: Entry): boolean {
+/** What happens within composites, or goes through the log to and from their children: nobody asks the loop for it. */
+function isInside(state: LogState, entry: Entry): boolean {
+  const { run, waits } = state
+  if (isTaken(state, entry)) return true
   const wait = entry.type === 'resolved' ? waits.get(entry.token) : entry.type === 'wait' ? entry : undefined
+  if (wait?.child) return true
   if (wait) return wait.callId !== undefined && (wait.parks === true || run?.bridged.has(wait.callId) === true)
   if (entry.type !== 'call' || !run) return false
   if (entry.op === 'planned' || entry.op === 'parked' || run.bridged.has(entry.callId)) return true
@@ -492,8 +498,11 @@ function verdictOf(
       // What crossed is filtered again: the hash tells whether it is the same.
       return { proceed: args, by, crossing: { filter: crossed.filter, ...(crossed.with && { with: crossed.with }) } }
     }
-    case 'deny':
-      return { deny: reason, by }
+    case 'deny': {
+      const settled = tape.find(`${call.callId}/settled`)?.entry
+      const code = settled?.type === 'call' && settled.op === 'settled' ? settled.error?.code : undefined
+      return { deny: reason, by, ...(code !== undefined && { code }) }
+    }
     case 'ask': {
       const wait = tape.find(`${call.callId}/approval/${decisions + 1}`)?.entry
       return { ask: wait?.type === 'wait' ? askOf(wait) : { reason }, args, by }
