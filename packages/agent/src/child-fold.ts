@@ -24,7 +24,7 @@ export interface ChildFold {
   /** What was said to its waits in the runs above, by token. */
   readonly given: Map<string, EntryOf<'resolved'>>
   /** What was said to it, or to a run below it, by token. */
-  readonly letters: Map<string, Letter>
+  letters?: Map<string, Letter>
   joined?: EntryOf<'child', 'joined'>
 }
 
@@ -35,8 +35,7 @@ export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, 
     const { parentCallId, agent, inputHash = '', grant, label } = entry
     if (parentCallId === undefined || run.children.has(callId)) return
     const shared = { callId, parentCallId, log, agent: agent, inputHash, label }
-    const empty = { given: new Map(), letters: new Map() }
-    run.children.set(callId, { ...shared, ...(grant && { grant }), status: 'running', ...empty })
+    run.children.set(callId, { ...shared, ...(grant && { grant }), status: 'running', given: new Map() })
     return
   }
   const child = run.children.get(callId)
@@ -82,7 +81,7 @@ export function answerChild(run: RunFold, callId: string, entry: EntryOf<'resolv
 export function applyLetter(run: RunFold, entry: EntryOf<'resolved'>): void {
   const letter = letterIn(entry)
   const child = letter && childToward(run, letter.to)
-  if (child && !child.joined) child.letters.set(letter.token, letter)
+  if (child && !child.joined) (child.letters ??= new Map()).set(letter.token, letter)
 }
 
 function closeChildWaits(state: LogState, of: (callId: string) => boolean): void {

@@ -59,7 +59,7 @@ export async function passLetters(scope: RunScope): Promise<boolean> {
     for (const { token } of letters) arrive(tree, token)
     throw thrown
   }
-  for (const { letter, child } of passed) if (!child?.letters.has(letter.token)) tellLost(scope, letter)
+  for (const { letter, child } of passed) if (!child?.letters?.has(letter.token)) tellLost(scope, letter)
   return true
 }
 
@@ -84,7 +84,7 @@ export function handOver(
   given: Set<string>,
 ): void {
   let any = false
-  for (const letter of child.letters.values()) {
+  for (const letter of child.letters?.values() ?? []) {
     const { token, to, mode, input, by } = letter
     if (given.has(token) || below.resolved.has(token)) continue
     given.add(token)
@@ -104,7 +104,7 @@ export function handOver(
 
 /** Of a child that has ended: what it was told too late. */
 export function tellUnread(scope: RunScope, child: ChildFold, below: LogState): void {
-  for (const letter of child.letters.values()) {
+  for (const letter of child.letters?.values() ?? []) {
     if (!below.resolved.has(letter.token)) tellLost(scope, letter)
     scope.tree.letters.delete(letter.token)
   }
