@@ -36,10 +36,11 @@ export interface EventHub {
   emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
    * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
-   * @param follows hears children as well, who do not have this observer.
    * @returns stops listening.
    */
-  listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void, follows: boolean): () => void
+  listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void): () => void
+  /** Hears of children, for one who listens to the session: none of them knows of him. */
+  follow(receive: (event: AgentEvent, by: Reaction) => void): void
   /** A bounded queue to iterate; it begins with the next event. */
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
@@ -59,7 +60,6 @@ export interface EventHub {
 export function createEventHub(parents: readonly string[], above?: EventHub): EventHub {
   const subscribers = new Set<(event: Numbered, by: Reaction) => void>()
   const queues = new Set<EventQueue>()
-  const followers = new Set<(event: Numbered, by: Reaction) => void>()
   const emitted: { readonly event: Numbered; readonly by: Reaction }[] = []
   let emitting = false
   /** After `agent.end` nothing follows, whatever a hook still throws or emits. */
@@ -70,6 +70,8 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     for (const subscriber of subscribers) subscriber(event, by)
     above?.relay(event, by)
   }
+
+  const followers = new Set<(event: Numbered, by: Reaction) => void>()
 
   return {
     get active() {
@@ -109,17 +111,18 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       }
     },
 
-    listen(observer, receive, follows) {
+    listen(observer, receive) {
       let seq = 0
       const subscriber = (event: Numbered, by: Reaction): void => {
         if (!by.includes(observer)) receive(event(++seq), by)
       }
       subscribers.add(subscriber)
-      if (follows) followers.add(subscriber)
-      return () => {
-        subscribers.delete(subscriber)
-        followers.delete(subscriber)
-      }
+      return () => subscribers.delete(subscriber)
+    },
+
+    follow(receive) {
+      let seq = 0
+      followers.add((event, by) => receive(event(++seq), by))
     },
 
     subscribe() {
@@ -139,7 +142,6 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       closed = true
       for (const queue of queues) queue.close()
       subscribers.clear()
-      followers.clear()
     },
   }
 }

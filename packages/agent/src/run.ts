@@ -22,7 +22,7 @@ import { createScope } from './create-scope.ts'
 import { withinRun } from './current-run.ts'
 import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
-import type { EventHub, Reaction } from './event-hub.ts'
+import type { EventHub } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
 import { observing } from './hook-context.ts'
 import type { Hooked } from './hook-table.ts'
@@ -209,6 +209,7 @@ async function perform<Output>(
     scope.watched = watched || lineage?.asks === true
     scope.tree.children.set(runId, scope.children)
     hearWithHooks(scope, hub)
+    followWithListeners(scope, hub)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
     // In a store that ends with the process, only those who hold the session can reach it.
@@ -362,6 +363,19 @@ export function asError(thrown: unknown): ProvostError {
   return fromErrorInfo(toErrorInfo(thrown), thrown)
 }
 
+/** Whoever listens to the session hears of children as well; extensions that govern children hear of them there. */
+function followWithListeners(scope: RunScope, hub: EventHub): void {
+  for (const extension of scope.entry.listeners) {
+    const hook = extension.hooks.event
+    if (!hook) continue
+    hub.follow((event, by) => {
+      const chain = [...by, extension]
+      const ctx = observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
+      observe(scope, extension, chain, () => hook(event, ctx))
+    })
+  }
+}
+
 /** Lets the extensions hear of what happens. */
 export function hearWithHooks(scope: RunScope, hub: EventHub): void {
   const hearing = new Map<Extension, () => void>()
@@ -382,13 +396,12 @@ export function hearWithHooks(scope: RunScope, hub: EventHub): void {
 function hearWith(scope: RunScope, hub: EventHub, extension: Extension, hook: Hooked<'event'>['hook']): () => void {
   const alone = [extension]
   let ctx: HookContext | undefined
-  const receive = (event: AgentEvent, by: Reaction): void => {
+  return hub.listen(extension, (event, by) => {
     const chain = by.length === 0 ? alone : [...by, extension]
     const own =
       by.length === 0 && event.type !== 'agent.error'
         ? (ctx ??= observing(scope, extension, alone, by))
         : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
     observe(scope, extension, chain, () => hook(event, own))
-  }
-  return hub.listen(extension, receive, scope.entry.listeners.includes(extension))
+  })
 }
