@@ -39,12 +39,12 @@ export interface EventHub {
    * @returns stops listening.
    */
   listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void): () => void
-  /** Hears of children, for one who listens to the session: none of them knows of him. */
-  follow(receive: (event: AgentEvent, by: Reaction) => void): void
   /** A bounded queue to iterate; it begins with the next event. */
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
   relay(event: Numbered, by: Reaction): void
+  /** Hears of children, for one who listens to the session: none of them knows of him. */
+  follow(receive: (event: AgentEvent, by: Reaction) => void): void
   /** Whether anybody follows the run from outside. */
   readonly followed: boolean
   /** No event follows: iterations end. */

@@ -60,7 +60,7 @@ function isSame(recorded: Entry, got: NewEntry): boolean {
   )
 }
 
-/** An entry without times, and what is made from them or from who wrote it. */
+/** An entry without times, and what is made from them or from who wrote it, or is for the store alone. */
 function essence(entry: NewEntry): Json {
   const {
     offset: _,
@@ -68,6 +68,7 @@ function essence(entry: NewEntry): Json {
     fence: ___,
     durationMs: ____,
     deadline: _____,
+    repeatable: ______,
     ...rest
   }: Record<string, unknown> = { ...entry }
   // Ids of starts and ends count entries, of which hooks may write some in between.
