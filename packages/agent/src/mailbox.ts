@@ -58,3 +58,13 @@ export function createMailbox(left?: Mailbox): Mailbox {
     drained: Promise.withResolvers(),
   }
 }
+
+/** Takes out the next that is still to be said. */
+export function takeNext(box: Sent[], resolved: ReadonlySet<string>): Sent | undefined {
+  const left = box.filter(({ token }) => token === undefined || !resolved.has(token))
+  // What was taken back is not said; that it was taken is written by the next run.
+  const index = left.findIndex(({ signal }) => !signal?.aborted)
+  const [next] = index < 0 ? [] : left.splice(index, 1)
+  box.splice(0, box.length, ...left)
+  return next
+}
