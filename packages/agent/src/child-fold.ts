@@ -2,6 +2,8 @@ import type { Entry, EntryOf, Grant, Label, RunStatus, UsageReport } from '@prov
 import { addUsage } from '@provost/core'
 
 import { applyAnswer, wake } from './bridge-fold.ts'
+import type { Letter } from './letter.ts'
+import { childToward, letterIn } from './letter.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
 
@@ -21,6 +23,8 @@ export interface ChildFold {
   usage?: UsageReport
   /** What was said to its waits in the runs above, by token. */
   readonly given: Map<string, EntryOf<'resolved'>>
+  /** What was said to it, or to a run below it, by token. */
+  letters?: Map<string, Letter>
   joined?: EntryOf<'child', 'joined'>
 }
 
@@ -71,6 +75,13 @@ export function answerChild(run: RunFold, callId: string, entry: EntryOf<'resolv
   if (!child || !composite) return
   child.given.set(entry.token, entry)
   wake(run, composite)
+}
+
+/** Something was said to a run below. */
+export function applyLetter(run: RunFold, entry: EntryOf<'resolved'>): void {
+  const letter = letterIn(entry)
+  const child = letter && childToward(run, letter.to)
+  if (child && !child.joined) (child.letters ??= new Map()).set(letter.token, letter)
 }
 
 function closeChildWaits(state: LogState, of: (callId: string) => boolean): void {

@@ -20,6 +20,7 @@ import type { LogState } from './log-state.ts'
 import { callOf, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { createMailbox, wake } from './mailbox.ts'
+import { handOver, tellUnread } from './post.ts'
 import { spentBy } from './purse.ts'
 import { brokenResult, runResult } from './run-result.ts'
 import { around } from './run-scope.ts'
@@ -86,7 +87,10 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
         : await inSlot(carried, () => around(scope, op, () => runChild(carried)))
       if (result.status !== 'suspended') await endLog(carried)
       await join(carried, result)
-      if (result.status !== 'suspended') return result
+      if (result.status !== 'suspended') {
+        tellUnread(scope, child, known.state)
+        return result
+      }
       const waits = [...known.state.waits.keys()]
       try {
         await host.acts.until(
@@ -181,7 +185,11 @@ async function runChild({
 }: Carried): Promise<RunResult<unknown>> {
   const { run } = known.state
   const mailbox = createMailbox()
-  const feed = (): void => passOn(child, known.state, mailbox)
+  const handed = new Set<string>()
+  const feed = (): void => {
+    passOn(child, known.state, mailbox)
+    handOver(scope, child, known.state, mailbox, handed)
+  }
   const lineage = lineageOf({ scope, child, secrets, known, mirror }, mailbox)
   const start = run
     ? { resume: localState(run.manifest, cursorOf(known.state, scope.sessionId, child.callId)), own: true as const }

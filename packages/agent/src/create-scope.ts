@@ -28,7 +28,7 @@ export function createScope(
   journal: Journal,
   mailbox: Mailbox,
   control: AbortControl,
-  { hub, log, startRun, lineage }: Pick<RunScope, 'hub' | 'log' | 'startRun' | 'lineage'>,
+  { hub, log, startRun, lineage, tree }: Pick<RunScope, 'hub' | 'log' | 'startRun' | 'lineage' | 'tree'>,
   secrets: SecretScope = entry.secrets,
 ): RunScope {
   /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
@@ -55,7 +55,7 @@ export function createScope(
     startRun,
     lineage,
     children,
-    tree: lineage?.tree ?? { mailboxes: new Map(), children: new Map(), logs: new Map() },
+    tree,
     remaining() {
       if (!lineage) return undefined
       const left = lineage.grant && leftOf(lineage.grant, spentBy(journal.state.run, children.values()))

@@ -43,6 +43,8 @@ export interface EventHub {
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
   relay(event: Numbered, by: Reaction): void
+  /** Hears of children, for one who listens to the session: none of them knows of him. */
+  follow(receive: (event: AgentEvent, by: Reaction) => void): void
   /** Whether anybody follows the run from outside. */
   readonly followed: boolean
   /** No event follows: iterations end. */
@@ -69,18 +71,21 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     above?.relay(event, by)
   }
 
+  const followers = new Set<(event: Numbered, by: Reaction) => void>()
+
   return {
     get active() {
       return subscribers.size > 0 || above?.followed === true
     },
 
     get followed() {
-      return queues.size > 0 || above?.followed === true
+      return queues.size + followers.size > 0 || above?.followed === true
     },
 
     relay(event, by) {
       if (closed || ended) return
       for (const queue of queues) queue.push(event)
+      for (const follower of followers) follower(event, by)
       above?.relay(event, by)
     },
 
@@ -113,6 +118,11 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       }
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)
+    },
+
+    follow(receive) {
+      let seq = 0
+      followers.add((event, by) => receive(event(++seq), by))
     },
 
     subscribe() {

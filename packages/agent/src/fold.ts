@@ -13,7 +13,7 @@ import {
 } from '@provost/core'
 
 import { applyAnswer as answerBridge, labelOfSettled, planBridged, wake } from './bridge-fold.ts'
-import { answerChild, applyChild, leaveChildren } from './child-fold.ts'
+import { answerChild, applyChild, applyLetter, leaveChildren } from './child-fold.ts'
 import { openingView, viewAtStep } from './handoff/crossing.ts'
 import { callOf, emptyLog } from './log-state.ts'
 import type { Delivered, CallState, RunFold, LogState } from './log-state.ts'
@@ -337,7 +337,8 @@ function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void {
   state.waits.delete(entry.token)
   settleWait(state, entry.token, wait)
   const { run } = state
-  if (!run || !wait) return
+  if (!run) return
+  if (!wait) return applyLetter(run, entry)
   if (wait.child) return answerChild(run, wait.child.callId, entry)
   if (run.candidate?.token === entry.token) {
     const { message } = run.candidate

@@ -1,7 +1,8 @@
-import type { Delivery, Input, SessionStore } from '@provost/core'
+import type { Delivery, SessionStore } from '@provost/core'
 import { isRecord } from '@provost/core'
 
 import type { AbortOptions } from './agent-options.ts'
+import { inputIn, modeOf, sendToken } from './letter.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { wake } from './mailbox.ts'
@@ -35,8 +36,6 @@ export interface InboxOptions {
   failed(thrown: unknown): void
 }
 
-/** Tokens of what is said to a session; a delivery with any other one answers the wait of that token. */
-export const sendToken = 'send/'
 /** Tokens of aborts. */
 export const abortToken = 'abort/'
 
@@ -98,18 +97,15 @@ function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: 
   // The log says that it was taken, here or by a process that is gone.
   if (cursor.own.delete(token) || state.resolved.has(token)) return
   if (token.startsWith(sendToken)) {
-    const { input, mode }: Record<string, unknown> = isRecord(value) ? value : {}
-    const box = mode === 'steer' ? mailbox.steers : mailbox.followUps
-    box.push({ input: isInput(input) ? input : '', token, by })
+    const { input, mode, to = runId }: Record<string, unknown> = isRecord(value) ? value : {}
+    const said = { input: inputIn(input), token, by }
+    if (to !== runId) mailbox.letters.push({ ...said, to: String(to), mode: modeOf(mode) })
+    else if (modeOf(mode) === 'steer') mailbox.steers.push(said)
+    else mailbox.followUps.push(said)
   } else if (token.startsWith(abortToken)) {
     if (isRecord(value) && value['runId'] === runId) abort(token, abortOptions(value['options']))
   } else mailbox.deliveries.set(token, delivery)
   wake(mailbox)
-}
-
-/** What is in the list is looked at where it enters. */
-function isInput(value: unknown): value is Input {
-  return typeof value === 'string' || Array.isArray(value)
 }
 
 function abortOptions(value: unknown): AbortOptions {

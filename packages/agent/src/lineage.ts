@@ -45,11 +45,27 @@ export interface Lineage {
 
 /** What all runs of a tree share in this process, by run id. */
 export interface RunTree {
-  readonly mailboxes: Map<string, Mailbox>
   /** The children of each run that are alive. */
   readonly children: Map<string, ReadonlyMap<string, LiveChild>>
   /** The logs of children that have not joined, by name. */
   readonly logs: Map<string, LogState>
+  /** What was said to runs below in this process, by token. */
+  readonly letters: Map<string, Transit>
+}
+
+/** A letter on its way from log to log. */
+export interface Transit {
+  readonly to: string
+  /** With which it is taken back. */
+  readonly signal?: AbortSignal | undefined
+  /** Resolves when it is there, or lost. */
+  readonly arrived: PromiseWithResolvers<void>
+  hasArrived: boolean
+}
+
+/** Of a root's run. */
+export function createTree(): RunTree {
+  return { children: new Map(), logs: new Map(), letters: new Map() }
 }
 
 /** A child that is alive in this process. */

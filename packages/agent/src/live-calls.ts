@@ -4,6 +4,7 @@ import { parkedEntry } from './draft.ts'
 import type { LiveCall } from './live-call.ts'
 import { callOf } from './log-state.ts'
 import type { LogState } from './log-state.ts'
+import { passLetters } from './post.ts'
 import { deliveredDecisions, dueDecisions, resolvedEntries } from './resolution.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -61,7 +62,8 @@ export function lookAgain({ live }: RunScope): void {
 }
 
 /**
- * Takes in, while calls are under way, what is decided on waits inside composites: each goes on at once.
+ * Takes in, while calls are under way, what is decided on waits inside composites and said to runs below: each goes on
+ * at once.
  *
  * @returns stops, and throws what went wrong.
  */
@@ -69,25 +71,34 @@ export function heedDecisions(scope: RunScope): () => Promise<void> {
   const { mailbox, journal, state } = scope
   let failure: { readonly error: unknown } | undefined
   let again = false
+  let busy = false
   let taking: Promise<void> | undefined
   const take = async (): Promise<void> => {
-    do {
-      again = false
-      const entries = decidedInside(scope)
-      if (entries.length === 0) continue
-      await journal.append(entries)
-      lookAgain(scope)
-      again = true
-    } while (again)
+    try {
+      do {
+        again = false
+        const passed = mailbox.letters.length > 0 && (await passLetters(scope))
+        const entries = decidedInside(scope)
+        if (!passed && entries.length === 0) continue
+        await journal.append(entries)
+        lookAgain(scope)
+        again = true
+      } while (again)
+    } catch (error) {
+      failure ??= { error }
+    } finally {
+      // At once: what comes from now on is not seen by this round any more.
+      busy = false
+    }
   }
   const look = (): void => {
     again = true
-    taking ??= take()
-      .catch((error: unknown) => (failure ??= { error }) && undefined)
-      .finally(() => (taking = undefined))
+    if (busy) return
+    busy = true
+    taking = take()
   }
   mailbox.watchers.add(look)
-  if (state.waits.size > 0) look()
+  if (state.waits.size > 0 || mailbox.letters.length > 0) look()
   return async () => {
     mailbox.watchers.delete(look)
     await taking

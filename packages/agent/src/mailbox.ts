@@ -1,5 +1,7 @@
 import type { Decisions, Delivery, Input } from '@provost/core'
 
+import type { Letter } from './letter.ts'
+
 /** Something said to a run while it goes on. */
 export interface Sent {
   readonly input: Input
@@ -14,6 +16,8 @@ export interface Sent {
 export interface Mailbox {
   readonly steers: Sent[]
   readonly followUps: Sent[]
+  /** For runs below. */
+  readonly letters: Letter[]
   /** Decisions that came before the run waited for them. */
   readonly decisions: Decisions[]
   /** What was delivered to the session's inbox for waits, by token; it may come before its wait. */
@@ -44,6 +48,7 @@ export function createMailbox(left?: Mailbox): Mailbox {
   return {
     steers: left?.steers.splice(0) ?? [],
     followUps: left?.followUps.splice(0) ?? [],
+    letters: left?.letters.splice(0) ?? [],
     decisions: left?.decisions.splice(0) ?? [],
     deliveries: left?.deliveries ?? new Map(),
     arriving: new Set(),
@@ -52,4 +57,14 @@ export function createMailbox(left?: Mailbox): Mailbox {
     draining: false,
     drained: Promise.withResolvers(),
   }
+}
+
+/** Takes out the next that is still to be said. */
+export function takeNext(box: Sent[], resolved: ReadonlySet<string>): Sent | undefined {
+  const left = box.filter(({ token }) => token === undefined || !resolved.has(token))
+  // What was taken back is not said; that it was taken is written by the next run.
+  const index = left.findIndex(({ signal }) => !signal?.aborted)
+  const [next] = index < 0 ? [] : left.splice(index, 1)
+  box.splice(0, box.length, ...left)
+  return next
 }

@@ -34,7 +34,8 @@ import type { KnownLog } from './known-log.ts'
 import { knownLog, readLog } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
-import type { Lineage } from './lineage.ts'
+import type { Lineage, RunTree } from './lineage.ts'
+import { createTree } from './lineage.ts'
 import { leaveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
@@ -71,6 +72,7 @@ export interface RunHost<Output> {
   readonly known: KnownLog
   readonly cursor: InboxCursor
   readonly mailbox: Mailbox
+  readonly tree: RunTree
   /** Entries to write before the run, which takes them out. */
   readonly edits: NewEntry[]
   /** Resolves when the session's own writing is done: it needs the same lease. */
@@ -202,12 +204,12 @@ async function perform<Output>(
       entries,
       known,
     )
-    const place = { hub, log, startRun, lineage }
+    const place = { hub, log, startRun, lineage, tree: lineage?.tree ?? host?.tree ?? createTree() }
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, place, secrets)
     scope.watched = watched || lineage?.asks === true
-    scope.tree.mailboxes.set(runId, mailbox)
     scope.tree.children.set(runId, scope.children)
     hearWithHooks(scope, hub)
+    followWithListeners(scope, hub)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
     // In a store that ends with the process, only those who hold the session can reach it.
@@ -230,7 +232,6 @@ async function perform<Output>(
   } finally {
     unfollow?.()
     if (scope) leaveCalls(scope)
-    scope?.tree.mailboxes.delete(runId)
     scope?.tree.children.delete(runId)
     if (lease) await within(lease.release())
     // One that comes too late is of no use to this run, and not to be kept from others.
@@ -360,6 +361,19 @@ export function asError(thrown: unknown): ProvostError {
   if (thrown instanceof RunEnding)
     return thrown.info ? fromErrorInfo(thrown.info, thrown.thrown) : asError(thrown.thrown)
   return fromErrorInfo(toErrorInfo(thrown), thrown)
+}
+
+/** Whoever listens to the session hears of children as well; extensions that govern children hear of them there. */
+function followWithListeners(scope: RunScope, hub: EventHub): void {
+  for (const extension of scope.entry.listeners) {
+    const hook = extension.hooks.event
+    if (!hook) continue
+    hub.follow((event, by) => {
+      const chain = [...by, extension]
+      const ctx = observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
+      observe(scope, extension, chain, () => hook(event, ctx))
+    })
+  }
 }
 
 /** Lets the extensions hear of what happens. */

@@ -32,17 +32,18 @@ export interface Mortal {
 }
 
 /** @param lives how many appends are stored; the driver comes no further. */
-export function mortal(world: World, lives: number, death: Death): Mortal {
+export function mortal(world: Pick<World, 'store' | 'stored'>, lives: number, death: Death): Mortal {
   const { store } = world
   const died = Promise.withResolvers<void>()
+  const held = new Map<string, number>()
   let appends = 0
   let dead = false
   const gone = (): Promise<never> =>
     death === 'refused' ? Promise.reject(new Error('the store is gone')) : new Promise<never>(() => {})
-  const die = async (log: string, fence: number): Promise<never> => {
+  const die = async (): Promise<never> => {
     dead = true
-    // The lease of a dead driver runs out; nobody has to wait for it here.
-    await store.release(log, fence)
+    // The leases of a dead driver run out; nobody has to wait for them here.
+    for (const [log, fence] of held) await store.release(log, fence)
     died.resolve()
     return gone()
   }
@@ -50,13 +51,20 @@ export function mortal(world: World, lives: number, death: Death): Mortal {
     died: died.promise,
     store: {
       ...store,
-      lease: (log, owner, ttlMs) => (dead ? gone() : store.lease(log, owner, ttlMs)),
+      async lease(log, owner, ttlMs) {
+        if (dead) return gone()
+        const lease = await store.lease(log, owner, ttlMs)
+        if (lease === 'busy') return lease
+        held.set(log, lease.fence)
+        // It has died meanwhile.
+        return dead ? die() : lease
+      },
       async append(log, entries, at) {
-        if (dead || appends >= lives) return die(log, at.fence)
+        if (dead || appends >= lives) return die()
         appends++
         const appended = await store.append(log, entries, at)
         world.stored.push(...entries)
-        return death === 'unanswered' && appends === lives ? die(log, at.fence) : appended
+        return death === 'unanswered' && appends === lives ? die() : appended
       },
     },
   }

@@ -5,34 +5,9 @@ import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { expect, test } from 'vitest'
 
-const usage = { inputTokens: 10, outputTokens: 5 }
+import { mortal } from './crash-world.ts'
 
-/** A store seen by a process that dies after so many appends. */
-function mortal(store: SessionStore, lives: number): { readonly store: SessionStore; readonly died: Promise<void> } {
-  const held = new Map<string, number>()
-  const died = Promise.withResolvers<void>()
-  let left = lives
-  const gone = (): Promise<never> => new Promise<never>(() => {})
-  return {
-    died: died.promise,
-    store: {
-      ...store,
-      async lease(log, owner, ttlMs) {
-        if (left < 0) return gone()
-        const lease = await store.lease(log, owner, ttlMs)
-        if (lease !== 'busy') held.set(log, lease.fence)
-        return lease
-      },
-      async append(log, entries, at) {
-        if (left-- > 0) return store.append(log, entries, at)
-        left = -1
-        for (const [name, fence] of held) await store.release(name, fence)
-        died.resolve()
-        return gone()
-      },
-    },
-  }
-}
+const usage = { inputTokens: 10, outputTokens: 5 }
 
 /** What the models were asked. */
 interface Asked {
@@ -96,7 +71,7 @@ test('wherever its process dies, it comes to the same end, and no child that has
     const store = memoryStore()
     await desk(store).createSession({ id: 'ann' })
     const asked: Asked = { prompts: [] }
-    const first = mortal(store, lives)
+    const first = mortal({ store, stored: [] }, lives, 'unwritten')
     await Promise.race([optimize(first.store, asked), first.died])
     const result = await optimize(store, asked)
     expect([lives, result.output, result.iterations]).toEqual([lives, 'third', undisturbed.iterations])

@@ -1,6 +1,16 @@
-import { createAgent, foldLog, RunState } from '@provost/agent'
-import type { Agent, AgentStream } from '@provost/agent'
-import type { AgentEvent, Decisions, Entry, PendingWork, SessionStore, Tool } from '@provost/core'
+import { createAgent, filters, foldLog, handoff, replayHandoffs, replaySession, RunState } from '@provost/agent'
+import type { Agent, AgentStream, Handoff } from '@provost/agent'
+import { textOf } from '@provost/core'
+import type {
+  AgentEvent,
+  Decisions,
+  Entry,
+  FilterDescriptor,
+  HandoffMode,
+  PendingWork,
+  SessionStore,
+  Tool,
+} from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
@@ -9,6 +19,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { mortal } from './crash-world.ts'
 import { readLog } from './run-check.ts'
 
 /** What an agent of a random graph does. */
@@ -20,6 +31,26 @@ type Node =
   | { readonly does: 'remote' }
   | { readonly does: 'call'; readonly children: readonly Node[] }
   | { readonly does: 'fan'; readonly children: readonly Node[]; readonly how: 'concat' | 'first-success' }
+  /** Hands over to all of them in one step, and may work in it as well. */
+  | { readonly does: 'hand'; readonly targets: readonly Target[]; readonly works: boolean }
+  /** Two agents that hand over to each other for ever. */
+  | { readonly does: 'loop'; readonly mode: HandoffMode }
+
+interface Target {
+  readonly to: Node
+  readonly mode: HandoffMode
+  readonly filter: FilterDescriptor
+}
+
+const mode = fc.constantFrom<HandoffMode>('transfer', 'return')
+const filter = fc.constantFrom<FilterDescriptor>(
+  filters.full(),
+  filters.lastN(2),
+  filters.lastUser(),
+  filters.stripToolCalls(),
+  filters.summary(),
+  filters.compose(filters.stripReasoning(), filters.bySensitivity({ keep: 'internal' })),
+)
 
 const { node } = fc.letrec<{ node: Node }>((tie) => ({
   node: fc.oneof(
@@ -31,43 +62,84 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
       children: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
       how: fc.constantFrom('concat', 'first-success'),
     }),
+    fc.record({
+      does: fc.constant('hand'),
+      targets: fc.array(fc.record({ to: tie('node'), mode, filter }), { minLength: 1, maxLength: 3 }),
+      works: fc.boolean(),
+    }),
+    fc.record({ does: fc.constant('loop'), mode }),
   ),
 }))
 
 /** Keys that effects took place with. */
 type Effects = Map<string, number>
 
+/** What agents share: their store, what they did to the outside, and who they are by their names. */
+interface Shared {
+  readonly store: SessionStore
+  readonly effects: Effects
+  readonly agents: Map<string, Agent>
+}
+
 const usage = { inputTokens: 10, outputTokens: 5 }
 const empty = z.object({})
 
-function build(of: Node, name: string, effects: Effects, store: SessionStore): Agent {
-  const count = (key: string): string => {
-    effects.set(key, (effects.get(key) ?? 0) + 1)
-    return 'ok'
-  }
-  const shared = { name, store, settings: { maxRetries: 0 } }
-  if (of.does === 'say') return createAgent({ ...shared, model: model({ text: name, usage }) })
-  if (of.does === 'fail') return createAgent({ ...shared, model: model({ error: new Error('broken') }) })
+function build(of: Node, name: string, shared: Shared): Agent {
+  const agent = make(of, name, shared)
+  shared.agents.set(name, agent)
+  return agent
+}
+
+function make(of: Node, name: string, shared: Shared): Agent {
+  const { store, effects } = shared
+  const base = { name, store, settings: { maxRetries: 0 } }
+  if (of.does === 'say') return createAgent({ ...base, model: model({ text: name, usage }) })
+  if (of.does === 'fail') return createAgent({ ...base, model: model({ error: new Error('broken') }) })
   const tools: Tool[] = []
-  if (of.does === 'pay' || of.does === 'work') {
+  const handoffs: Handoff[] = []
+  if (of.does === 'loop') {
+    const pong = `${name}_pong`
+    const back: Agent = createAgent({
+      ...base,
+      name: pong,
+      handoffs: () => [handoff(front, { mode: of.mode })],
+      model: model({ toolCalls: [{ name: `transfer_to_${name}`, input: {} }], usage }, { text: `${pong} done`, usage }),
+    })
+    const front: Agent = createAgent({
+      ...base,
+      handoffs: () => [handoff(back, { mode: of.mode })],
+      model: model({ toolCalls: [{ name: `transfer_to_${pong}`, input: {} }], usage }, { text: `${name} done`, usage }),
+    })
+    shared.agents.set(pong, back)
+    return front
+  }
+  if (of.does === 'pay' || of.does === 'work' || (of.does === 'hand' && of.works)) {
     tools.push(
       tool({
-        name: of.does,
+        name: of.does === 'pay' ? 'pay' : 'work',
         input: empty,
         idempotent: true,
         needsApproval: of.does === 'pay',
-        execute: (_, ctx) => count(ctx.idempotencyKey),
+        execute: (_, ctx) => {
+          effects.set(ctx.idempotencyKey, (effects.get(ctx.idempotencyKey) ?? 0) + 1)
+          return 'ok'
+        },
       }),
     )
-  } else if (of.does === 'remote') tools.push(tool({ name: 'remote', input: empty }))
-  else if (of.does === 'call') {
+  }
+  if (of.does === 'remote') tools.push(tool({ name: 'remote', input: empty }))
+  else if (of.does === 'hand') {
+    for (const [index, target] of of.targets.entries()) {
+      handoffs.push(handoff(build(target.to, `${name}_${index}`, shared), target))
+    }
+  } else if (of.does === 'call') {
     for (const [index, child] of of.children.entries()) {
-      const agent = build(child, `${name}.${index}`, effects, store)
+      const agent = build(child, `${name}_${index}`, shared)
       tools.push(agent.toTool({ name: `child_${index}`, description: 'A child.', input: empty, prompt: () => 'Go.' }))
     }
-  } else {
+  } else if (of.does === 'fan') {
     const children = of.children.map((child, index) => ({
-      agent: build(child, `${name}.${index}`, effects, store),
+      agent: build(child, `${name}_${index}`, shared),
       input: 'Go.',
     }))
     tools.push(
@@ -80,8 +152,14 @@ function build(of: Node, name: string, effects: Effects, store: SessionStore): A
       }),
     )
   }
-  const toolCalls = tools.map((one) => ({ name: one.name, input: {} }))
-  return createAgent({ ...shared, tools, model: model({ toolCalls, usage }, { text: `${name} done`, usage }) })
+  const names = [...handoffs.map(({ to }) => `transfer_to_${to}`), ...tools.map((one) => one.name)]
+  const toolCalls = names.map((called) => ({ name: called, input: {} }))
+  return createAgent({
+    ...base,
+    tools,
+    handoffs,
+    model: model({ reasoning: `${name} thinks`, toolCalls, usage }, { text: `${name} done`, usage }),
+  })
 }
 
 /** Goes by what it is sent, so that it goes on in any process. */
@@ -101,37 +179,6 @@ function answers(pending: PendingWork, approve: boolean): Decisions {
 
 function isWaiting({ approvals, remoteCalls, uncertain }: PendingWork): boolean {
   return approvals.length + remoteCalls.length + uncertain.length > 0
-}
-
-/** A store seen by a process that dies after so many appends: its leases run out, and it comes no further. */
-function mortal(store: SessionStore, lives: number): { readonly store: SessionStore; readonly died: Promise<void> } {
-  const leases = new Map<string, number>()
-  const died = Promise.withResolvers<void>()
-  let left = lives
-  const gone = (): Promise<never> => new Promise<never>(() => {})
-  return {
-    died: died.promise,
-    store: {
-      ...store,
-      async lease(log, owner, ttlMs) {
-        if (left < 0) return gone()
-        const lease = await store.lease(log, owner, ttlMs)
-        if (lease === 'busy') return lease
-        leases.set(log, lease.fence)
-        if (left >= 0) return lease
-        // It has died meanwhile.
-        await store.release(log, lease.fence)
-        return gone()
-      },
-      async append(log, entries, at) {
-        if (left-- > 0) return store.append(log, entries, at)
-        left = -1
-        for (const [name, fence] of leases) await store.release(name, fence)
-        died.resolve()
-        return gone()
-      },
-    },
-  }
 }
 
 async function logsOf(store: SessionStore, log: string): Promise<ReadonlyMap<string, readonly Entry[]>> {
@@ -157,26 +204,80 @@ function expectLineage(events: readonly AgentEvent[], root: string): void {
   }
 }
 
-async function follow(stream: AgentStream, abortAt: number): Promise<readonly AgentEvent[]> {
+/** What is done to a run from outside, at which of its events. */
+interface Meddling {
+  /** 0: it is not aborted. */
+  readonly abortAt: number
+  /** The run of that event is told something. */
+  readonly sayAt: readonly number[]
+}
+
+async function follow(
+  stream: AgentStream,
+  store: SessionStore,
+  { abortAt, sayAt }: Meddling,
+): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = []
   for await (const event of stream) {
     events.push(event)
     if (events.length === abortAt) void stream.abort()
+    if (!sayAt.includes(events.length)) continue
+    const { id, runId: to } = event
+    const said = { to, mode: events.length % 2 === 0 ? 'steer' : 'queue', input: `to ${to}: ${id}` }
+    await store.deliver('graph', `send/${id}`, said, 'somebody')
   }
   return events
 }
 
+/** What was said to a run stands in its log and in no other, once. */
+function expectLetters(logs: Iterable<readonly Entry[]>): void {
+  const seen = new Set<string>()
+  for (const entry of [...logs].flat()) {
+    if (entry.type !== 'message' || (entry.via !== 'steer' && entry.via !== 'queue')) continue
+    const text = textOf(entry.message)
+    expect(text.startsWith(`to ${entry.runId}: `)).toBe(true)
+    expect(seen.size).toBeLessThan(seen.add(text).size)
+  }
+}
+
+/**
+ * Each log replays: the loop comes to it again, and the same bytes cross each of its handoffs.
+ *
+ * @param cut from 0 to 1: it replays up to there as well.
+ */
+async function expectReplays(
+  logs: ReadonlyMap<string, readonly Entry[]>,
+  { agents }: Shared,
+  cut: number,
+): Promise<void> {
+  for (const entries of logs.values()) {
+    for (const { entry, intact } of replayHandoffs(entries)) expect([entry.id, intact]).toEqual([entry.id, true])
+    const started = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
+    const agent = started && agents.get(started.agent)
+    if (!agent) continue
+    expect(await replaySession(agent, entries)).toBeUndefined()
+    expect(await replaySession(agent, entries.slice(0, Math.floor(cut * entries.length)))).toBeUndefined()
+  }
+}
+
 /** Crashes after which the winner of a race is known and one of the others was not entered again. */
-const leftWaiting: [Node, { approve: boolean; abortAt: number; lives: number }][] = [16, 18].map((lives) => [
+const leftWaiting: [Node, Meddling & { approve: boolean; lives: number; cut: number }][] = [16, 18].map((lives) => [
   { does: 'fan', how: 'first-success', children: [{ does: 'pay' }, { does: 'say' }, { does: 'remote' }] },
-  { approve: false, abortAt: 0, lives },
+  { approve: false, abortAt: 0, sayAt: [], lives, cut: 0.5 },
 ])
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
+const seed = process.env['PROVOST_TEST_SEED'] === undefined ? undefined : Number(process.env['PROVOST_TEST_SEED'])
+
+/** Builds the agents of a graph. */
+function world(graph: Node, store: SessionStore, effects: Effects): Shared & { readonly agent: Agent } {
+  const shared: Shared = { store, effects, agents: new Map() }
+  return { ...shared, agent: build(graph, 'root', shared) }
+}
 
 test(
-  'whatever agents do, whoever answers, aborts or dies: runs end, usage adds up, events lead to the root, histories are well formed',
-  { timeout: 120_000 },
+  'whatever agents do, whoever answers, speaks, aborts or dies: runs end, usage adds up, events lead to the root, histories are well formed, logs replay',
+  { timeout: 400_000 },
   async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -184,19 +285,23 @@ test(
         fc.record({
           approve: fc.boolean(),
           abortAt: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 60 })),
+          sayAt: fc.array(fc.integer({ min: 1, max: 80 }), { maxLength: 3 }),
           lives: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 1, max: 40 })),
+          cut: fc.double({ min: 0, max: 1, noNaN: true }),
         }),
-        async (graph, { approve, abortAt, lives }) => {
-          const store = memoryStore()
+        async (graph, { approve, abortAt, sayAt, lives, cut }) => {
+          // Anybody can deliver to a store that outlives the process.
+          const { ephemeral: _, ...store } = memoryStore()
           const effects: Effects = new Map()
           const sessionId = 'graph'
           const crash = lives < Number.POSITIVE_INFINITY
           if (crash) {
-            const first = mortal(store, lives)
-            const dying = build(graph, 'root', effects, first.store).run('Go.', { sessionId })
-            await Promise.race([dying, first.died])
+            const first = mortal({ store, stored: [] }, lives, 'unwritten')
+            const dying = world(graph, first.store, effects).agent.stream('Go.', { sessionId })
+            await Promise.race([follow(dying, store, { abortAt: 0, sayAt }), first.died])
           }
-          const agent = build(graph, 'root', effects, store)
+          const shared = world(graph, store, effects)
+          const { agent } = shared
           const entries = await readLog(store, sessionId)
           const started = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
           let stream: AgentStream
@@ -207,11 +312,15 @@ test(
           } else stream = agent.stream('Go.', { sessionId })
           for (let round = 0; ; round++) {
             expect(round).toBeLessThan(60)
-            const events = await follow(stream, crash ? 0 : abortAt)
+            const events = await follow(stream, store, {
+              abortAt: crash ? 0 : abortAt,
+              sayAt: round < 3 ? sayAt : [],
+            })
             const result = await stream.result
             expectLineage(events, stream.runId)
             const logs = await logsOf(store, sessionId)
             const all = [...logs.values()].flat()
+            expectLetters(logs.values())
             if (result.status === 'suspended') {
               if (!isWaiting(result.pending)) throw new Error('suspended, and waits for nobody')
               stream = agent.stream(result.state, answers(result.pending, approve))
@@ -228,6 +337,7 @@ test(
               expect(['completed', 'failed', 'aborted']).toContain(run?.status)
               assertWellFormed(messages)
             }
+            await expectReplays(logs, shared, cut)
             // Only a process that died may have an effect that is tried again, under the same key.
             expect(crash || [...effects.values()].every((times) => times === 1)).toBe(true)
             return
@@ -235,10 +345,11 @@ test(
         },
       ),
       {
-        numRuns: full ? 300 : 30,
+        numRuns: full ? 300 : 12,
+        ...(seed !== undefined && { seed }),
         // A run that hangs is told with its graph, and a machine that is slow tries less.
         timeout: 30_000,
-        interruptAfterTimeLimit: 50_000,
+        interruptAfterTimeLimit: full ? 300_000 : 50_000,
         markInterruptAsFailure: false,
         examples: leftWaiting,
       },
@@ -258,15 +369,15 @@ test('a crash at any moment repeats no child that has ended', async () => {
     ...store,
     append: (log, entries, at) => (appends++, store.append(log, entries, at)),
   }
-  const calm = build(graph, 'root', new Map(), counting)
+  const calm = world(graph, counting, new Map()).agent
   const before = await calm.run('Go.', { sessionId: 'calm' })
   const undisturbed = await calm.run(before.state, answers(before.pending, true))
   expect(undisturbed.status).toBe('completed')
   for (let lives = 1; lives < appends; lives += full ? 1 : 5) {
     const shared = memoryStore()
     const effects: Effects = new Map()
-    const first = mortal(shared, lives)
-    const dying = build(graph, 'root', effects, first.store)
+    const first = mortal({ store: shared, stored: [] }, lives, 'unwritten')
+    const dying = world(graph, first.store, effects).agent
     const run = async (): Promise<unknown> => {
       const paused = await dying.run('Go.', { sessionId: 's' })
       return dying.run(paused.state, answers(paused.pending, true))
@@ -281,7 +392,7 @@ test('a crash at any moment repeats no child that has ended', async () => {
     const ended = await joined()
     const lengths = new Map<string, number>()
     for (const log of ended) lengths.set(log, (await readLog(shared, log)).length)
-    const agent = build(graph, 'root', effects, shared)
+    const agent = world(graph, shared, effects).agent
     const entries = await readLog(shared, 's')
     const started = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
     if (started?.type !== 'run' || started.op !== 'started') continue

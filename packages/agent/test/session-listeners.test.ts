@@ -1,5 +1,7 @@
+import { createAgent } from '@provost/agent'
 import { deepFreeze, isCallTo } from '@provost/core'
 import type { AgentEvent } from '@provost/core'
+import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -48,6 +50,26 @@ describe('on and off', () => {
     session.send('go')
     await session.waitForIdle()
     expect(deltas).toEqual(['a'])
+  })
+
+  test('hear children, and what these ask of a human', async () => {
+    const pay = tool({ name: 'pay', input: z.object({}), needsApproval: true, execute: () => 'paid' })
+    const child = createAgent({
+      name: 'child',
+      tools: [pay],
+      model: scriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }, { text: 'Paid.' }]),
+    })
+    const { agent } = world([{ toolCalls: [{ name: 'go', input: { task: 'pay' } }] }, { text: 'Done.' }], {
+      tools: [child.toTool({ name: 'go', description: 'go' })],
+    })
+    const session = await agent.createSession()
+    const events = heard(session)
+    session.on('tool.approval.requested', ({ id }) => session.resolve({ approvals: [{ id, decision: 'approve' }] }))
+    session.send('go')
+    expect((await session.waitForIdle())?.text).toBe('Done.')
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+    const parents = new Map(events.map((event) => [event.agent, event.parents]))
+    expect([parents.get('a'), parents.get('child')]).toEqual([[], [events[0]?.runId]])
   })
 
   test('refuse a name that is no event, and a listener that is no function', async () => {

@@ -1,8 +1,8 @@
 import type { Extension } from '@provost/core'
-import { isPromise, ProvostError } from '@provost/core'
+import { ProvostError } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
-import { planAgent } from '../agent-plan.ts'
+import { governedPlan } from '../governed-plan.ts'
 import { hookTable } from '../hook-table.ts'
 import { planOf } from '../known-plan.ts'
 import type { LogState } from '../log-state.ts'
@@ -117,50 +117,14 @@ function planActive(entry: AgentPlan, { agent, lineage }: LogState): AgentPlan {
 
 /** A target as it goes on with a run that began with another agent. */
 function targetPlan(entry: AgentPlan, own: AgentPlan, inherited: readonly Extension[]): AgentPlan {
-  const { extensions: given = [] } = own.options
-  const plan =
-    inherited.length === 0
-      ? own
-      : planAgent({
-          ...own.options,
-          extensions: [...inherited, ...given.map((extension) => apart(own, extension, inherited))],
-        })
-  const value = (one: unknown): PropertyDescriptor => ({ value: one, enumerable: true })
-  let inits: { readonly done: Promise<void> } | undefined
-  const target: AgentPlan = Object.create(plan, {
-    // The session, its bounds and what comes out of the run are those of the agent that it began with.
-    store: { get: () => entry.store, enumerable: true },
-    leaseMs: value(entry.leaseMs),
-    stateKey: value(entry.stateKey),
-    maxSteps: value(entry.maxSteps),
-    sendMode: value(entry.sendMode),
-    output: value(entry.output),
-    responseFormat: value(entry.responseFormat),
-    prices: value(plan.prices ?? entry.prices),
-    manifest: value(entry.manifest),
-    listeners: value(entry.listeners),
-    hooks: value(hookTable([...plan.extensions, ...entry.listeners])),
-    ready: value(() => {
-      if (inherited.length === 0) return own.ready()
-      inits ??= { done: initialise(own, plan, inherited) }
-      // What failed once may be tried again.
-      inits.done.catch(() => (inits = undefined))
-      return inits.done
-    }),
-  })
-  return target
-}
-
-/** Each extension meets each agent once. */
-async function initialise(own: AgentPlan, { infos }: AgentPlan, inherited: readonly Extension[]): Promise<void> {
-  const ready = own.ready()
-  if (isPromise(ready)) await ready
-  for (const { init } of inherited) await init?.({ name: own.name, tools: infos })
-}
-
-/** Nobody escapes a policy by delegating, nor does a target lose its own: where two have one name, both hold. */
-function apart({ name }: AgentPlan, extension: Extension, others: readonly Extension[]): Extension {
-  return others.some((other) => other.name === extension.name)
-    ? { ...extension, name: `${name}/${extension.name}` }
-    : extension
+  return governedPlan(entry, own, inherited, [], ({ extensions }) => ({
+    // The bounds of the session and what comes out of the run are those of the agent that it began with.
+    maxSteps: entry.maxSteps,
+    sendMode: entry.sendMode,
+    output: entry.output,
+    responseFormat: entry.responseFormat,
+    manifest: entry.manifest,
+    listeners: entry.listeners,
+    hooks: hookTable([...extensions, ...entry.listeners]),
+  }))
 }

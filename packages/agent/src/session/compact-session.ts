@@ -10,6 +10,7 @@ import { openJournal } from '../journal.ts'
 import type { KnownLog } from '../known-log.ts'
 import { readLog } from '../known-log.ts'
 import { holdLease } from '../lease.ts'
+import { createTree } from '../lineage.ts'
 import { offsetOf } from '../log-state.ts'
 import { createMailbox } from '../mailbox.ts'
 import { asError, hearWithHooks, startRun } from '../run.ts'
@@ -53,6 +54,7 @@ export async function compactSession({ plan, id, known, given, edits, control }:
       log: id,
       startRun,
       lineage: undefined,
+      tree: createTree(),
     })
     // Those that were made for the last run, where they are made anew for each.
     const made = run && memos.get(`${run.id}/${name}/instructions`)

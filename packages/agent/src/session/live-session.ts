@@ -1,5 +1,5 @@
 import type { Decisions, Extension, Input, NewEntry, RunResult, SessionStatus, SessionStore } from '@provost/core'
-import { SessionBusyError, scrubAnswer, toJson, uuidv7 } from '@provost/core'
+import { SessionBusyError, toJson, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
 import type { AbortControl } from '../abort-control.ts'
@@ -9,24 +9,30 @@ import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
 import { expiredWaits, nextDeadline, timerMs } from '../deadline.ts'
 import { hookTable } from '../hook-table.ts'
-import { abortToken, inboxCursor, sendToken } from '../inbox.ts'
+import { abortToken, inboxCursor } from '../inbox.ts'
 import { messagesOf } from '../input.ts'
 import { learn, readLog } from '../known-log.ts'
+import { isRunId, letterValue, sendToken, standingOf } from '../letter.ts'
+import type { Letter, Standing } from '../letter.ts'
+import { createTree } from '../lineage.ts'
 import type { RunFold } from '../log-state.ts'
 import { offsetOf } from '../log-state.ts'
 import type { Sent } from '../mailbox.ts'
-import { createMailbox } from '../mailbox.ts'
+import { createMailbox, takeNext, wake } from '../mailbox.ts'
 import { pendingWork } from '../position.ts'
+import { sendOff } from '../post.ts'
 import { dueDecisions, resolvedEntries } from '../resolution.ts'
 import { localState } from '../run-state.ts'
 import type { RunHandle, RunHost, RunStart } from '../run.ts'
 import { asError, startRun } from '../run.ts'
 import { compactSession } from './compact-session.ts'
+import { findBelow } from './find-below.ts'
 import { createLedger } from './ledger.ts'
 import { createListeners } from './listeners.ts'
 import { createMessageEdits } from './message-edits.ts'
 import type { Opened } from './origin.ts'
 import { reopenSession } from './origin.ts'
+import { createOutbox } from './outbox.ts'
 import {
   alreadyDecided,
   nothingCompacts,
@@ -84,14 +90,13 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const cursor = inboxCursor()
   const edits = createMessageEdits(id, plan.name, state, mayEdit)
   const ledger = createLedger(state)
-  /** What is under way to the store's inbox. */
-  const delivering = new Set<Promise<unknown>>()
+  const outbox = createOutbox(store, id, scrubber, principal?.id ?? 'session')
   let mailbox = createMailbox()
+  let tree = createTree()
   let underway: Underway<Output> | undefined
   let writing: Promise<void> | undefined
   let compacting: AbortControl | undefined
   let last: RunResult<Output> | undefined
-  let lost: unknown
   let closing: Promise<void> | undefined
   let alarm: NodeJS.Timeout | undefined
 
@@ -118,7 +123,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   ): RunHandle<Output> {
     clearTimeout(alarm)
     mailbox = createMailbox(mailbox)
-    const host: RunHost<Output> = { known, cursor, mailbox, edits: edits.entries, ready: () => writing, settle }
+    tree = createTree()
+    const host: RunHost<Output> = { known, cursor, mailbox, tree, edits: edits.entries, ready: () => writing, settle }
     const handle = startRun<Output>(plan, begin, { ...base, ...given, sessionId: id }, watched, host)
     underway = { handle, sent, quiet }
     track(handle)
@@ -150,9 +156,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     const first = openRun()?.status === 'suspended' ? nextDeadline(state) : Number.POSITIVE_INFINITY
     if (closing || underway || !Number.isFinite(first)) return
     const deadline = Math.max(first, Date.now() + afterMs)
-    alarm = setTimeout(() => {
-      goOnInTime().catch((thrown: unknown) => (lost = thrown))
-    }, timerMs(deadline))
+    alarm = setTimeout(() => outbox.watch(goOnInTime()), timerMs(deadline))
     alarm.unref()
   }
 
@@ -166,20 +170,11 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
   function goOn(): void {
     if (openRun()) return
-    const next = takeNext(mailbox.steers) ?? takeNext(mailbox.followUps)
+    const next = takeNext(mailbox.steers, state.resolved) ?? takeNext(mailbox.followUps, state.resolved)
     if (!next) return
     const { input, token, signal } = next
     const sent = { ...next, mode: sendMode }
     start({ input, ...(token !== undefined && { token }) }, signal ? { signal } : {}, false, { sent })
-  }
-
-  function takeNext(box: Sent[]): Sent | undefined {
-    const left = box.filter(({ token }) => token === undefined || !state.resolved.has(token))
-    // What was taken back is not said; that it was taken is written by the next run.
-    const index = left.findIndex(({ signal }) => !signal?.aborted)
-    const [next] = index < 0 ? [] : left.splice(index, 1)
-    box.splice(0, box.length, ...left)
-    return next
   }
 
   function somethingDue(): boolean {
@@ -211,23 +206,44 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   }
 
   function deliver(token: string, value: unknown, then: () => void | Promise<void>): void {
-    const by = principal?.id ?? 'session'
-    const work = store.deliver(id, token, scrubber.tokenise(toJson(value)), by).then(then, (thrown: unknown) => {
-      lost = thrown
-    })
-    delivering.add(work)
-    void work.then(() => delivering.delete(work))
+    outbox.watch(outbox.put(token, value).then(then))
   }
 
-  /** @returns how many were the first. */
-  async function decide(entries: readonly NewEntry[]): Promise<number> {
-    let accepted = 0
-    for (const entry of entries) {
-      if (entry.type !== 'resolved') continue
-      if ((await store.deliver(id, entry.token, scrubAnswer(scrubber, entry.value), entry.by)) === 'accepted')
-        accepted++
-    }
-    return accepted
+  /** To a run that goes on here: whether it is there is known at once. */
+  function sendBelow(input: Input, to: string, mode: SendMode, token: string, signal: AbortSignal | undefined): void {
+    const found = standingOf(state, to, tree.logs)
+    if (!found) throw unknownRun(id, to)
+    const letter = letterTo(input, to, mode, token, found)
+    sendOff(tree, { to, token, signal })
+    mailbox.letters.push({ ...letter, token, ...(principal && { by: principal.id }), ...(signal && { signal }) })
+    cursor.own.add(token)
+    wake(mailbox)
+    deliver(token, letterValue(letter), () => {})
+  }
+
+  /** To one that goes on elsewhere, or waits: its logs have to be read. */
+  async function deliverBelow(
+    input: Input,
+    to: string,
+    mode: SendMode,
+    token: string,
+    signal?: AbortSignal,
+  ): Promise<'accepted' | 'duplicate'> {
+    await refresh()
+    if (state.resolved.has(token)) return 'duplicate'
+    const open = underway ? state.run : openRun()
+    if (open?.id === to) return outbox.put(token, { mode, input: messagesOf(input, token, plan.name) })
+    const found = open && (await findBelow(store, state, to))
+    if (!found) throw unknownRun(id, to)
+    if (signal?.aborted) return 'accepted'
+    return outbox.put(token, letterValue(letterTo(input, to, mode, token, found)))
+  }
+
+  /** One that waits reads it when it would end. */
+  function letterTo(input: Input, to: string, mode: SendMode, token: string, found: Standing): Omit<Letter, 'token'> {
+    const agent = 'agent' in found ? found.agent : plan.name
+    const waits = 'isPaused' in found && (found.isPaused || (!underway && state.run?.status === 'suspended'))
+    return { to, mode: waits ? 'queue' : mode, input: messagesOf(input, token, agent) }
   }
 
   /** The run that this object takes for open may have ended elsewhere: then nobody is there to take what was sent. */
@@ -279,7 +295,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 
   async function idle(): Promise<void> {
     for (;;) {
-      const busy = underway?.handle.ended ?? writing ?? (delivering.size > 0 ? Promise.all(delivering) : undefined)
+      const busy = underway?.handle.ended ?? writing ?? outbox.underway()
       const answers = busy ? undefined : listeners.answering()
       if (busy) await busy
       else if (answers) await answers
@@ -320,10 +336,15 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     send(input, { mode = sendMode, signal, to } = {}) {
       alive()
       if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
-      if (to !== undefined && to !== underway?.handle.runId) throw unknownRun(id, to)
       const token = `${sendToken}${uuidv7()}`
       // What cannot be said is refused to whoever says it, not to the run.
       const messages = messagesOf(input, token, plan.name)
+      if (to !== undefined && to !== (underway?.handle.runId ?? openRun()?.id)) {
+        if (!isRunId(to)) throw unknownRun(id, to)
+        if (underway) sendBelow(input, to, mode, token, signal)
+        else outbox.watch(deliverBelow(input, to, mode, token, signal))
+        return
+      }
       const aside = signal ? { signal } : {}
       if (!underway && !openRun()) {
         start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
@@ -339,14 +360,15 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       deliver(token, { mode: entering, input: messages }, goOnIfEnded)
     },
 
-    async deliver(input, { mode = sendMode, key, maxSteps } = {}) {
+    async deliver(input, { mode = sendMode, key, maxSteps, to } = {}) {
       alive()
       if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
       const token = `${sendToken}${key ?? uuidv7()}`
       const messages = messagesOf(input, token, plan.name)
+      if (to !== undefined && to !== (underway?.handle.runId ?? openRun()?.id))
+        return deliverBelow(input, to, mode, token)
       const entering = underway || openRun()?.status === 'running' ? mode : 'queue'
-      const value = scrubber.tokenise(toJson({ mode: entering, input: messages }))
-      const said = await store.deliver(id, token, value, principal?.id ?? 'session')
+      const said = await outbox.put(token, { mode: entering, input: messages })
       // A run that goes on looks there for it. Where none does, it starts one, also if whoever said it first died before.
       if (!underway) await refresh()
       if (!underway && !closing && !openRun() && !state.resolved.has(token)) {
@@ -374,7 +396,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       const entries = resolvedEntries(state, due).entries
       const over = new Set(expiredWaits(state).map(({ token }) => token))
       const inTime = entries.filter((entry) => entry.type === 'resolved' && !over.has(entry.token))
-      const work = decide(inTime)
+      const work = outbox.decide(inTime)
       const arriving = work.then(
         () => {},
         () => {},
@@ -392,11 +414,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     async waitForIdle() {
       alive()
       await idle()
-      if (lost !== undefined) {
-        const thrown = lost
-        lost = undefined
-        throw thrown
-      }
+      const fault = outbox.takeFault()
+      if (fault !== undefined) throw fault
       if (last?.status === 'failed') throw last.error
       return last
     },
@@ -456,7 +475,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       const result = await handle.result
       if (result.status !== 'failed' || result.error.code !== 'session-busy') return
       const value = { runId: run.id, options: { ...abortOptions } }
-      await store.deliver(id, `${abortToken}${uuidv7()}`, toJson(value), principal?.id ?? 'session')
+      await outbox.put(`${abortToken}${uuidv7()}`, value)
     },
 
     close() {

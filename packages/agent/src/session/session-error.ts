@@ -30,8 +30,8 @@ export function unknownMode(mode: unknown): ProvostError {
 
 /** For `to`. */
 export function unknownRun(sessionId: string, to: string): ProvostError {
-  return new ProvostError('unknown-run', `No run ${to} of session ${sessionId} goes on here.`, {
-    hint: 'Leave out `to` to reach the run that goes on.',
+  return new ProvostError('unknown-run', `Session ${sessionId} has no run ${to.slice(0, 300)} that goes on.`, {
+    hint: 'It has ended, or has never been. Take its id from an event of it, or leave out `to` to reach the outermost run.',
   })
 }
 

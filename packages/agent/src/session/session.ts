@@ -93,8 +93,10 @@ export interface Session<Output = string, App = unknown> {
    * when the run would end. One that is suspended keeps it in the store until it goes on.
    *
    * @param options.signal takes it back as long as it has not entered, and aborts the run that it started.
-   * @param options.to id of the run that is meant; default the one that goes on.
-   * @throws ProvostError `session-closed`, `invalid-input`, `unknown-run`
+   * @param options.to id of the run that is meant: the one that goes on (default), or a child of it, however deep. A child
+   * that waits reads it when it would end.
+   * @throws ProvostError `session-closed`, `invalid-input`; `unknown-run` where no such child goes on (if the session runs
+   * elsewhere, `waitForIdle` says so)
    */
   send(
     input: Input,
@@ -105,12 +107,18 @@ export interface Session<Output = string, App = unknown> {
    *
    * @param options.key what is said under a key is said once, by whatever process and however often. Up to 200 characters.
    * @param options.maxSteps of the run that it starts, where it starts one.
+   * @param options.to as for `send`.
    * @returns `duplicate` where the key was known.
-   * @throws ProvostError `session-closed`, `invalid-input`
+   * @throws ProvostError `session-closed`, `invalid-input`, `unknown-run`
    */
   deliver(
     input: Input,
-    options?: { mode?: SendMode | undefined; key?: string | undefined; maxSteps?: number | undefined },
+    options?: {
+      mode?: SendMode | undefined
+      key?: string | undefined
+      maxSteps?: number | undefined
+      to?: string | undefined
+    },
   ): Promise<'accepted' | 'duplicate'>
   /**
    * Starts a run and gives its events.
@@ -135,7 +143,7 @@ export interface Session<Output = string, App = unknown> {
    */
   waitForIdle(): Promise<RunResult<Output> | undefined>
   /**
-   * Listens to all runs of this object. What a listener throws is reported as `agent.error`. `seq` counts what the one
+   * Listens to all runs of this object, and to their children; `tool.call` judges the calls of its own agent. What a listener throws is reported as `agent.error`. `seq` counts what the one
    * listener gets.
    * @throws ProvostError `unknown-event`
    */

@@ -1,0 +1,172 @@
+import type { ApprovalDecision, Decisions, Entry, EntryOf, Json, NewEntry, RemoteResult } from '@provost/core'
+import { isRecord, positionId } from '@provost/core'
+
+import { clock, readVerdict } from '../fold.ts'
+import type { LogState } from '../log-state.ts'
+import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from '../loop.ts'
+import { Leaving } from './compare.ts'
+import type { Tape } from './tape.ts'
+import { isAside, isTaken, nextOf } from './tape.ts'
+
+/** Something came in from outside. */
+export function isArrival(state: LogState, entry: Entry): boolean {
+  return isTaken(state, entry) || (entry.type === 'message' && (entry.via === 'steer' || entry.via === 'queue'))
+}
+
+/** What came in together. */
+export function arrivals(tape: Tape): readonly NewEntry[] {
+  const entries: Entry[] = []
+  let arrived = 0
+  for (let entry = tape.entry(); entry; entry = tape.entry(entries.length)) {
+    const arrives = isArrival(tape.state, entry)
+    if (!arrives && !isAside(entry)) break
+    entries.push(entry)
+    if (arrives) arrived = entries.length
+  }
+  return entries.slice(0, arrived)
+}
+
+/** What the model answered; undefined where it was not asked. */
+export function answerAt(tape: Tape, entry: Entry): LoopAnswers['model'] | undefined {
+  if (entry.type === 'message' && entry.message.role === 'error' && entry.via === 'model') {
+    return { failure: failureAt(tape, entry) }
+  }
+  const spoken = tape.entry(1)
+  if (entry.type === 'attempt' && !spoken) throw new Leaving('end')
+  if (entry.type !== 'attempt' || spoken?.type !== 'message' || spoken.via !== 'model') return undefined
+  const { usage, finishReason = 'other', model, attempt, cost } = entry
+  const { message, held, unsaid } = spoken
+  const follows = tape.entry(2)
+  const ask = held === undefined ? undefined : follows?.type === 'wait' ? askOf(follows) : { reason: '' }
+  const repair = follows && repairAt(follows, message)
+  const answered: ModelAnswered = { message, usage, finishReason, model, attempt, ...(cost !== undefined && { cost }) }
+  return { ...answered, ...(ask && { ask }), ...(repair && { repair, ...(unsaid && { unsaid }) }) }
+}
+
+function failureAt(tape: Tape, { message, runId, step }: EntryOf<'message'>): FinalFailure {
+  const ended = tape.entry(1)
+  const known = ended?.type === 'run' && ended.op === 'ended' ? ended.error : undefined
+  const error = known ?? message.error ?? { code: 'unexpected', message: '' }
+  const prefix = positionId(runId, step, 'message', '')
+  const attempt = message.id.startsWith(prefix) ? Number(message.id.slice(prefix.length)) : Number.NaN
+  const whole = message.label !== undefined || message.partial === true || Number.isNaN(attempt)
+  return {
+    class: 'unknown',
+    model: '',
+    attempt: Number.isNaN(attempt) ? 1 : attempt,
+    effects: false,
+    error,
+    ...(whole && { partial: message }),
+  }
+}
+
+/** What the model was told at once that its answer lacks. */
+function repairAt(follows: Entry, answer: EntryOf<'message'>['message']): Repair | undefined {
+  if (follows.type === 'message' && follows.via === 'system') {
+    const { id, content, label } = follows.message
+    const output = positionId(follows.runId, follows.step, 'message', 'output')
+    if (id !== output && id !== positionId(follows.runId, follows.step, 'message', 'repair')) return undefined
+    return { content, ...(label && { label }), ...(id === output && { of: 'output' }) }
+  }
+  if (follows.type !== 'call' || follows.op !== 'settled' || follows.outcome !== 'skipped' || follows.via !== 'hook') {
+    return undefined
+  }
+  const own = answer.content.some((part) => part.type === 'tool-call' && part.callId === follows.callId)
+  return own && follows.output.type === 'error-text' ? { content: follows.output.value } : undefined
+}
+
+/** What was decided on a call. */
+export function verdictOf(
+  tape: Tape,
+  call: Parameters<LoopHandlers['decide']>[0]['calls'][number],
+  { outcome, by, args, reason = '' }: EntryOf<'call', 'decided'>,
+  decisions: number,
+): Verdict {
+  switch (outcome) {
+    case 'proceed': {
+      const crossed = tape.find(`${call.callId}/handoff`)?.entry
+      if (crossed?.type !== 'handoff') return { proceed: args, by }
+      // What crossed is filtered again: the hash tells whether it is the same.
+      return { proceed: args, by, crossing: { filter: crossed.filter, ...(crossed.with && { with: crossed.with }) } }
+    }
+    case 'deny': {
+      const settled = tape.find(`${call.callId}/settled`)?.entry
+      const code = settled?.type === 'call' && settled.op === 'settled' ? settled.error?.code : undefined
+      return { deny: reason, by, ...(code !== undefined && { code }) }
+    }
+    case 'ask': {
+      const wait = tape.find(`${call.callId}/approval/${decisions + 1}`)?.entry
+      return { ask: wait?.type === 'wait' ? askOf(wait) : { reason }, args, by }
+    }
+    case 'result': {
+      const settled = tape.find(`${call.callId}/settled`)?.entry
+      if (settled?.type !== 'call' || settled.op !== 'settled') {
+        const output = { type: 'text', value: '' } as const
+        return { result: { ...call, outcome: 'ok', via: 'hook', output }, by }
+      }
+      const { outcome: ended, via, output, label, fields, details, error } = settled
+      const more = { ...(fields && { fields }), ...(details !== undefined && { details }) }
+      return { result: { ...call, outcome: ended, via, output, label, ...more }, by, ...(error && { error }) }
+    }
+    default:
+      return outcome satisfies never
+  }
+}
+
+function askOf({
+  reason = '',
+  evidence,
+  deadline,
+  at,
+  sticky,
+}: EntryOf<'wait'>): Extract<Verdict, { ask: unknown }>['ask'] {
+  return {
+    reason,
+    ...(evidence !== undefined && { evidence }),
+    ...(deadline !== undefined && { expiresInMs: deadline - at }),
+    ...(sticky && { sticky }),
+  }
+}
+
+/** What was decided together. */
+export function decisionsAt(tape: Tape): Decisions | undefined {
+  const approvals: ApprovalDecision[] = []
+  const toolResults: RemoteResult[] = []
+  const uncertain: NonNullable<Decisions['uncertain']>[number][] = []
+  const inputs: { id: string; value: Json }[] = []
+  let count = 0
+  for (let entry = tape.entry(); entry?.type === 'resolved'; entry = tape.entry(count)) {
+    const { token, value, by } = entry
+    const wait = tape.state.waits.get(token)
+    if (!wait) break
+    count++
+    const { kind, callId = token } = wait
+    if (kind === 'approval') approvals.push(readVerdict(entry))
+    else if (kind === 'remote') toolResults.push({ callId, output: value, by })
+    else if (kind === 'uncertain') {
+      const { decision, output }: Record<string, unknown> = isRecord(value) ? value : {}
+      const said = decision === 'retry' || decision === 'done' ? decision : 'fail'
+      uncertain.push({ callId, decision: said, ...(output !== undefined && { output }), by })
+    } else inputs.push({ id: token, value })
+  }
+  return count > 0 ? { approvals, toolResults, uncertain, inputs } : undefined
+}
+
+/** Nobody answered in time. */
+export function isByClock(entry: Entry): boolean {
+  return entry.type === 'resolved' && entry.by === clock
+}
+
+/** Passes over the waits that nobody answered in time: whoever drives the loop gives them up, but for approvals. */
+export function takeGivenUp(tape: Tape): boolean {
+  const { waits } = tape.state
+  let any = false
+  for (;;) {
+    const entry = nextOf(tape)
+    if (entry?.type !== 'resolved' || !isByClock(entry)) return any
+    const wait = waits.get(entry.token)
+    if (!wait || wait.kind === 'approval') return any
+    tape.take()
+    any = true
+  }
+}

@@ -1,0 +1,109 @@
+import type { Entry, RunStatus } from '@provost/core'
+import { ProvostError, toErrorInfo } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import { planOf } from '../agent-plan.ts'
+import type { Agent } from '../agent.ts'
+import { drive, loopOf } from '../loop.ts'
+import type { ReplayDifference } from './compare.ts'
+import { Leaving } from './compare.ts'
+import { handlersOf } from './handlers.ts'
+import type { Tape } from './tape.ts'
+import { createTape, nextOf } from './tape.ts'
+
+/** How a session is replayed. */
+export interface ReplayOptions {
+  /** The limit that its runs had; default the agent's. */
+  readonly maxSteps?: number
+}
+
+/**
+ * Drives the agent's loop through a recorded session: what models answered, hooks and humans decided and tools gave
+ * comes from the log. No model, tool or hook is called; an orchestrator is. Where the log ends, or a run was ended from
+ * outside, there is nothing to compare any more. What stands before the mark of a fork is taken as it is.
+ *
+ * @param entries of one log, from its first on.
+ * @returns the first difference; undefined where the loop still comes to the same log.
+ * @throws ProvostError `wrong-agent`
+ *
+ * @example
+ * const difference = await replaySession(desk, store.read('ann-17'))
+ * if (difference) console.log(difference.offset, difference.expected, difference.got)
+ */
+export async function replaySession(
+  agent: Agent<unknown, never>,
+  entries: Iterable<Entry> | AsyncIterable<Entry>,
+  options: ReplayOptions = {},
+): Promise<ReplayDifference | undefined> {
+  const plan = planOf(agent)
+  const tape = createTape(await collected(entries))
+  const { state } = tape
+  for (;;) {
+    const entry = tape.entry()
+    if (!entry) return undefined
+    if (entry.type === 'run' && entry.op === 'started') {
+      if (entry.manifest.agent !== plan.name) throw wrongAgent(entry.manifest.agent, plan.name)
+      tape.take()
+      tape.takeOpening()
+    } else if (state.run?.status === 'suspended' && tape.isClosing()) tape.takeClosing()
+    else if (state.run && state.run.status !== 'running' && isWork(entry)) {
+      return { offset: entry.offset, expected: entry, got: 'nothing: the run is over' }
+    } else tape.take()
+    // A run that was resumed after a crash has another loop, from the log.
+    while (state.run?.status === 'running' && tape.entry()) {
+      const difference = await replayRun(plan, tape, options.maxSteps ?? plan.maxSteps)
+      if (difference) return difference
+    }
+  }
+}
+
+async function collected(entries: Iterable<Entry> | AsyncIterable<Entry>): Promise<readonly Entry[]> {
+  const all: Entry[] = []
+  for await (const entry of entries) all.push(entry)
+  return all
+}
+
+/** Only a run does these. */
+function isWork(entry: Entry): boolean {
+  if (entry.type === 'message') return entry.via === 'model'
+  return entry.type === 'call' || (entry.type === 'attempt' && entry.purpose !== 'generated')
+}
+
+async function replayRun(plan: AgentPlan, tape: Tape, maxSteps: number): Promise<ReplayDifference | undefined> {
+  const left = new AbortController()
+  const loop = loopOf(tape.state, plan, maxSteps, 0, left.signal)
+  let status: RunStatus
+  try {
+    status = await drive(loop, handlersOf(tape))
+  } catch (thrown) {
+    if (!(thrown instanceof Leaving)) {
+      const entry = nextOf(tape)
+      if (!entry) return undefined
+      if (!tape.isClosing())
+        return { offset: entry.offset, expected: entry, got: `failed: ${toErrorInfo(thrown).message}` }
+      tape.takeClosing()
+      return undefined
+    }
+    const { why } = thrown
+    if (typeof why === 'object') return why
+    if (why === 'resumed') {
+      tape.take()
+      tape.takeLookups()
+    }
+    if (why === 'closed') tape.takeClosing()
+    if (why === 'end') while (tape.entry()) tape.take()
+    return undefined
+  } finally {
+    left.abort()
+    await loop.return('aborted')
+  }
+  const entry = tape.entry()
+  const same = tape.state.run?.status === status
+  return same || !entry ? undefined : { offset: entry.offset, expected: entry, got: `the end: ${status}` }
+}
+
+function wrongAgent(of: string, name: string): ProvostError {
+  return new ProvostError('wrong-agent', `The session has a run of agent ${of}, not of ${name}.`, {
+    hint: 'Replay it with the agent that ran it.',
+  })
+}

@@ -1,0 +1,107 @@
+import type { Decisions, Entry, RunState } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import { resumedEntry } from './draft.ts'
+import { placeOf } from './entry.ts'
+import { checkActive } from './handoff/active-agent.ts'
+import { readLog } from './known-log.ts'
+import { holdLease } from './lease.ts'
+import type { LogState, RunFold } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+import { lookUpCalls } from './look-up.ts'
+import { next } from './position.ts'
+import { endPayload } from './projection.ts'
+import { resolvedEntries } from './resolution.ts'
+import { RunEnding } from './run-scope.ts'
+import type { RunScope } from './run-scope.ts'
+import { prepareAgent } from './run-start.ts'
+import { checkAgent, checkSignature } from './run-state.ts'
+import type { RunStart } from './run.ts'
+
+/** Finds the run to go on with, and checks that it is this one's to go on with. */
+export async function claim(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
+  const from = start.resume
+  const { entry, state, given, mailbox } = scope
+  checkAgent(from, entry)
+  if (!start.own) checkSignature(from, entry)
+  await importEntries(scope, from.entries ?? [])
+  for (const [log, entries] of Object.entries(from.children ?? {})) await importChild(scope, log, entries)
+  checkActive(entry, state)
+  const { run } = state
+  if (!run || run.id !== from.cursor.runId) {
+    throw new ProvostError('unknown-run', `Session ${scope.sessionId} does not stand at run ${from.cursor.runId}.`, {
+      hint: 'Give the agent the store that the run was made with, and resume the last run of its session.',
+    })
+  }
+  scope.step = run.step
+  const { approvals, toolResults, uncertain, inputs } = given
+  const decisions: Decisions = {
+    ...(approvals && { approvals }),
+    ...(toolResults && { toolResults }),
+    ...(uncertain && { uncertain }),
+    ...(inputs && { inputs }),
+  }
+  // Where the run waits already, a decision on nothing is a mistake: it is said before anything is written.
+  if (next(state) === 'wait') resolvedEntries(state, decisions)
+  mailbox.decisions.push(decisions)
+}
+
+/** A run that goes on: from the log if the state is behind it. */
+export async function resume(scope: RunScope): Promise<void> {
+  const { journal, state } = scope
+  const { run } = state
+  if (!run) return
+  if (run.status === 'completed') {
+    // Nothing happens any more: the stream says so once more.
+    journal.emit('agent.end', endPayload(state))
+    return
+  }
+  scope.resumedFrom = offsetOf(state)
+  await journal.append([resumedEntry(state)])
+  scope.claim = []
+  if (!hasInput(state, run)) throw new RunEnding('failed', noInput)
+  await prepareAgent(scope, placeOf(state))
+  await lookUpCalls(scope)
+}
+
+/** Whether anything was said to a run: a hook may have stopped its input at the door. */
+function hasInput(state: LogState, run: RunFold): boolean {
+  return state.messages.slice(run.firstMessage).some(({ role }) => role !== 'error' && role !== 'aborted')
+}
+
+const noInput = {
+  code: 'no-input',
+  message: 'The run has nothing to go on from: its input was never let in.',
+  hint: 'Start another run.',
+}
+
+/** Brings the entries of a state into the log, which must have begun in the same way. */
+async function importEntries({ state, journal, sessionId }: RunScope, entries: readonly Entry[]): Promise<void> {
+  const known = state.entries.length
+  if (entries.slice(0, known).some((entry, index) => entry.id !== state.entries[index]?.id)) {
+    throw new ProvostError('diverged-state', `Session ${sessionId} went another way than the state to resume.`, {
+      hint: 'Resume from the log: give a state that was taken from this store.',
+    })
+  }
+  if (entries.length > known) await journal.copy(entries.slice(known))
+}
+
+/** The log of a child, where this store has none of it. */
+async function importChild({ plan, sessionId }: RunScope, log: string, entries: readonly Entry[]): Promise<void> {
+  if (!log.startsWith(`${sessionId}/child/`)) throw foreignChild(log)
+  const { store } = plan
+  if ((await readLog(store, log)).length > 0) return
+  const lease = await holdLease(store, log, plan.leaseMs)
+  if (!lease) return
+  try {
+    await store.append(log, entries, { after: 0, fence: lease.fence })
+  } finally {
+    await lease.release()
+  }
+}
+
+function foreignChild(log: string): ProvostError {
+  return new ProvostError('diverged-state', `The state has a log ${log.slice(0, 200)}, which is none of its session.`, {
+    hint: 'Pass what JSON.stringify(result.state) wrote, unchanged.',
+  })
+}
