@@ -88,7 +88,9 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
   /**
    * This agent as a tool of others: it runs as a child, in a log of its own, beside the other calls of its step. It gets
-   * the task alone, none of the history, and what governs the caller governs it.
+   * the task alone, and of the caller's history what `inputFilter` lets across; what governs the caller governs it.
+   *
+   * @throws ProvostError `invalid-filter`, for functions too
    *
    * @example
    * const desk = createAgent({ name: 'desk', model, tools: [lawyer.toTool({ name: 'ask_lawyer', description: 'Ask the lawyer.' })] })

@@ -1,4 +1,4 @@
-import type { Grant, Input, MaybePromise, RunResult } from '@provost/core'
+import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout } from '@provost/core'
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
@@ -39,6 +39,10 @@ export interface Spawning {
   isLeft(): boolean
   /** Whether a call has this id. */
   knows(id: string): boolean
+  /** Runs `fn` once for each id. */
+  memo<T>(id: string, fn: () => Promise<T>): Promise<T>
+  /** Waits for somebody outside. */
+  wait(id: string, about: WaitAbout): Promise<Json>
 }
 
 /** Gives a child a place among those that run, and the way to leave it. */
