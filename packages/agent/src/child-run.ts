@@ -214,9 +214,9 @@ async function runChild({
     // It has less time than whoever waits for it, so that its end is told.
     void handle.abort({ graceMs: Math.floor(scope.graceMs / 2), onPendingApprovals: scope.pendingPolicy() })
   }
-  const over = signal ? AbortSignal.any([host.signal, signal]) : host.signal
-  if (over.aborted) abort()
-  else over.addEventListener('abort', abort, { once: true })
+  const ends = signal ? [host.signal, signal] : [host.signal]
+  if (ends.some(({ aborted }) => aborted)) abort()
+  else for (const end of ends) end.addEventListener('abort', abort, { once: true })
   const timer = timeOut(child.grant, known.state, (ms) =>
     handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
   )
@@ -224,7 +224,7 @@ async function runChild({
     return await handle.result
   } finally {
     clearTimeout(timer)
-    over.removeEventListener('abort', abort)
+    for (const end of ends) end.removeEventListener('abort', abort)
     one.look = undefined
     scope.children.delete(child.callId)
   }

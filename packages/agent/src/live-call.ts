@@ -16,6 +16,7 @@ import { callOf } from './log-state.ts'
 import { pendingOn } from './position.ts'
 import type { RunScope } from './run-scope.ts'
 import { createSpawner } from './spawner.ts'
+import { createStopper } from './stopper.ts'
 
 /** A composite call that this process has entered. */
 export interface LiveCall {
@@ -67,8 +68,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
   const calls = new Map<string, { readonly same: string; readonly result: Promise<ToolResult> }>()
   const waits = new Map<string, Promise<Json>>()
   const memos = new Map<string, Promise<Json>>()
-  const stopped = Promise.withResolvers<never>()
-  stopped.promise.catch(() => {})
+  const stopper = createStopper()
   let over: { readonly reason: unknown } | undefined
   let left = false
   let fault: LiveCall['fault']
@@ -80,7 +80,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
 
   const acts = createActs({
     fold,
-    stopped: stopped.promise,
+    orStopped: stopper.orStopped,
     isOver: () => over !== undefined,
     heed,
     open: () => scope.live.open,
@@ -103,7 +103,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     if (over) return
     over = { reason }
     parent.removeEventListener('abort', follow)
-    stopped.reject(reason)
+    stopper.stop(reason)
     controller.abort(reason)
   }
 
