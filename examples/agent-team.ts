@@ -1,5 +1,5 @@
 // A team: an agent as a tool of another, drafts that are written side by side and judged, and a reply that is made better.
-import { createAgent, evaluatorOptimizer, runFanOut, scriptedModel, tool, z } from 'provost'
+import { createAgent, evaluatorOptimizer, filters, runFanOut, scriptedModel, tool, z } from 'provost'
 
 const says = (text: string) => process.env.PROVOST_MODEL ?? scriptedModel([{ text }], { after: 'repeat-last' })
 
@@ -19,7 +19,8 @@ const billing = createAgent({
 })
 const desk = createAgent({
   name: 'desk',
-  tools: [billing.toTool({ name: 'ask_billing', description: 'Ask billing to do something.' })],
+  // Of the conversation billing sees what the user said last, and the task.
+  tools: [billing.toTool({ name: 'ask_billing', description: 'Ask billing to act.', inputFilter: filters.lastUser() })],
   model:
     process.env.PROVOST_MODEL ??
     scriptedModel([

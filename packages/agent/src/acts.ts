@@ -32,8 +32,8 @@ export interface Acts {
 /** What acts have to know of their composite. */
 export interface ActsHost {
   readonly fold: BridgeFold
-  /** Rejects when the composite is over. */
-  readonly stopped: Promise<never>
+  /** Rejects when the composite is over before `work` is done. */
+  orStopped<T>(work: Promise<T>): Promise<T>
   isOver(): boolean
   /** Throws once the composite is over. */
   heed(): void
@@ -47,7 +47,7 @@ export interface ActsHost {
 
 /** Makes the acts of a composite that was entered. */
 export function createActs(host: ActsHost): Acts {
-  const { fold, stopped, heed } = host
+  const { fold, orStopped, heed } = host
   const acts = new Map<string, Act>()
   let [parkedActs, working, changes, parked] = [0, 0, 0, false]
   let parking = Promise.withResolvers<void>()
@@ -101,11 +101,11 @@ export function createActs(host: ActsHost): Acts {
       deliveries.look()
       try {
         if (!fold.orders.has(id)) {
-          await Promise.race([host.open(), stopped])
+          await orStopped(host.open())
           heed()
           await work(one)
         }
-        await Promise.race([deliveries.turn(id), stopped])
+        await orStopped(deliveries.turn(id))
       } finally {
         setParked(one, false)
         acts.delete(id)
@@ -121,7 +121,7 @@ export function createActs(host: ActsHost): Acts {
       }
       setParked(one, true)
       try {
-        await Promise.race([coming.promise, stopped])
+        await orStopped(coming.promise)
       } finally {
         one.look = undefined
         setParked(one, false)

@@ -9,6 +9,7 @@ import type {
   ModelMessage,
   ModelSettings,
   ModelSpec,
+  NeedsContext,
   OnApproval,
   OnInput,
   Principal,
@@ -29,6 +30,7 @@ export interface AgentOptions<
   O extends StandardSchemaV1 | undefined = StandardSchemaV1 | undefined,
   T extends ToolsInput = ToolsInput,
   E extends readonly Extension[] = readonly Extension[],
+  H extends readonly HandoffTarget[] = readonly HandoffTarget[],
 > {
   readonly name: string
   readonly description?: string
@@ -47,7 +49,7 @@ export interface AgentOptions<
    * never does), or `handoff(agent, { filter })`. A function where agents hand over to each other; it is called before
    * the first run.
    */
-  readonly handoffs?: readonly HandoffTarget[] | (() => readonly HandoffTarget[])
+  readonly handoffs?: H | (() => readonly HandoffTarget[])
   /** In the order in which their hooks run. */
   readonly extensions?: E
   /** Any Standard Schema: the final answer is JSON of this shape, validated, with one repair round. */
@@ -90,6 +92,15 @@ export interface AgentOptions<
    */
   readonly stateKey?: string | Uint8Array
 }
+
+/** Targets whose tools and extensions want an app value: the run that is handed over needs it from its start. */
+export type HandedTo<H extends readonly HandoffTarget[]> = H[number] extends infer T
+  ? T extends NeedsContext<infer App>
+    ? [App] extends [never]
+      ? never
+      : T
+    : never
+  : never
 
 /** How what is said enters a run: before its next model call, or where it would end. */
 export type SendMode = 'steer' | 'queue'

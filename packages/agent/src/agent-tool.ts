@@ -1,5 +1,5 @@
 import type { AnySchema, Input, ParsedBy, Part, RunResult, Spawnable, SpawnOptions, Tool } from '@provost/core'
-import { textOf, toJson } from '@provost/core'
+import { checkFilter, textOf, toJson } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -7,7 +7,7 @@ import { longestTimerMs } from './deadline.ts'
 import { unfinished } from './unfinished.ts'
 
 /** How an agent is offered to others. */
-export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSecrets'> {
+export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSecrets' | 'inputFilter'> {
   readonly name: string
   readonly description: string
   /** Lets the caller's model read all that the child said, turn by turn; otherwise it reads the answer alone. Default false. */
@@ -30,10 +30,11 @@ export function agentTool(
 ): Tool<any, any, any> {
   const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
   const { secrets, inheritSecrets } = options
+  const inputFilter = options.inputFilter && checkFilter(options.inputFilter)
   return tool({
     name,
     description,
-    input: input ?? taskSchema,
+    input: input ?? (inputFilter ? taskBeside : taskAlone),
     composite: true,
     // What the child does, it does by calls of its own: these are judged.
     effect: 'none',
@@ -43,6 +44,8 @@ export function agentTool(
         key: 'run',
         ...(secrets && { secrets }),
         ...(inheritSecrets && { inheritSecrets }),
+        ...(inputFilter && { inputFilter }),
+        exposeTurns,
       })
       if (result.status !== 'completed') throw unfinished(agent.name, result)
       return exposeTurns ? rich(result.output, { content: turnsOf(result) }) : result.output
@@ -50,9 +53,12 @@ export function agentTool(
   })
 }
 
-const taskSchema: AnySchema = z.object({
-  task: z.string().describe('All that the agent has to know: it sees nothing else.'),
-})
+const taskAlone = taskSchema('All that the agent has to know: it sees nothing else.')
+const taskBeside = taskSchema('What the agent is to do. It sees some of this conversation, but not who asks it or why.')
+
+function taskSchema(about: string): AnySchema {
+  return z.object({ task: z.string().describe(about) })
+}
 
 function taskOf(given: unknown): string {
   return z.object({ task: z.string() }).parse(given).task

@@ -18,13 +18,14 @@ import type {
 } from '@provost/core'
 import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
-import type { AbortOptions, AgentOptions, ResumeOptions, RunOptions, With } from './agent-options.ts'
+import type { AbortOptions, AgentOptions, HandedTo, ResumeOptions, RunOptions, With } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
 import type { AskedBy, ToToolOptions } from './agent-tool.ts'
 import { agentTool } from './agent-tool.ts'
 import type { FanOutOptions } from './fan-out/run-fan-out.ts'
 import { fanOutFor } from './fan-out/run-fan-out.ts'
+import type { HandoffTarget } from './handoff/handoff.ts'
 import type { Progress } from './progress/progress.ts'
 import { progressOf } from './progress/progress.ts'
 import { isRunState } from './run-state.ts'
@@ -88,7 +89,9 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
   /**
    * This agent as a tool of others: it runs as a child, in a log of its own, beside the other calls of its step. It gets
-   * the task alone, none of the history, and what governs the caller governs it.
+   * the task alone, and of the caller's history what `inputFilter` lets across; what governs the caller governs it.
+   *
+   * @throws ProvostError `invalid-filter`, for functions too
    *
    * @example
    * const desk = createAgent({ name: 'desk', model, tools: [lawyer.toTool({ name: 'ask_lawyer', description: 'Ask the lawyer.' })] })
@@ -126,10 +129,12 @@ export function createAgent<
   O extends StandardSchemaV1 | undefined = undefined,
   const T extends ToolsInput = readonly [],
   const E extends readonly Extension[] = readonly [],
->(options: AgentOptions<O, T, E>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number]>> {
+  const H extends readonly HandoffTarget[] = readonly [],
+>(options: AgentOptions<O, T, E, H>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>> {
   type Output = OutputFrom<O>
   // Targets that are given by a function may not be there yet: all else is checked now.
-  const first = planAgent(typeof options?.handoffs === 'function' ? { ...options, handoffs: [] } : options)
+  const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
+  const first = planAgent(typeof options?.handoffs === 'function' ? alone : options)
   let plan = typeof options.handoffs === 'function' ? undefined : first
   const planned = (): AgentPlan => (plan ??= planAgent(options))
   const running = new Set<RunHandle<Output>>()
@@ -162,7 +167,7 @@ export function createAgent<
     return planAgent(more)
   }
 
-  type App = ContextOf<ToolsIn<T> | E[number]>
+  type App = ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>
   const agent: Agent<Output, App> = {
     name: first.name,
     get registry() {

@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, Grant, Label, RunStatus, UsageReport } from '@provost/core'
+import type { Entry, EntryOf, FilterDescriptor, Grant, Label, Message, RunStatus, UsageReport } from '@provost/core'
 import { addUsage } from '@provost/core'
 
 import { applyAnswer, wake } from './bridge-fold.ts'
@@ -18,6 +18,9 @@ export interface ChildFold {
   readonly grant?: Grant
   /** Of what it was given. */
   readonly label: Label
+  /** What of the history it was let have, and what a hook put in place of all that it was given. */
+  readonly filter?: FilterDescriptor
+  readonly with?: readonly Message[]
   status: 'running' | RunStatus
   /** What it has used and was not counted with the run's yet. */
   usage?: UsageReport
@@ -32,10 +35,11 @@ export interface ChildFold {
 export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, { type: 'child' }>): void {
   const { callId, log } = entry
   if (entry.op === 'spawned') {
-    const { parentCallId, agent, inputHash = '', grant, label } = entry
+    const { parentCallId, agent, inputHash = '', grant, label, filter, with: given } = entry
     if (parentCallId === undefined || run.children.has(callId)) return
     const shared = { callId, parentCallId, log, agent: agent, inputHash, label }
-    run.children.set(callId, { ...shared, ...(grant && { grant }), status: 'running', given: new Map() })
+    const crossed = { ...(filter && { filter }), ...(given && { with: given }) }
+    run.children.set(callId, { ...shared, ...crossed, ...(grant && { grant }), status: 'running', given: new Map() })
     return
   }
   const child = run.children.get(callId)

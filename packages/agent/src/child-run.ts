@@ -1,4 +1,4 @@
-import type { Grant, Input, MaybePromise, RunResult } from '@provost/core'
+import type { Grant, Input, Json, MaybePromise, RunResult, WaitAbout } from '@provost/core'
 import { fromErrorInfo, isPromise, joinLabels, toErrorInfo } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
@@ -40,6 +40,10 @@ export interface Spawning {
   isLeft(): boolean
   /** Whether a call has this id. */
   knows(id: string): boolean
+  /** Runs `fn` once for each id. */
+  memo<T>(id: string, fn: () => Promise<T>): Promise<T>
+  /** Waits for somebody outside. */
+  wait(id: string, about: WaitAbout): Promise<Json>
 }
 
 /** Gives a child a place among those that run, and the way to leave it. */
@@ -218,9 +222,9 @@ async function runChild({
     // It has less time than whoever waits for it, so that its end is told.
     void handle.abort({ graceMs: Math.floor(scope.graceMs / 2), onPendingApprovals: scope.pendingPolicy() })
   }
-  const over = signal ? AbortSignal.any([host.signal, signal]) : host.signal
-  if (over.aborted) abort()
-  else over.addEventListener('abort', abort, { once: true })
+  const ends = signal ? [host.signal, signal] : [host.signal]
+  if (ends.some(({ aborted }) => aborted)) abort()
+  else for (const end of ends) end.addEventListener('abort', abort, { once: true })
   const timer = timeOut(child.grant, known.state, (ms) =>
     handle.fail({ code: budgetExceeded, message: `The grant of ${ms} ms is used up.` }),
   )
@@ -228,7 +232,7 @@ async function runChild({
     return await handle.result
   } finally {
     clearTimeout(timer)
-    over.removeEventListener('abort', abort)
+    for (const end of ends) end.removeEventListener('abort', abort)
     one.look = undefined
     scope.children.delete(child.callId)
   }

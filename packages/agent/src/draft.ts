@@ -437,7 +437,7 @@ export function endedEntry(
 export function spawnedEntry(
   state: LogState,
   call: CallState,
-  child: { readonly callId: string; readonly log: string; readonly agent: string; readonly inputHash: string },
+  child: Pick<EntryOf<'child', 'spawned'>, 'callId' | 'log' | 'agent' | 'inputHash' | 'filter' | 'hash' | 'with'>,
   label: Label,
   grant: Grant | undefined,
 ): NewEntry {

@@ -1,5 +1,5 @@
-import type { Extension, Fold, Grant } from '@provost/core'
-import { defineExtension } from '@provost/core'
+import type { Extension, Fold, Grant, Growing } from '@provost/core'
+import { defineExtension, grow, nothingYet, placeIn } from '@provost/core'
 
 /** The code of a run that has used up what it was granted. */
 export const budgetExceeded = 'budget-exceeded'
@@ -26,7 +26,7 @@ const extension: Extension<unknown> = defineExtension({
       if (toolCalls === undefined) return undefined
       const { calls, made } = ctx.fold(stepFold)
       // Calls of one step are judged before any of them counts: each is counted at its place.
-      if (calls.indexOf(call.callId) < toolCalls + made) return undefined
+      if ((placeIn(calls, call.callId) ?? -1) < toolCalls + made) return undefined
       return { deny: 'The grant of tool calls is used up. Answer with what there is.', code: budgetExceeded }
     },
   },
@@ -41,21 +41,22 @@ function usedUp({ tokens, cost, steps }: Grant): string | undefined {
 
 interface StepCalls {
   /** Of the present step. */
-  readonly calls: readonly string[]
+  readonly calls: Growing<string>
   /** How many of them went ahead. */
   readonly made: number
 }
 
 const stepFold: Fold<StepCalls> = {
   key: 'agent/grant',
-  initial: { calls: [], made: 0 },
+  initial: { calls: nothingYet, made: 0 },
   apply(step, entry) {
     if (entry.type === 'message' && entry.via === 'model') {
-      const calls = entry.message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+      let calls: Growing<string> = nothingYet
+      for (const part of entry.message.content) if (part.type === 'tool-call') calls = grow(calls, part.callId)
       return { calls, made: 0 }
     }
     if (entry.type !== 'call') return step
-    if (entry.op === 'planned') return { ...step, calls: [...step.calls, entry.callId] }
+    if (entry.op === 'planned') return { ...step, calls: grow(step.calls, entry.callId) }
     return entry.op === 'decided' && entry.outcome === 'proceed' ? { ...step, made: step.made + 1 } : step
   },
 }

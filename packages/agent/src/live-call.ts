@@ -16,6 +16,7 @@ import { callOf } from './log-state.ts'
 import { pendingOn } from './position.ts'
 import type { RunScope } from './run-scope.ts'
 import { createSpawner } from './spawner.ts'
+import { createStopper } from './stopper.ts'
 
 /** A composite call that this process has entered. */
 export interface LiveCall {
@@ -67,8 +68,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
   const calls = new Map<string, { readonly same: string; readonly result: Promise<ToolResult> }>()
   const waits = new Map<string, Promise<Json>>()
   const memos = new Map<string, Promise<Json>>()
-  const stopped = Promise.withResolvers<never>()
-  stopped.promise.catch(() => {})
+  const stopper = createStopper()
   let over: { readonly reason: unknown } | undefined
   let left = false
   let fault: LiveCall['fault']
@@ -80,7 +80,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
 
   const acts = createActs({
     fold,
-    stopped: stopped.promise,
+    orStopped: stopper.orStopped,
     isOver: () => over !== undefined,
     heed,
     open: () => scope.live.open,
@@ -95,13 +95,15 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     signal: controller.signal,
     isLeft: () => left,
     knows: (id) => calls.has(id),
+    memo: memoAt,
+    wait: waitAt,
   })
 
   function stop(reason: unknown): void {
     if (over) return
     over = { reason }
     parent.removeEventListener('abort', follow)
-    stopped.reject(reason)
+    stopper.stop(reason)
     controller.abort(reason)
   }
 
@@ -168,8 +170,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     return result
   }
 
-  async function waitFor(token: string, about: WaitAbout): Promise<Json> {
-    const id = `${callId}/wait/${keyOf(token)}`
+  async function waitAt(id: string, about: WaitAbout): Promise<Json> {
     await acts.run(id, (one) =>
       sure(
         (async () => {
@@ -189,15 +190,19 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     if (value !== undefined) return value
     throw new ProvostError(
       'wait-expired',
-      `Nobody answered ${toolName} in time: ${about.message ?? token}`.slice(0, 500),
+      `Nobody answered ${toolName} in time: ${about.message ?? id}`.slice(0, 500),
       {
         hint: 'Go on without the answer.',
       },
     )
   }
 
-  async function remember(key: string, fn: () => unknown): Promise<Json> {
-    const id = `${callId}/memo/${keyOf(key)}`
+  function memoAt<T>(id: string, fn: () => T | Promise<T>): Promise<T>
+  function memoAt(id: string, fn: () => unknown): Promise<Json> {
+    return remember(id, fn)
+  }
+
+  async function remember(id: string, fn: () => unknown): Promise<Json> {
     await acts.run(id, async () => {
       const value = toJson(await fn())
       heed()
@@ -231,7 +236,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     }
     function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
     function memo(key: string, fn: () => unknown): Promise<Json> {
-      return once(memos, key, () => remember(key, fn))
+      return once(memos, key, async () => remember(`${callId}/memo/${keyOf(key)}`, fn))
     }
     return {
       call: tools,
@@ -243,14 +248,15 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
             scope,
             call,
             spawner,
-            memo: (at, fn) => once(memos, at, () => remember(at, fn)),
+            boundary: { scope, call, memo: memoAt, wait: waitAt },
+            memo,
             signal: controller.signal,
           },
           options,
           key,
         ),
       memo,
-      wait: (token, about = {}) => once(waits, token, () => waitFor(token, about)),
+      wait: (token, about = {}) => once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token)}`, about)),
       busy: acts.busy,
     }
   }

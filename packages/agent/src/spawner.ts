@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
-import type { Grant, Input, Label, RunResult, Spawnable, SpawnOptions } from '@provost/core'
-import { joinLabels, positionId, ProvostError, toJson } from '@provost/core'
+import type { FilterDescriptor, Grant, Input, Label, RunResult, Spawnable, SpawnOptions } from '@provost/core'
+import { checkFilter, isPromise, joinLabels, positionId, ProvostError, toJson, untrustedLabel } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 import { childSecrets } from '@provost/tools'
 
@@ -13,11 +13,15 @@ import { carryChild, childResult } from './child-run.ts'
 import type { Place, Spawning } from './child-run.ts'
 import { spawnedEntry } from './draft.ts'
 import { hashJson } from './entry.ts'
+import type { Boundary, Crosser } from './handoff/boundary.ts'
+import { crossesTo, givenTo, resultBack } from './handoff/boundary.ts'
 import { messagesOf } from './input.ts'
 import { knownLog, learn, readLog } from './known-log.ts'
 import { planOf } from './known-plan.ts'
 import type { CallState } from './log-state.ts'
+import { emptyLog } from './log-state.ts'
 import { checkGrant, strictest, unreserved } from './purse.ts'
+import { brokenResult } from './run-result.ts'
 import type { RunScope } from './run-scope.ts'
 
 /** Starts the children of one composite. */
@@ -36,25 +40,39 @@ export interface Spawner {
   knows(id: string): boolean
 }
 
+/** A child as its composite wants it. */
+interface Wanted extends Pick<SpawnOptions, 'exposeTurns'> {
+  readonly input: Input
+  readonly inputHash: string
+  readonly grant: Grant | undefined
+  readonly filter: FilterDescriptor | undefined
+  readonly secrets: SecretScope
+  readonly signal?: AbortSignal
+}
+
 /** Makes the spawner of a composite call. */
 export function createSpawner(scope: RunScope, call: CallState, host: Spawning): Spawner {
   const { callId, toolName } = call.part
+  const boundary: Boundary = { scope, call, memo: host.memo, wait: host.wait }
   const made = new Map<string, { readonly same: string; readonly result: Promise<RunResult<unknown>> }>()
 
   function spawn(
     agent: Spawnable,
     input: Input,
     at: SpawnOptions & { readonly signal?: AbortSignal },
+    by: Crosser['by'],
     place: Place | undefined,
     keeps: boolean,
   ): Promise<RunResult<unknown>> {
     const { key, grant: asked } = at
+    const filter = at.inputFilter && checkFilter(at.inputFilter)
     const own = planOf(agent)
     const id = `${callId}/${keyOf(key)}`
     const grant = asked && checkGrant(asked)
     // Said now, what is wrong with it is the composite's to hear.
     messagesOf(input, positionId(id, 0, 'message', 'input'), own.name)
-    const same = hashJson([own.name, scope.secrets.scrubber.tokenise(toJson(input)), toJson(grant ?? null)])
+    const what = [own.name, scope.secrets.scrubber.tokenise(toJson(input)), toJson(grant ?? null)]
+    const same = hashJson(filter ? [...what, toJson(filter)] : what)
     const known = scope.state.run?.children.get(id)
     const before = made.get(id)?.same ?? known?.inputHash
     if ((before !== undefined && before !== same) || host.knows(id)) throw diverged(toolName, key)
@@ -62,23 +80,26 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     if (inFlight) return inFlight.result
     if (!known && depthOf(scope, call) + (scope.lineage?.parents.length ?? 0) >= deepest) throw tooDeep(toolName)
     const secrets = childSecrets(scope.secrets, own.secrets, at)
-    const result = run(id, own, input, same, grant, secrets, at.signal, place)
+    const child = { id, agent: own.name, by }
+    const result = run(child, own, { ...at, input, inputHash: same, grant, filter, secrets }, place)
     if (keeps) made.set(id, { same, result })
     return result
   }
 
   async function run(
-    id: string,
+    child: Crosser,
     own: AgentPlan,
-    input: Input,
-    inputHash: string,
-    grant: Grant | undefined,
-    secrets: SecretScope,
-    signal: AbortSignal | undefined,
+    { input, inputHash, grant, filter, secrets, signal, exposeTurns = false }: Wanted,
     place: Place = () => scope.slots.enter('parallel'),
   ): Promise<RunResult<unknown>> {
     const { state, journal } = scope
+    const { id } = child
     const plan = childPlan(scope.plan, own)
+    const crossing = state.run?.children.has(id) ? undefined : crossesTo(boundary, child, input, filter)
+    const given = isPromise(crossing) ? await crossing : crossing
+    if (given && 'refused' in given) {
+      return brokenResult<unknown>(plan, emptyLog(), { sessionId: scope.sessionId, runId: id }, given.refused)
+    }
     let live: RunResult<unknown> | undefined
     await host.acts.run(id, (one) =>
       host.sure(
@@ -86,28 +107,36 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
           const fresh = !state.run?.children.has(id)
           if (fresh) {
             const log = `${scope.sessionId}/child/${hash('sha256', id).slice(0, 32)}`
-            // What crosses a handoff says of itself what it is.
-            const label = call.errand ? joinLabels() : joinLabels(call.label, bridgeOf(call).label)
+            const { crossed } = given ?? {}
+            // What crosses a boundary says of itself what it is.
+            const label = call.errand || crossed ? joinLabels() : joinLabels(call.label, bridgeOf(call).label)
             const left = grant && strictest(grant, unreserved(scope.remaining(), scope.children.values()))
             await journal.append([
-              spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash }, label, left),
+              spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash, ...crossed }, label, left),
             ])
           }
-          const child = state.run?.children.get(id)
-          if (child) live = await carryChild({ scope, child, plan, input, secrets, one, host, place, signal }, fresh)
+          const spawned = state.run?.children.get(id)
+          if (!spawned) return
+          const { input: begins } = given ?? givenTo(boundary, child, input, spawned)
+          live = await carryChild(
+            { scope, child: spawned, plan, input: begins, secrets, one, host, place, signal },
+            fresh,
+          )
         })(),
       ),
     )
-    return live ?? (await pastResult(scope, id, plan))
+    const result = live ?? (await pastResult(scope, id, plan))
+    const label = state.run?.children.get(id)?.joined?.label ?? untrustedLabel(own.name)
+    return resultBack(boundary, child, plan, result, label, exposeTurns)
   }
 
   return {
     knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,
     // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type says what its output is
     async spawn(agent, input, at): Promise<RunResult<any>> {
-      return spawn(agent, input, at, undefined, true)
+      return spawn(agent, input, at, 'tool', undefined, true)
     },
-    start: async (agent, input, at, place) => spawn(agent, input, at, place, false),
+    start: async (agent, input, at, place) => spawn(agent, input, at, 'fanout', place, false),
     labelOf: (key) => scope.state.run?.children.get(`${callId}/${keyOf(key)}`)?.joined?.label,
   }
 }

@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
 import { createAgent, evaluatorOptimizer, runFanOut } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { ChildResult } from '@provost/core'
@@ -141,6 +144,42 @@ test('no more children run at a time than allowed', async () => {
   const { children: all } = await runFanOut({ children, mergeStrategy: 'concat', maxConcurrentChildren: 3 })
   expect(most).toBe(3)
   expect(all.map(({ output }) => output)).toEqual(children.map((_, n) => n))
+})
+
+test('a fan-out holds no more runs than are under way', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  const count = 48
+  const runs: WeakRef<object>[] = []
+  let alive = 0
+  const watch = defineExtension({
+    name: 'watch',
+    hooks: {
+      async 'model.request'(_, ctx) {
+        runs.push(new WeakRef(ctx.run))
+        if (runs.length < count) return
+        // What was looked at stays until the turn is over; what hangs on a collected thing is collected after it.
+        for (let n = 0; n < 2; n++) {
+          await new Promise((resolve) => setImmediate(resolve))
+          if (typeof collectGarbage === 'function') collectGarbage()
+        }
+        alive = runs.filter((run) => run.deref()).length
+      },
+    },
+  })
+  const child = createAgent({
+    name: 'child',
+    model: scriptedModel([{ text: 'ok', usage }], { after: 'repeat-last' }),
+    extensions: [watch],
+  })
+  await runFanOut({
+    children: Array.from({ length: count }, (_, n) => ({ agent: child, input: `task ${n}` })),
+    mergeStrategy: 'concat',
+    maxConcurrentChildren: 2,
+  })
+  expect(alive).toBeGreaterThan(0)
+  // Those at work, and one whose end is being told.
+  expect(alive).toBeLessThanOrEqual(3)
 })
 
 test('a budget holds each child while it runs', async () => {

@@ -12,7 +12,7 @@ import type { Agent, Orchestrator } from '@provost/agent'
 import type { Extension, SessionStore } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
-import { assertWellFormed } from '@provost/testing'
+import { assertWellFormed, scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 
@@ -194,6 +194,31 @@ describe('extensions', () => {
     const text = JSON.stringify(messages)
     expect(text).toMatch(/no a.*no b.*said/)
   })
+})
+
+test('when the session is closed, the agents that had it hear of it, each extension once', async () => {
+  const heard: string[] = []
+  const bye = (name: string): Extension =>
+    defineExtension({ name, hooks: { 'session.stop': (ctx) => void heard.push(`${name} of ${ctx.agent.name}`) } })
+  const shared = bye('shared')
+  const start = (store: SessionStore): Agent => {
+    const billing = createAgent({
+      name: 'billing',
+      model: scriptedModel([{ text: 'Paid.' }]),
+      extensions: [bye('ledger'), shared],
+    })
+    const tax = createAgent({ name: 'tax', model: 'nobody/at-home', extensions: [bye('tax')] })
+    const model = scriptedModel([transferTo('billing')])
+    return createAgent({ name: 'desk', model, handoffs: [billing, tax], extensions: [shared, bye('desk')], store })
+  }
+  const store = memoryStore()
+  const session = await start(store).createSession({ id: 's' })
+  await session.stream('Go.').result
+  await session.close()
+  expect(heard).toEqual(['shared of desk', 'desk of desk', 'ledger of billing'])
+  heard.length = 0
+  await (await start(store).resumeSession('s')).close()
+  expect(heard).toEqual(['shared of desk', 'desk of desk', 'ledger of billing'])
 })
 
 test('each agent is led by its own orchestrator, from where it took over', async () => {

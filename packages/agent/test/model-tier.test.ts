@@ -100,6 +100,53 @@ describe('the tier of a step', () => {
   })
 })
 
+describe('the ladder in another agent of the team', () => {
+  /** Chooses for it, in the step that reads what its tool gave. */
+  const choosing: Extension = {
+    ...extension('choose', {
+      'model.request': ({ spec }, { agent, view }) =>
+        agent.name === 'other' &&
+        view.messages.at(-1)?.role === 'tool' &&
+        typeof spec === 'object' &&
+        'modelId' in spec &&
+        'modelId' in spec
+          ? { model: { ...spec, modelId: `hook over ${spec.modelId}` } }
+          : undefined,
+    }),
+    scope: 'tree',
+  }
+
+  async function asked(
+    by: 'child' | 'target',
+    { given = false, extensions = [] }: { given?: boolean; extensions?: readonly Extension[] } = {},
+  ): Promise<string[]> {
+    const of = sharing([calls(by === 'child' ? 'ask' : 'transfer_to_other'), calls('hard'), done, done])
+    const other = createAgent({ name: 'other', model: { balanced: of('other-b'), smart: of('other-s') }, tools })
+    const ask = other.toTool({ name: 'ask', description: 'Ask.', input: z.object({}), prompt: () => 'go' })
+    const way = by === 'child' ? { tools: [ask] } : { handoffs: [other] }
+    const agent = createAgent({ name: 'a', model: of('a'), ...way, extensions })
+    const { events } = await watch(agent.stream('go', given ? { model: of('run') } : {}))
+    return only(events, 'step.start').map(({ model }) => model.replace('scripted/', ''))
+  }
+
+  it('a child goes by its own model and tiers, and by a hook of the tree before all', async () => {
+    expect(await asked('child')).toEqual(['a', 'other-b', 'other-s', 'a'])
+    expect(await asked('child', { given: true })).toEqual(['run', 'other-b', 'other-s', 'run'])
+    expect(await asked('child', { given: true, extensions: [choosing] })).toEqual([
+      'run',
+      'other-b',
+      'hook over other-s',
+      'run',
+    ])
+  })
+
+  it('the target of a handoff goes on with the run’s model, by its own tiers, and by a hook of the tree before all', async () => {
+    expect(await asked('target')).toEqual(['a', 'other-b', 'other-s'])
+    expect(await asked('target', { given: true })).toEqual(['run', 'run', 'other-s'])
+    expect(await asked('target', { given: true, extensions: [choosing] })).toEqual(['run', 'run', 'hook over other-s'])
+  })
+})
+
 describe('the model of a step', () => {
   const choose = (id: string, seen: string[] = []): Extension =>
     extension('choose', {

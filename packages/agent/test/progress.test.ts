@@ -194,6 +194,31 @@ describe('atomic', () => {
   })
 })
 
+test.each([
+  ['memory', () => memoryStore()],
+  ['JSON lines', () => jsonlStore(mkdtempSync(join(folder, 'run-gone-')))],
+  ['SQLite', () => sqliteStore(join(mkdtempSync(join(folder, 'run-gone-')), 'log.db'))],
+])('what a run and its children wrote goes with the session, and nothing else does: %s', async (_, open) => {
+  const store = open()
+  const child = writer(store, 1, (own) => own.progress.write('draft', { role: 'draft', seq: 1 }))
+  const parent = createAgent({
+    name: 'parent',
+    model: scriptedModel([{ toolCalls: [{ name: 'ask', input: { task: 'Write.' } }] }, { text: 'ok' }]),
+    tools: [child.toTool({ name: 'ask', description: 'Ask.' })],
+    store,
+  })
+  const { sessionId } = await parent.run('Go.')
+  const other = await writer(store, 1, (own) => own.progress.write('other', { role: 'draft', seq: 1 })).run('Go.')
+  await child.progress.write('aside', { role: 'draft', seq: 2 })
+  const forked = await (await parent.resumeSession(sessionId)).fork()
+  await store.delete(forked.id)
+  expect((await child.progress.read()).map(text)).toEqual(['draft', 'other', 'aside'])
+  await store.delete(sessionId)
+  expect((await child.progress.read()).map(text)).toEqual(['other', 'aside'])
+  expect((await child.progress.read({ runId: other.runId })).map(text)).toEqual(['other'])
+  await store.close()
+})
+
 describe('confined and bounded', () => {
   test.each(['../../x', '/etc/passwd', '..\\..\\x', 'a\0b', '.', '__proto__', 'x'.repeat(200)])(
     'a role or run of %j is a name, and leads nowhere',

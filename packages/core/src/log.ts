@@ -162,7 +162,14 @@ export type EntryBody =
       /** Of what it was given: the same key comes with the same input. */
       inputHash?: string
       grant?: Grant
+      /** Of what it was given beyond what crossed, whose messages have labels of their own. */
       label: Label
+      /** What it was let have of the history, as data: a summary has its text here. */
+      filter?: FilterDescriptor
+      /** SHA-256 of what crossed of the history; with `with` of that. */
+      hash?: string
+      /** All that it was given instead, where a hook rewrote it. */
+      with?: readonly Message[]
     }
   /** What a child has come to so far: once for each time that it is suspended, and once when it ends. */
   | {

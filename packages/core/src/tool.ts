@@ -6,6 +6,7 @@ import type { ErrorInfo } from './error.ts'
 import type { EventPayloads } from './event.ts'
 import type { Ask, EmittedByExtensions, HookContext } from './extension.ts'
 import type { FanOut, FanOutResult } from './fan-out.ts'
+import type { FilterDescriptor } from './handoff.ts'
 import type { Json, JsonPointer, MaybePromise } from './json.ts'
 import { isRecord } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
@@ -168,6 +169,13 @@ export interface SpawnOptions {
   readonly secrets?: 'allowlist' | 'explicit' | 'isolated'
   /** Names of secrets of this agent. Default: none. */
   readonly inheritSecrets?: readonly string[]
+  /**
+   * What the child gets of this run's conversation, in front of its input: `filters.lastN(6)`, `filters.summary()`. Never
+   * reasoning, nor a system prompt; each message keeps its label. Default: nothing.
+   */
+  readonly inputFilter?: FilterDescriptor
+  /** All that the child says goes on, not its answer alone: `handoff` hooks judge all of it. Default false. */
+  readonly exposeTurns?: boolean
 }
 
 /** An agent, as composites start it. */

@@ -1,8 +1,8 @@
-import type { Entry, Extension, Fold, Grant, HookContext, Stop, UsageReport } from '@provost/core'
-import { defineExtension, ProvostError } from '@provost/core'
+import type { Entry, Extension, Fold, Grant, Growing, HookContext, Stop, UsageReport } from '@provost/core'
+import { defineExtension, grow, nothingYet, placeIn, ProvostError } from '@provost/core'
 
 import type { Logged, Tally } from './live-runs.ts'
-import { add, liveRuns, none, tallyOf } from './live-runs.ts'
+import { add, liveRuns, none, tallyOf, toldBy } from './live-runs.ts'
 
 /** What {@link budget} takes beyond its limits. */
 export interface BudgetOptions {
@@ -13,11 +13,11 @@ export interface BudgetOptions {
 /** What the log says of a run; what its children have come to is kept apart until the step is over. */
 interface Spent extends Logged {
   /** Calls of the present step, in their order, and how many calls went before. */
-  readonly calls: readonly string[]
+  readonly calls: Growing<string>
   readonly callsBefore: number
 }
 
-const nothing: Spent = { ...none, children: {}, activeMs: 0, calls: [], callsBefore: 0 }
+const nothing: Spent = { ...none, children: nothingYet, activeMs: 0, calls: nothingYet, callsBefore: 0 }
 
 interface Account {
   readonly run: Spent
@@ -49,21 +49,22 @@ function spend(spent: Spent, entry: Entry): Spent {
     }
     case 'message': {
       if (entry.via !== 'model') return spent
-      const calls = entry.message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+      let calls: Growing<string> = nothingYet
+      for (const part of entry.message.content) if (part.type === 'tool-call') calls = grow(calls, part.callId)
       const settled = settle(spent)
       return { ...settled, calls, callsBefore: settled.toolCalls }
     }
     case 'call':
       // What composites call counts as well, in the order of their calls.
-      if (entry.op === 'planned') return { ...spent, calls: [...spent.calls, entry.callId] }
+      if (entry.op === 'planned') return { ...spent, calls: grow(spent.calls, entry.callId) }
       return entry.op === 'decided' && entry.outcome === 'proceed'
         ? { ...spent, toolCalls: spent.toolCalls + 1 }
         : spent
     case 'child': {
       if (entry.op === 'spawned') return spent
       const { callId, usage, toolCalls, steps, status } = entry
-      const came = { ...paid(usage), toolCalls, steps, ended: status !== 'suspended' }
-      return { ...spent, children: { ...spent.children, [callId]: came } }
+      const came = { callId, ...paid(usage), toolCalls, steps, ended: status !== 'suspended' }
+      return { ...spent, children: grow(spent.children, came) }
     }
     case 'run': {
       if (entry.op === 'started' || entry.op === 'resumed') return { ...spent, since: entry.at }
@@ -77,8 +78,8 @@ function spend(spent: Spent, entry: Entry): Spent {
 
 /** No child outlives the step that it was spawned in. */
 function settle(spent: Spent): Spent {
-  const children = Object.values(spent.children)
-  return children.length === 0 ? spent : { ...spent, ...children.reduce(add, tallyOf(spent)), children: {} }
+  if (spent.children.length === 0) return spent
+  return { ...spent, ...toldBy(spent.children).reduce(add, tallyOf(spent)), children: nothingYet }
 }
 
 function paid({ inputTokens, outputTokens, byModel }: UsageReport): Pick<Tally, 'tokens' | 'cost' | 'unpriced'> {
@@ -177,8 +178,7 @@ function tooManyCalls(
   callId: string,
 ): string | undefined {
   if (toolCalls === undefined) return undefined
-  const place = calls.indexOf(callId)
-  return elsewhere + callsBefore + (place < 0 ? calls.length : place) + 1 > toolCalls
+  return elsewhere + callsBefore + (placeIn(calls, callId) ?? calls.length) + 1 > toolCalls
     ? `The budget of ${toolCalls} tool calls is used up.`
     : undefined
 }

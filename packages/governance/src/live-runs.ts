@@ -1,4 +1,5 @@
-import type { HookContext } from '@provost/core'
+import type { Growing, HookContext } from '@provost/core'
+import { nothingYet } from '@provost/core'
 
 /** What is counted of a run, with all below it. */
 export interface Tally {
@@ -13,12 +14,18 @@ export interface Tally {
 
 /** What the log of a run says of it and its children. */
 export interface Logged extends Tally {
-  /** Children of the present step, as far as they have come by what the log says. */
-  readonly children: Readonly<Record<string, Tally & { readonly ended: boolean }>>
+  /** What the log tells of the children of the present step: of one that was suspended more than once, the last counts. */
+  readonly children: Growing<Told>
   /** Milliseconds that were not spent waiting for somebody. */
   readonly activeMs: number
   /** When the clock was started; undefined while nothing runs. */
   readonly since?: number
+}
+
+/** What a log tells of a child: how far it has come when it was suspended, or what it has come to. */
+export interface Told extends Tally {
+  readonly callId: string
+  readonly ended: boolean
 }
 
 /** The runs of this process that share one budget: what a child spends counts before its parent's log tells of it. */
@@ -35,6 +42,8 @@ interface LiveRun {
   /** Of those below it, with the step in which they were seen first. */
   readonly children: Map<string, number>
   readonly step: () => number
+  /** What was read of what its log tells of its children. */
+  read: { readonly items: readonly Told[]; length: number; ended: Tally; readonly paused: Map<string, Tally> }
 }
 
 /** Makes the list of the runs that share a budget. */
@@ -46,19 +55,37 @@ export function liveRuns(): LiveRuns {
     runs.delete(id)
   }
 
+  /** Reads on where it was left: a step with many children costs each of them once. */
+  function readOn(run: LiveRun, { items, length }: Growing<Told>): LiveRun['read'] {
+    if (run.read.items !== items) run.read = { items, length: 0, ended: none, paused: new Map() }
+    const { read } = run
+    for (; read.length < length; read.length++) {
+      const told = items[read.length]
+      if (!told) continue
+      read.paused.delete(told.callId)
+      if (!told.ended) read.paused.set(told.callId, told)
+      else {
+        read.ended = add(read.ended, told)
+        // Once its parent's log has counted it, here it is no more.
+        if (run.children.delete(told.callId)) forget(told.callId)
+      }
+    }
+    return read
+  }
+
   function total(id: string): Tally {
     const run = runs.get(id)
     if (!run) return none
     const own = run.logged()
-    let sum = tallyOf(own)
+    const { ended, paused } = readOn(run, own.children)
+    let sum = add(tallyOf(own), ended)
     for (const [child, step] of run.children) {
-      // Once its parent's log has counted it, here it is no more.
-      if (own.children[child]?.ended === true || (runs.get(child)?.live !== true && step < run.step())) {
+      if (runs.get(child)?.live !== true && step < run.step()) {
         run.children.delete(child)
         forget(child)
       } else sum = add(sum, total(child))
     }
-    for (const [child, told] of Object.entries(own.children)) if (!run.children.has(child)) sum = add(sum, told)
+    for (const [child, told] of paused) if (!run.children.has(child)) sum = add(sum, told)
     return sum
   }
 
@@ -67,13 +94,13 @@ export function liveRuns(): LiveRuns {
       const top = runs.has(run.id) ? (run.parents.findLast((id) => runs.has(id)) ?? run.id) : undefined
       const logged = top === undefined ? undefined : runs.get(top)?.logged()
       if (top !== undefined && logged) return { top: logged, total: total(top) }
-      return { top: own, total: Object.values(own.children).reduce(add, tallyOf(own)) }
+      return { top: own, total: toldBy(own.children).reduce(add, tallyOf(own)) }
     },
     async during({ run }, logged, work) {
       const above = runs.get(run.parents[0] ?? '')
       const known = runs.get(run.id)
       const children = known?.children ?? new Map<string, number>()
-      const own: LiveRun = { logged, live: true, children, step: () => run.step }
+      const own: LiveRun = { logged, live: true, children, step: () => run.step, read: unread }
       runs.set(run.id, own)
       above?.children.set(run.id, above.step())
       try {
@@ -83,7 +110,7 @@ export function liveRuns(): LiveRuns {
         if (above && runs.get(run.parents[0] ?? '') === above) {
           // What it has come to stays until its parent's log tells of it; the run itself does not.
           const spent = total(run.id)
-          own.logged = () => ({ ...spent, children: {}, activeMs: 0 })
+          own.logged = () => ({ ...spent, children: nothingYet, activeMs: 0 })
           for (const child of children.keys()) forget(child)
           children.clear()
         } else forget(run.id)
@@ -94,6 +121,14 @@ export function liveRuns(): LiveRuns {
 
 /** Nothing spent. */
 export const none: Tally = { tokens: 0, cost: 0, unpriced: false, toolCalls: 0, steps: 0 }
+
+/** Of no log: whoever reads it begins anew. */
+const unread: LiveRun['read'] = { items: [], length: 0, ended: none, paused: new Map() }
+
+/** Of each child the last that was told. */
+export function toldBy({ items, length }: Growing<Told>): readonly Tally[] {
+  return [...new Map(items.slice(0, length).map((told) => [told.callId, told])).values()]
+}
 
 /** The tally of what has more to it. */
 export function tallyOf({ tokens, cost, unpriced, toolCalls, steps }: Tally): Tally {

@@ -1,4 +1,4 @@
-import { type AgentOptions, createAgent as createPlainAgent } from '@provost/agent'
+import { type AgentOptions, createAgent as createPlainAgent, type HandoffTarget } from '@provost/agent'
 import { codeMode } from '@provost/code-mode'
 import type { Extension, StandardSchemaV1 } from '@provost/core'
 import type { ToolsInput } from '@provost/tools'
@@ -22,12 +22,13 @@ export function createAgent<
   O extends StandardSchemaV1 | undefined = undefined,
   const T extends ToolsInput = readonly [],
   const E extends readonly Extension[] = readonly [],
->(options: AgentOptions<O, T, E> & ToolInvocation): ReturnType<typeof createPlainAgent<O, T, E>> {
+  const H extends readonly HandoffTarget[] = readonly [],
+>(options: AgentOptions<O, T, E, H> & ToolInvocation): ReturnType<typeof createPlainAgent<O, T, E, H>> {
   const { toolInvocation = 'direct', ...rest } = options
   // Without the one property that is read here, they are what they were.
   const plain = rest as typeof options
-  if (toolInvocation === 'direct') return createPlainAgent<O, T, E>(plain)
+  if (toolInvocation === 'direct') return createPlainAgent<O, T, E, H>(plain)
   const extensions: readonly Extension[] = [...(plain.extensions ?? []), codeMode()]
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one more extension, which wants no app value
-  return createPlainAgent<O, T, E>({ ...plain, extensions } as typeof options)
+  return createPlainAgent<O, T, E, H>({ ...plain, extensions } as typeof options)
 }

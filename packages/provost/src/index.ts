@@ -220,7 +220,7 @@ export type {
 
 // Agents that hand over to each other.
 export { applyFilter, filters, handoff } from '@provost/agent'
-export type { Crossed, Handoff, HandoffOptions, HandoffTarget, ReplayedHandoff } from '@provost/agent'
+export type { Crossed, Handoff, HandoffOptions, HandoffTarget, ReplayedHandoff, ReplayedInput } from '@provost/agent'
 export type { SensitivityRule } from '@provost/core'
 
 // Events and errors.
@@ -367,7 +367,17 @@ export type {
 } from '@provost/memory'
 
 // The log, its store and the loop.
-export { drive, foldLog, loop, next, pendingWork, replayHandoffs, replaySession, startEntries } from '@provost/agent'
+export {
+  drive,
+  foldLog,
+  loop,
+  next,
+  pendingWork,
+  replayHandoffs,
+  replayInputs,
+  replaySession,
+  startEntries,
+} from '@provost/agent'
 export type {
   FinalFailure,
   LogState,

@@ -166,6 +166,9 @@ const bodies: Readonly<Record<string, Check>> = {
       inputHash: optional(text),
       grant: optional(record),
       label,
+      filter: optional(descriptor),
+      hash: optional(text),
+      with: optional(listOf(message)),
     }),
     joined: fields({
       callId: text,

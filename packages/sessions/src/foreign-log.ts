@@ -78,8 +78,9 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
       case 'child': {
         const { label } = entry
         if (entry.op === 'joined') return { ...entry, label: lowered(label, trusted) }
-        const { grant: _, ...spawned } = entry
-        return { ...spawned, label: lowered(label, trusted) }
+        const { grant: _, with: given, ...spawned } = entry
+        const messages = given?.filter(({ role }) => role !== 'system').map((message) => demoted(message, trusted))
+        return { ...spawned, label: lowered(label, trusted), ...(messages && { with: messages }) }
       }
       case 'tail': {
         const { with: _, ...tail } = entry

@@ -1,6 +1,7 @@
 import type { Entry, EntryOf, NewEntry, Principal, SessionStore } from '@provost/core'
 import { isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
 
+import { artifactLogIn } from './belongings.ts'
 import { createdBody, createdId, createdIn, isCreated } from './created-entry.ts'
 import { shown } from './store-error.ts'
 
@@ -164,8 +165,8 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
         copied.push(rest)
         break
       case 'ext':
-        // It says whose the original is.
-        if (!isCreated(rest)) copied.push(rest)
+        // It says whose the original is, or what it left behind.
+        if (!isCreated(rest) && artifactLogIn(rest) === undefined) copied.push(rest)
         break
     }
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import type { Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
+import { belongingMarks, belongingsOf } from './belongings.ts'
 import { freshBlobs, hashesIn, isHash } from './blob-mentions.ts'
 import { readEntry } from './entry-text.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -179,7 +180,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
         if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
           for await (const line of linesOf(path)) {
             for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
-            if (line.includes('"type":"child"')) doomed.push(...childrenIn(line))
+            if (belongingMarks.some((mark) => line.includes(mark))) doomed.push(...belongingsOf(readEntry(line)))
           }
         } else if (name !== sessionId) continue
         await logs.remove(name)
@@ -229,11 +230,6 @@ async function readInfo(path: string): Promise<SessionInfo | undefined> {
   const end = last === undefined ? undefined : readEntry(last)
   if (name === undefined || !end) return undefined
   return sessionInfo(name, end === runs.at(-1) ? runs : [...runs, end])
-}
-
-function childrenIn(line: string): readonly string[] {
-  const entry = readEntry(line)
-  return entry.type === 'child' ? [entry.log] : []
 }
 
 function warn({ path, bytes }: Torn): void {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
+import { belongingsOf } from './belongings.ts'
 import { freshBlobs, hashesIn } from './blob-mentions.ts'
 import { createIdIndex } from './id-index.ts'
 import type { IdIndex } from './id-index.ts'
@@ -154,7 +155,7 @@ export function memoryStore(): SessionStore {
         const log = logs.get(name)
         // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
         if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
-        for (const entry of log.entries) if (entry.type === 'child') doomed.push(entry.log)
+        for (const entry of log.entries) doomed.push(...belongingsOf(entry))
         logs.delete(name)
         gone.push(log)
       }

@@ -1,5 +1,6 @@
 import type { SessionInfo, SessionStore } from '@provost/core'
 
+import { belongingMarks, belongingsOf } from './belongings.ts'
 import { readEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
@@ -41,10 +42,10 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
       if (!log || (name !== sessionId && log[1] === 'session')) continue
       const no = String(log[0])
-      const spawned = `select body from ${t('entries')} where log = $1 and strpos(body, '"type":"child"') > 0`
-      for (const [body] of await run('provost-children', spawned, [no])) {
-        const entry = readEntry(String(body))
-        if (entry.type === 'child') doomed.push(entry.log)
+      const named = belongingMarks.map((mark) => `strpos(body, '${mark}') > 0`).join(' or ')
+      const naming = `select body from ${t('entries')} where log = $1 and (${named})`
+      for (const [body] of await run('provost-belongings', naming, [no])) {
+        doomed.push(...belongingsOf(readEntry(String(body))))
       }
       // One that was put again after this log mentioned it is about to be mentioned by another.
       await run(

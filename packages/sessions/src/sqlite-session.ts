@@ -1,5 +1,6 @@
 import type { SessionInfo, SessionStore } from '@provost/core'
 
+import { belongingMarks, belongingsOf } from './belongings.ts'
 import { readEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { statusOf } from './session-info.ts'
@@ -69,11 +70,9 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
     names.add(name)
     const no = Number(number)
     const span = [no * logSpan, (no + 1) * logSpan - 1] as const
-    const spawned = sql(`select body from entries where place between ? and ? and instr(body, '"type":"child"')`)
-    for (const [body] of rows(spawned, ...span)) {
-      const entry = readEntry(String(body))
-      if (entry.type === 'child') doomed.push(entry.log)
-    }
+    const named = belongingMarks.map((mark) => `instr(body, '${mark}')`).join(' or ')
+    const naming = sql(`select body from entries where place between ? and ? and (${named})`)
+    for (const [body] of rows(naming, ...span)) doomed.push(...belongingsOf(readEntry(String(body))))
     sql('delete from entries where place between ? and ?').run(...span)
     // One that was put again after this log mentioned it is about to be mentioned by another.
     sql(

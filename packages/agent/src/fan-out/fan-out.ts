@@ -8,24 +8,18 @@ import type {
   RunResult,
   UsageReport,
 } from '@provost/core'
-import {
-  addUsage,
-  isRecord,
-  joinLabels,
-  ProvostError,
-  textOf,
-  toErrorInfo,
-  toJson,
-  untrustedLabel,
-} from '@provost/core'
+import { addUsage, joinLabels, ProvostError, textOf, toErrorInfo, toJson, untrustedLabel } from '@provost/core'
 import { createSlots } from '@provost/tools'
 
 import { keyOf } from '../act-key.ts'
 import { addModelUsage } from '../child-fold.ts'
 import type { Place } from '../child-run.ts'
 import { budgetExceeded } from '../grant.ts'
+import type { Boundary } from '../handoff/boundary.ts'
+import { comesBack, isJudged } from '../handoff/boundary.ts'
 import { knowing } from '../hook-context.ts'
 import type { CallState } from '../log-state.ts'
+import { messageOf } from '../message-init.ts'
 import { checkGrant } from '../purse.ts'
 import { hookFailed } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
@@ -37,8 +31,10 @@ export interface FanOutHost {
   readonly scope: RunScope
   readonly call: CallState
   readonly spawner: Spawner
+  /** Between the run and its children. */
+  readonly boundary: Boundary
   /** Runs `fn` once for each key. */
-  memo(key: string, fn: () => Promise<unknown>): Promise<Json>
+  memo<T>(key: string, fn: () => Promise<T>): Promise<T>
   readonly signal: AbortSignal
 }
 
@@ -173,7 +169,7 @@ function lastWords({ messages }: RunResult<unknown>): string {
 
 /** Work of this process: what it comes to is written down, so that it is not done twice. */
 async function invoked(
-  { memo, signal }: FanOutHost,
+  { boundary, memo, signal }: FanOutHost,
   { agentId, invoke }: Extract<FanOutChild, { agentId: string }>,
   at: string,
   durationMs: number | undefined,
@@ -189,21 +185,30 @@ async function invoked(
   all.addEventListener('abort', end, { once: true })
   if (all.aborted) end()
   try {
-    const came = await memo(at, async () => {
+    const came = await memo(at, async (): Promise<{ output?: Json; error?: ErrorInfo }> => {
       try {
         return { output: toJson(await Promise.race([invoke({ signal: all }), ended.promise])) }
       } catch (thrown) {
         if (signal.aborted || won.aborted) throw thrown
         const over = { code: budgetExceeded, message: `The grant of ${durationMs} ms is used up.` }
-        return { error: time?.aborted ? over : toJson(toErrorInfo(thrown)) }
+        return { error: time?.aborted ? over : toErrorInfo(thrown) }
       }
     })
-    const { output = null, error } = isRecord(came) ? came : {}
-    if (error !== undefined) {
-      return { key: agentId, agent: agentId, status: 'failed', text: '', error: infoOf(error), usage, cost: 0, label }
+    const { output = null, error } = came
+    const failed = (info: ErrorInfo): ChildResult => {
+      return { key: agentId, agent: agentId, status: 'failed', text: '', error: info, usage, cost: 0, label }
     }
+    if (error) return failed(error)
     const text = typeof output === 'string' ? output : JSON.stringify(output)
-    return { key: agentId, agent: agentId, status: 'completed', output, text, usage, cost: 0, label }
+    const done = { key: agentId, agent: agentId, status: 'completed', usage, cost: 0, label } as const
+    if (!isJudged(boundary)) return { ...done, output, text }
+    const child = { id: `${boundary.call.part.callId}/${keyOf(at)}`, agent: agentId, by: 'fanout' } as const
+    const said = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, label, agentId)
+    const back = await comesBack(boundary, child, [said], label)
+    if ('refused' in back) return failed(toErrorInfo(back.refused))
+    if (!back.rewritten) return { ...done, output, text }
+    const instead = back.payload.map((message) => textOf(message)).join('\n\n')
+    return { ...done, output: instead, text: instead }
   } catch (thrown) {
     signal.throwIfAborted()
     if (!won.aborted) throw thrown
@@ -211,12 +216,6 @@ async function invoked(
   } finally {
     all.removeEventListener('abort', end)
   }
-}
-
-/** An error as it stands in the log. */
-function infoOf(value: unknown): ErrorInfo {
-  const { code, message } = isRecord(value) ? value : {}
-  return { code: String(code), message: String(message) }
 }
 
 /** What the `merge` hooks let through. */

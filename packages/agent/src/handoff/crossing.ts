@@ -73,7 +73,11 @@ export function handoffCalls({
 
 /** What the target begins with: what crossed, with a word of the user's in front where a provider needs one. */
 export function openingView(entry: EntryOf<'handoff'>, view: readonly Message[]): readonly Message[] {
-  const messages = crossed(entry, view)
+  return opened(crossed(entry, view), entry)
+}
+
+/** Messages with a word of the user's in front, where a provider needs one. */
+export function opened(messages: readonly Message[], entry: Pick<Entry, 'id' | 'at'>): readonly Message[] {
   const first = messages.find(({ role }) => role === 'user' || role === 'assistant' || role === 'tool')
   return !first || first.role === 'user' ? messages : [opening(entry), ...messages]
 }
@@ -87,7 +91,7 @@ function crossed(entry: EntryOf<'handoff'>, view: readonly Message[]): readonly 
   }
 }
 
-function opening({ id, at }: Entry): Message {
+function opening({ id, at }: Pick<Entry, 'id' | 'at'>): Message {
   return deepFreeze({
     id: `${id}/opening`,
     role: 'user',

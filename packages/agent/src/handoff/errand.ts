@@ -1,17 +1,15 @@
-import type { Ask, CompositeContext, Flow, Json, Label, Message, MessageInit, RunResult } from '@provost/core'
-import { isRecord, joinLabels, labelOf, positionId, ProvostError, textOf, toJson, untrustedLabel } from '@provost/core'
+import type { CompositeContext, Label, RunResult } from '@provost/core'
+import { positionId, textOf, toJson, untrustedLabel } from '@provost/core'
 
-import { knowing } from '../hook-context.ts'
-import { joinAsks } from '../join-asks.ts'
 import type { CallState } from '../log-state.ts'
 import { messageOf } from '../message-init.ts'
-import { report } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import { unfinished } from '../unfinished.ts'
-import { hashMessages, notReturned } from './crossing.ts'
+import { hashMessages } from './crossing.ts'
 import { noteTo } from './handoff-entry.ts'
 import type { Errand, Handoff } from './handoff.ts'
 import { targetOf } from './handoff.ts'
+import { isApproved, judgeFlow, refusedAnswer } from './judge-flow.ts'
 
 const key = 'run'
 
@@ -49,70 +47,18 @@ async function judgeReturn(
     label,
     handoff.to,
   )
-  let payload: readonly Message[] = [answer]
-  const asks: Ask[] = []
-  for (const { extension, hook } of scope.plan.hooks.handoff) {
-    const flow: Flow = {
-      kind: 'return',
-      from: handoff.to,
-      to: scope.state.agent,
-      payload,
-      label: joined(payload),
-      callId,
-    }
-    const said = await heard(scope, extension.name, async () => hook(flow, knowing(scope, extension, flow.label)))
-    if (!said) continue
-    if ('deny' in said) throw refused(handoff, said.deny)
-    if ('ask' in said) asks.push(said.ask)
-    else payload = rewritten(said.payload, callId, label, handoff)
+  const flow = { kind: 'return', from: handoff.to, to: scope.state.agent, payload: [answer], callId } as const
+  const { denied, with: rewritten, ask } = await judgeFlow(scope, flow, label, `${callId}/return`)
+  if (denied) throw refusedAnswer(handoff.to, denied.message)
+  // The token names what is shown: what hooks say of it is said anew when it is entered again.
+  const token = `return ${hashMessages(rewritten ?? flow.payload).slice(0, 32)}`
+  if (ask && !(await isApproved(ask, `What ${handoff.to} answered`, (about) => ctx.wait(token, about)))) {
+    throw refusedAnswer(handoff.to, 'It was not approved.')
   }
-  if (asks.length > 0) await approved(handoff, joinAsks(asks), payload, ctx)
-  return payload[0] === answer ? result.output : payload.map((message) => textOf(message)).join('\n\n')
-}
-
-async function heard<T>(scope: RunScope, by: string, ask: () => Promise<T>): Promise<T | { readonly deny: string }> {
-  try {
-    return await ask()
-  } catch (thrown) {
-    report(scope, thrown, { kind: 'hook', name: by })
-    return { deny: `${by} could not judge what came back.` }
-  }
-}
-
-function rewritten(
-  messages: readonly MessageInit[],
-  callId: string,
-  label: Label,
-  { to }: Handoff,
-): readonly Message[] {
-  return messages.map((init, index) => messageOf(init, `${callId}/return/${index}`, label, to))
-}
-
-function joined(messages: readonly Message[]): Label {
-  return joinLabels(...messages.map(labelOf))
+  return rewritten ? rewritten.map((message) => textOf(message)).join('\n\n') : result.output
 }
 
 /** All that the target has seen: what its log says of itself. */
 function labelOfChild({ state }: RunScope, callId: string, agent: string): Label {
   return state.run?.children.get(`${callId}/${key}`)?.joined?.label ?? untrustedLabel(agent)
-}
-
-/** A human is asked in the middle of the call; the token names what was shown, so that an answer is for nothing else. */
-async function approved({ to }: Handoff, ask: Ask, payload: readonly Message[], ctx: CompositeContext): Promise<void> {
-  const answer = await ctx.wait(`return ${hashMessages(payload).slice(0, 32)}`, {
-    message: `What ${to} answered needs approval: ${ask.reason}`,
-    schema: { type: 'object', properties: { decision: { enum: ['approve', 'deny'] } }, required: ['decision'] },
-    ...(ask.expiresInMs !== undefined && { withinMs: ask.expiresInMs }),
-  })
-  if (!isApproval(answer)) throw refused({ to }, 'It was not approved.')
-}
-
-function isApproval(answer: Json): boolean {
-  return isRecord(answer) && answer['decision'] === 'approve'
-}
-
-function refused({ to }: Pick<Handoff, 'to'>, reason: string): ProvostError {
-  return new ProvostError(notReturned, `What ${to} answered does not come back: ${reason}`, {
-    hint: 'Go on without it.',
-  })
 }

@@ -1,4 +1,4 @@
-import type { Ask, Flow, HookContext, ToolCall } from '@provost/core'
+import type { Ask, Flow, HookContext, Message, ToolCall } from '@provost/core'
 import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
 
 import { knowing, withApproval } from '../hook-context.ts'
@@ -37,7 +37,8 @@ export async function judgeTransfer(
   let crossed: Crossed
   let flow: Flow
   try {
-    crossed = { filter: await writeSummaries(scope, call.callId, handoff.filter) }
+    const all = (): readonly Message[] => crossingAt(scope.state, scope.plan, { filter: { kind: 'full' } }).messages
+    crossed = { filter: await writeSummaries(scope, `handoff/${call.callId}/summary`, handoff.filter, all) }
     flow = flowOf(scope, call, handoff, crossed)
   } catch (thrown) {
     heedAbort(scope)

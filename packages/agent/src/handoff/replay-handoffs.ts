@@ -34,3 +34,35 @@ export function replayHandoffs(entries: Iterable<Entry>): readonly ReplayedHando
   }
   return replayed
 }
+
+/** What a child was let have, as the log of the run that spawned it tells it. */
+export interface ReplayedInput {
+  readonly entry: EntryOf<'child', 'spawned'>
+  /** What crossed of the history, filtered again; all that the child was given, where a hook rewrote it. */
+  readonly messages: readonly Message[]
+  /** Whether that is what crossed when it happened, to the byte. */
+  readonly intact: boolean
+}
+
+/**
+ * What the children of a log got of its history, each replayed: those that were spawned with an `inputFilter`, and those
+ * whose input a hook rewrote. No model is needed.
+ *
+ * @param entries of one log, from its first on.
+ * @throws ProvostError where a filter lets nothing across that it let across then
+ *
+ * @example
+ * for (const { entry, messages, intact } of replayInputs(entries)) console.log(entry.agent, messages.length, intact)
+ */
+export function replayInputs(entries: Iterable<Entry>): readonly ReplayedInput[] {
+  const state = emptyLog()
+  const replayed: ReplayedInput[] = []
+  for (const entry of entries) {
+    if (entry.type === 'child' && entry.op === 'spawned' && entry.hash !== undefined) {
+      const { messages, hash } = crossing(state.view, new Set(), entry.filter ?? { kind: 'full' }, entry.with)
+      replayed.push({ entry, messages, intact: hash === entry.hash })
+    }
+    applyEntry(state, entry)
+  }
+  return replayed
+}

@@ -5,7 +5,6 @@ import { estimateTokens } from '@provost/provider'
 import { generate } from '../generate.ts'
 import type { RunScope } from '../run-scope.ts'
 import { applyFilter } from './apply-filter.ts'
-import { crossingAt } from './handoff-entry.ts'
 
 const usualTokens = 1_000
 
@@ -13,16 +12,16 @@ const usualTokens = 1_000
  * A filter with the text of each summary in it, written by the agent's own model of what the filters before it leave.
  * Each is kept as a memo: a crash does not have it written again.
  *
+ * @param history of which something is to cross.
  * @throws ProvostError with the class of the model's failure, or `not-cleared` for what it may not read
  */
 export async function writeSummaries(
   scope: RunScope,
-  callId: string,
+  key: string,
   filter: FilterDescriptor,
+  history: () => readonly Message[],
 ): Promise<FilterDescriptor> {
-  if (!isUnwritten(filter)) return filter
-  const { messages } = crossingAt(scope.state, scope.plan, { filter: { kind: 'full' } })
-  return (await writeAll(scope, `handoff/${callId}/summary`, filter, messages)).filter
+  return isUnwritten(filter) ? (await writeAll(scope, key, filter, history())).filter : filter
 }
 
 function isUnwritten(filter: FilterDescriptor): boolean {

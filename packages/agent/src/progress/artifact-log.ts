@@ -22,7 +22,7 @@ export interface StoredArtifact {
 // Logs of their own, one for each run: the run's own has its writer, and others may go on when it has ended. A store
 // takes any name for a log, so nothing that stands in one leads anywhere else.
 
-/** What a run wrote. */
+/** What a run wrote. The run's own log names it, so that it goes with the session. */
 export function runLog(runId: string): string {
   return `progress/run/${runId}`
 }
@@ -35,6 +35,8 @@ export function agentLog(agent: string): string {
 /** What this process knows of a log: where it ends, and which entry each artifact was written by last. */
 interface Known {
   offset: number
+  /** How often artifacts were written. */
+  written: number
   readonly last: Map<string, string>
   /** Ids of runs that the log names. */
   readonly runs: Set<string>
@@ -52,7 +54,7 @@ function knownOf(store: SessionStore, log: string): Known {
   if (!known) {
     const [oldest] = logs.keys()
     if (logs.size >= mostKnown && oldest !== undefined) logs.delete(oldest)
-    logs.set(log, (known = { offset: 0, last: new Map(), runs: new Set(), writing: Promise.resolve() }))
+    logs.set(log, (known = { offset: 0, written: 0, last: new Map(), runs: new Set(), writing: Promise.resolve() }))
   }
   return known
 }
@@ -89,7 +91,8 @@ async function append(store: SessionStore, log: string, known: Known, make: Make
     for (let tries = 0; ; tries++) {
       const entry = make(known.last, known.offset)
       if (!entry || isKnownRun(known, entry)) return
-      if (known.offset >= mostArtifacts) throw tooMany(log)
+      // That a run has written something is no artifact.
+      if (known.written >= mostArtifacts && runIn(entry) === undefined) throw tooMany(log)
       try {
         const { offset } = await store.append(log, [entry], { after: known.offset, fence: lease.fence })
         learn(known, { ...entry, offset })
@@ -111,6 +114,7 @@ async function catchUp(store: SessionStore, log: string, known: Known): Promise<
 
 function readAnew(store: SessionStore, log: string, known: Known): Promise<void> {
   known.offset = 0
+  known.written = 0
   known.last.clear()
   known.runs.clear()
   return catchUp(store, log, known)
@@ -135,7 +139,9 @@ function learn(known: Known, entry: Entry): void {
   const run = runIn(entry)
   if (run !== undefined) known.runs.add(run)
   const artifact = artifactIn(entry)
-  if (artifact) known.last.set(artifact.id, entry.id.slice(0, entry.id.lastIndexOf('#')))
+  if (!artifact) return
+  known.written++
+  known.last.set(artifact.id, entry.id.slice(0, entry.id.lastIndexOf('#')))
 }
 
 /** The artifacts of a log: of those with the same id the last. */
@@ -158,7 +164,7 @@ export async function runsIn(store: SessionStore, log: string): Promise<readonly
   return [...runs]
 }
 
-function runIn(entry: Entry): string | undefined {
+function runIn(entry: Entry | NewEntry): string | undefined {
   if (entry.type !== 'ext' || entry.name !== 'progress' || !isRecord(entry.data)) return undefined
   const { run } = entry.data
   return typeof run === 'string' ? run : undefined

@@ -4,6 +4,7 @@ import { confidentialities, isRecord, ProvostError } from '@provost/core'
 import type { AgentPlan } from '../agent-plan.ts'
 import { currentRun } from '../current-run.ts'
 import { newEntry } from '../entry.ts'
+import type { RunScope } from '../run-scope.ts'
 import type { StoredArtifact } from './artifact-log.ts'
 import { agentLog, appendArtifacts, artifactsIn, runLog, runsIn } from './artifact-log.ts'
 
@@ -48,8 +49,8 @@ export interface ProgressArtifact {
 export interface Progress {
   /**
    * Writes an artifact for the run that this is called in. Known secrets are taken out. When it resolves, the artifact is
-   * in the store; a reader sees it as a whole or not at all. It outlives its session: `store.delete('progress/run/' + runId)`
-   * removes what a run wrote.
+   * in the store; a reader sees it as a whole or not at all. What a run wrote goes with its session when that is deleted;
+   * `store.delete('progress/agent/' + name)` removes what was written outside of runs.
    *
    * @param content up to 16 MiB.
    * @throws ProvostError `invalid-artifact`, `progress-busy` when other processes keep writing.
@@ -94,6 +95,8 @@ export function progressOf(planned: () => AgentPlan): Progress {
       const artifact = { ...scrubbed, id, seq, confidentiality: level, blob, bytes: bytes.byteLength }
       const place = { runId: scope?.id ?? '', step: scope?.step ?? 0, agent: name }
       const log = scope ? runLog(scope.id) : agentLog(name)
+      // First who it belongs to: whoever deletes the session finds it.
+      if (scope) await belongsTo(scope, log)
       // The same written twice, as after a crash, is one entry.
       const entryId = `${id}/${blob}/${level}/${tags.map(encodeURIComponent).join(',')}`
       await appendArtifacts(store, log, (last, offset) =>
@@ -128,6 +131,18 @@ export function progressOf(planned: () => AgentPlan): Progress {
       return read.filter((artifact) => artifact !== undefined)
     },
   })
+}
+
+/** Runs whose logs name what they wrote. */
+const named = new WeakSet<RunScope>()
+
+async function belongsTo(scope: RunScope, log: string): Promise<void> {
+  if (named.has(scope)) return
+  const place = { ...scope.journal.place(), step: scope.step }
+  await scope.journal.append([
+    newEntry(place, `${scope.id}/progress/log`, { type: 'ext', name: 'progress', key: 'log', data: { log } }),
+  ])
+  named.add(scope)
 }
 
 function entryOf(place: { runId: string; step: number; agent: string }, id: string, data: StoredData): NewEntry {

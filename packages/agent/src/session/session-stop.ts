@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 
-import type { Fold, NewEntry, Principal, SessionContext } from '@provost/core'
+import type { Extension, Fold, NewEntry, Principal, SessionContext } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import { newEntry } from '../entry.ts'
+import { planNamed } from '../handoff/active-agent.ts'
+import type { Hooked } from '../hook-table.ts'
 import type { KnownLog } from '../known-log.ts'
 import { offsetOf } from '../log-state.ts'
 
@@ -19,17 +21,18 @@ export interface Stopping {
 }
 
 /**
- * Runs the `session.stop` hooks, in the order of the extensions. One that fails does not keep the others from theirs.
+ * Runs the `session.stop` hooks of the agent that the session began with, and of those that it was handed over to: each
+ * extension once, in the order in which they came to have it. One that fails does not keep the others from theirs.
  *
  * @throws AggregateError with what they threw.
  */
 export async function runStopHooks({ plan, id, principal, context, known, write }: Stopping): Promise<void> {
   const { state } = known
   const failures: unknown[] = []
-  for (const { extension, hook } of plan.hooks['session.stop']) {
+  for (const { extension, hook, of } of stopHooks(plan, known)) {
     const ctx: SessionContext = {
       session: { id },
-      agent: { name: plan.name, ...(plan.description !== undefined && { description: plan.description }) },
+      agent: { name: of.name, ...(of.description !== undefined && { description: of.description }) },
       ...(principal && { principal }),
       signal: new AbortController().signal,
       context,
@@ -37,7 +40,7 @@ export async function runStopHooks({ plan, id, principal, context, known, write 
       async append(key, data) {
         // A session may be closed more than once: the offset tells the times apart.
         const entryId = `${id}/stop/${offsetOf(state)}/ext/${extension.name}/${key}`
-        const place = { runId: id, step: 0, agent: plan.name }
+        const place = { runId: id, step: 0, agent: of.name }
         await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
       },
       blob: (hash) => plan.store.blob(hash),
@@ -53,4 +56,18 @@ export async function runStopHooks({ plan, id, principal, context, known, write 
     }
   }
   if (failures.length > 0) throw new AggregateError(failures, `A session.stop hook of session ${id} failed.`)
+}
+
+type StopHook = Hooked<'session.stop'> & { readonly of: AgentPlan }
+
+function stopHooks(entry: AgentPlan, { state: { run, lineage } }: KnownLog): readonly StopHook[] {
+  const handed = run?.manifest.agent === entry.name ? lineage : []
+  const found = new Map<Extension, StopHook>()
+  for (const name of [entry.name, ...handed]) {
+    const of = planNamed(entry, name)
+    for (const one of of?.hooks['session.stop'] ?? []) {
+      if (of && !found.has(one.extension)) found.set(one.extension, { ...one, of })
+    }
+  }
+  return [...found.values()]
 }

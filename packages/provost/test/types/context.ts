@@ -1,6 +1,6 @@
 // Checked by the compiler alone: an agent asks for an app value exactly when a tool or an extension of it wants one.
-import { createAgent, defineExtension, RunState, tool, z } from 'provost'
-import type { Agent, ContextOf, Extension, HookContext, Tool, ToolContext } from 'provost'
+import { createAgent, defineExtension, handoff, RunState, tool, z } from 'provost'
+import type { Agent, ContextOf, Extension, HandoffTarget, HookContext, Tool, ToolContext } from 'provost'
 import { expectTypeOf } from 'vitest'
 
 interface Db {
@@ -71,6 +71,20 @@ const inlineWanting = createAgent({
   tools: [tool({ name: 'inline', input: z.object({}), execute: (_, ctx: ToolContext<User>) => ctx.context.user })],
 })
 expectTypeOf(inlineWanting).toEqualTypeOf<Agent<string, User>>()
+
+// An agent that works for another wants what it wants from whoever runs that one: as a tool, and as a target.
+const clerk = createAgent({ ...base, name: 'clerk', tools: [lookup] })
+const asTool = createAgent({ ...base, tools: [clerk.toTool({ name: 'ask', description: 'Ask.' })] })
+expectTypeOf(asTool).toEqualTypeOf<Agent<string, Db>>()
+expectTypeOf(createAgent({ ...base, handoffs: [clerk] })).toEqualTypeOf<Agent<string, Db>>()
+expectTypeOf(createAgent({ ...base, extensions: [greeting], handoffs: [handoff(clerk)] })).toEqualTypeOf<
+  Agent<string, Db & User>
+>()
+expectTypeOf(createAgent({ ...base, handoffs: [createAgent({ ...base, name: 'b' })] })).toEqualTypeOf<Agent>()
+// What a list does not say, and what a function gives later, is for you to know.
+const targets: HandoffTarget[] = [clerk]
+expectTypeOf(createAgent({ ...base, handoffs: targets })).toEqualTypeOf<Agent>()
+expectTypeOf(createAgent({ ...base, handoffs: () => [clerk] })).toEqualTypeOf<Agent>()
 
 // Lists made elsewhere keep what they know; one of plain `Tool`s knows nothing and asks for nothing.
 const list = [plain, lookup]

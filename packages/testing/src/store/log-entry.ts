@@ -34,6 +34,12 @@ export function spawned(id: string, log: string): NewEntry {
   return { ...base(id, 1), type: 'child', op: 'spawned', callId: id, log, agent: 'helper', label }
 }
 
+/** The word of a run that it has left something for others, which is its own or, falsely, another's. */
+export function leaving(id: string, runId: string, whose: string = runId): NewEntry {
+  const data = { log: `progress/run/${whose}` }
+  return { ...base(id, 1), runId, type: 'ext', name: 'progress', key: 'log', data }
+}
+
 /** Everything that an iteration gives. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []

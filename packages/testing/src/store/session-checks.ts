@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 
 import type { NewEntry, SessionInfo, SessionStore } from '@provost/core'
 
-import { all, hostileNames, idsOf, note, spawned, started, take, turned, write } from './log-entry.ts'
+import { all, hostileNames, idsOf, leaving, note, spawned, started, take, turned, write } from './log-entry.ts'
 import type { CheckDraft } from './subject.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -140,14 +140,16 @@ export const deleteChecks: readonly CheckDraft[] = [
       const logs: readonly (readonly [string, readonly NewEntry[]])[] = [
         ['main', [started('r1'), spawned('c1', 'child'), spawned('c2', 'main')]],
         ['child', [started('r2', { parent: 'main' }), spawned('c2', 'grandchild')]],
-        ['grandchild', [note('g')]],
+        ['grandchild', [note('g'), leaving('g2', 'r2')]],
+        ['progress/run/r2', [note('a')]],
         ['other', [started('r3')]],
       ]
       for (const [name, entries] of logs) await write(store, name, entries)
       await store.deliver('main', 't', 1, 'ann')
       await store.deliver('other', 't', 1, 'ann')
       await store.delete('main')
-      for (const gone of ['main', 'child', 'grandchild']) assert.deepEqual(await idsOf(store, gone), [])
+      for (const gone of ['main', 'child', 'grandchild', 'progress/run/r2'])
+        assert.deepEqual(await idsOf(store, gone), [])
       assert.deepEqual(await all(store.inbox('main')), [])
       assert.deepEqual(await idsOf(store, 'other'), ['r3'])
       assert.equal((await all(store.inbox('other'))).length, 1)
@@ -164,9 +166,12 @@ export const deleteChecks: readonly CheckDraft[] = [
       const store = await bench.store()
       const [thief, victim] = [bench.name(), bench.name()]
       await write(store, victim, [started('r1')])
-      await write(store, thief, [started('r2'), spawned('c1', victim)])
+      // Nor what another run has left.
+      await write(store, `progress/run/${victim}`, [note('a')])
+      await write(store, thief, [started('r2'), spawned('c1', victim), leaving('c2', 'r2', victim)])
       await store.delete(thief)
       assert.deepEqual(await idsOf(store, victim), ['r1'])
+      assert.deepEqual(await idsOf(store, `progress/run/${victim}`), ['a'])
     },
   },
   {
