@@ -54,7 +54,7 @@ async function intoPicture(file: string): Promise<Tracing> {
     ...none,
     extensions: [telemetry({ tracer })],
     async close() {
-      await writeFile(file, drawSpans(take(), { title: 'The desk at work', attributes: true }))
+      await writeFile(file, drawSpans(take(), { title: 'The desk at work', attributes: 'first' }))
       return undefined
     },
   }

@@ -18,10 +18,14 @@ export function numbered<K extends EventType>(
   type: K,
   payload: EventPayloads[K],
 ): Numbered {
+  let last: AgentEvent | undefined
   return (seq) => {
+    // Whoever follows from the start counts the same.
+    if (last?.seq === seq) return last
     const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
-    return made as AgentEvent
+    last = made as AgentEvent
+    return last
   }
 }
 
@@ -36,7 +40,7 @@ export interface EventHub {
   emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
    * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
-   * @param types what it hears of; events of others are not made for it. Default: all.
+   * @param types what it hears of; events of others count and are not made for it. Default: all.
    * @returns stops listening.
    */
   listen(
@@ -114,8 +118,9 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     listen(observer, receive, types) {
       let seq = 0
       const subscriber = (event: Numbered, by: Reaction, type: EventType): void => {
-        if (types?.has(type) === false || by.includes(observer)) return
-        receive(event(++seq), by)
+        if (by.includes(observer)) return
+        seq++
+        if (types?.has(type) !== false) receive(event(seq), by)
       }
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)

@@ -345,7 +345,7 @@ export interface Skill {
 /** What of a run an extension watches with its `around` and `event` hooks. */
 export interface Watching {
   readonly ops: readonly Op['kind'][]
-  /** All, none, or those of some types. */
+  /** All, none, or those of some types, which keep their numbers. */
   readonly events: boolean | readonly EventType[]
 }
 
