@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createAgent, sqliteStore, tool } from 'provost'
-import type { Extension, SessionStore } from 'provost'
+import type { Extension, RunResult, SessionStore } from 'provost'
 
 import { emptyTally } from './contender.ts'
 import type { Contender, Tally } from './contender.ts'
 import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } from './script.ts'
 
-type Run = () => Promise<{ readonly tally: Tally; readonly result: unknown }>
+type Run = () => Promise<{ readonly tally: Tally; readonly result: RunResult }>
 
 function prepare(steps: number, store?: SessionStore, extensions: readonly Extension<unknown>[] = []): Run {
   let tally = emptyTally()
@@ -76,15 +76,16 @@ export const provostSqlite: Contender = {
   },
 }
 
-/** The same with extensions, made anew for each agent. */
-export function provostWith(name: string, extensions: () => readonly Extension<unknown>[]): Contender {
-  return {
-    name,
-    package: 'provost',
-    prepare(steps) {
-      const run = prepare(steps, undefined, extensions())
-      return async () => (await run()).tally
-    },
+/** The same with extensions, for as many runs as are wanted: what a store keeps of them is for the caller to delete. */
+export function provostIn(
+  steps: number,
+  store: SessionStore,
+  extensions: readonly Extension<unknown>[],
+): () => Promise<{ readonly tally: Tally; readonly sessionId: string }> {
+  const run = prepare(steps, store, extensions)
+  return async () => {
+    const { tally, result } = await run()
+    return { tally, sessionId: result.sessionId }
   }
 }
 

@@ -51,7 +51,7 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --resume ID        go on with an open session where it stands; nothing that was done is done again
   --approve ID       go on with it and approve what it waits for; --deny ID refuses it
   --trace            show what each mail took as a tree of spans
-  --picture FILE     draw the same as an SVG, with every attribute
+  --picture FILE     draw the same as an SVG, with each attribute where it first stands
   --otel URL         send traces and metrics to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
   --serve            answer over HTTP at 127.0.0.1 instead, until Ctrl-C; --port N chooses the port (default: 8080)
   --json             write every event as one line of JSON to stdout, everything else to stderr

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import type { AgentEvent, Extension } from 'provost'
 
@@ -16,10 +17,21 @@ export interface Tracing {
 
 const none: Tracing = { extensions: [], after: () => '', close: () => Promise.resolve(undefined) }
 
-/** Opens the traces that were asked for. What they need is loaded only then. */
-export async function openTracing(task: TraceTask | undefined, colours: boolean): Promise<Tracing> {
+/** Nobody waits longer for a collector that does not answer. */
+const patience = 2_000
+
+/**
+ * Opens the traces that were asked for. What they need is loaded only then.
+ *
+ * @param patienceMs how long a collector may take for what is sent to it.
+ */
+export async function openTracing(
+  task: TraceTask | undefined,
+  colours: boolean,
+  patienceMs: number = patience,
+): Promise<Tracing> {
   if (!task) return none
-  if (task.to === 'collector') return toCollector(task.url)
+  if (task.to === 'collector') return toCollector(task.url, patienceMs)
   return task.to === 'picture' ? intoPicture(task.file) : inTerminal(colours)
 }
 
@@ -42,14 +54,14 @@ async function intoPicture(file: string): Promise<Tracing> {
     ...none,
     extensions: [telemetry({ tracer })],
     async close() {
-      await writeFile(file, drawSpans(take(), { title: 'The desk at work', attributes: true }))
+      await writeFile(file, drawSpans(take(), { title: 'The desk at work', attributes: 'first' }))
       return undefined
     },
   }
 }
 
 /** With the OpenTelemetry SDK, as a service has it: for the whole process, in batches. */
-async function toCollector(url: URL): Promise<Tracing> {
+async function toCollector(url: URL, patienceMs: number): Promise<Tracing> {
   const [api, hooks, traces, metrics, traceExport, metricExport, { resourceFromAttributes }, { telemetry }] =
     await Promise.all([
       import('@opentelemetry/api'),
@@ -63,13 +75,13 @@ async function toCollector(url: URL): Promise<Tracing> {
     ])
   const at = (path: string): string => `${url.href.replace(/\/+$/, '')}/v1/${path}`
   const resource = resourceFromAttributes({ 'service.name': 'provost-desk' })
-  const exporter = new traceExport.OTLPTraceExporter({ url: at('traces') })
+  const exporter = new traceExport.OTLPTraceExporter({ url: at('traces'), timeoutMillis: patienceMs })
   const tracers = new traces.TracerProvider({
     resource,
     spanProcessors: [new traces.BatchSpanProcessor({ exporter })],
   })
   const reader = new metrics.PeriodicExportingMetricReader({
-    exporter: new metricExport.OTLPMetricExporter({ url: at('metrics') }),
+    exporter: new metricExport.OTLPMetricExporter({ url: at('metrics'), timeoutMillis: patienceMs }),
   })
   const meters = new metrics.MeterProvider({ resource, readers: [reader] })
   api.context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable())
@@ -85,9 +97,19 @@ async function toCollector(url: URL): Promise<Tracing> {
     ...none,
     extensions: [telemetry()],
     async close() {
-      const closed = await Promise.allSettled([tracers.shutdown(), meters.shutdown()])
-      for (const one of closed) if (one.status === 'rejected') failed(String(one.reason))
-      return problem
+      const closed = Promise.allSettled([tracers.shutdown(), meters.shutdown()])
+      const late = new AbortController()
+      const ends = await Promise.race([closed, delay(patienceMs, undefined, { signal: late.signal })])
+      late.abort()
+      for (const end of ends ?? []) if (end.status === 'rejected') failed(String(end.reason))
+      if (!ends) failed(`it did not answer within ${patienceMs / 1000} s`)
+      return problem && `the collector at ${url.href} did not take all of it: ${causeIn(problem)}`
     },
   }
+}
+
+/** The SDK tells of errors as JSON, with their stacks. */
+function causeIn(problem: string): string {
+  const [cause] = /\b(E[A-Z]{4,}|HTTP|Bad|Request|Export)\b[^"\n]*/.exec(problem) ?? []
+  return cause?.replace(/\\n.*/, '').replace(/\)$/, '') ?? problem
 }

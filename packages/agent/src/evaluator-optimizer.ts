@@ -154,7 +154,8 @@ async function improve<Out>(
     const verdict = await verdictOn(ctx, evaluator, output, iteration, results)
     iterations.push({ ...verdict, output })
     const { accepted, feedback, score } = verdict
-    ctx.emit('evaluator.iteration', { iteration, accepted, feedback, ...(score !== undefined && { score }) })
+    const { callId } = ctx
+    ctx.emit('evaluator.iteration', { iteration, accepted, feedback, ...(score !== undefined && { score }), callId })
     if (accepted) return { accepted, output, iterations, ...spending(results) }
     prompt = again(input, output, feedback, generator.name)
   }

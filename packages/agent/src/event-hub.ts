@@ -18,10 +18,14 @@ export function numbered<K extends EventType>(
   type: K,
   payload: EventPayloads[K],
 ): Numbered {
+  let last: AgentEvent | undefined
   return (seq) => {
+    // Whoever follows from the start counts the same.
+    if (last?.seq === seq) return last
     const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
-    return made as AgentEvent
+    last = made as AgentEvent
+    return last
   }
 }
 
@@ -36,9 +40,14 @@ export interface EventHub {
   emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
    * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
+   * @param types what it hears of; events of others count and are not made for it. Default: all.
    * @returns stops listening.
    */
-  listen(observer: Extension, receive: (event: AgentEvent, by: Reaction) => void): () => void
+  listen(
+    observer: Extension,
+    receive: (event: AgentEvent, by: Reaction) => void,
+    types?: ReadonlySet<EventType>,
+  ): () => void
   /** A bounded queue to iterate; it begins with the next event. */
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
@@ -58,16 +67,16 @@ export interface EventHub {
  * @param above the hub of the run above.
  */
 export function createEventHub(parents: readonly string[], above?: EventHub): EventHub {
-  const subscribers = new Set<(event: Numbered, by: Reaction) => void>()
+  const subscribers = new Set<(event: Numbered, by: Reaction, type: EventType) => void>()
   const queues = new Set<EventQueue>()
-  const emitted: { readonly event: Numbered; readonly by: Reaction }[] = []
+  const emitted: { readonly event: Numbered; readonly by: Reaction; readonly type: EventType }[] = []
   let emitting = false
   /** After `agent.end` nothing follows, whatever a hook still throws or emits. */
   let ended = false
   let closed = false
 
-  function send(event: Numbered, by: Reaction): void {
-    for (const subscriber of subscribers) subscriber(event, by)
+  function send(event: Numbered, by: Reaction, type: EventType): void {
+    for (const subscriber of subscribers) subscriber(event, by, type)
     above?.relay(event, by)
   }
 
@@ -99,22 +108,24 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       const event = numbered(id, { runId, step, agent, at }, parents, type, payload)
       if (emitting) {
         // A listener that emits: for everybody, its event follows the one it reacts to.
-        emitted.push({ event, by })
+        emitted.push({ event, by, type })
         return
       }
       emitting = true
       try {
-        send(event, by)
-        for (let next = emitted.shift(); next; next = emitted.shift()) send(next.event, next.by)
+        send(event, by, type)
+        for (let next = emitted.shift(); next; next = emitted.shift()) send(next.event, next.by, next.type)
       } finally {
         emitting = false
       }
     },
 
-    listen(observer, receive) {
+    listen(observer, receive, types) {
       let seq = 0
-      const subscriber = (event: Numbered, by: Reaction): void => {
-        if (!by.includes(observer)) receive(event(++seq), by)
+      const subscriber = (event: Numbered, by: Reaction, type: EventType): void => {
+        if (by.includes(observer)) return
+        seq++
+        if (types?.has(type) !== false) receive(event(seq), by)
       }
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)

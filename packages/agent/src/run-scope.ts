@@ -176,7 +176,9 @@ export function around<T>(
   by?: Extension,
 ): Promise<T> {
   const hooks = scope.watchers.around[op.kind]
-  if (hooks.length === 0) return next()
+  const [only] = hooks
+  if (!only) return next()
+  if (hooks.length === 1) return only.extension === by ? next() : callAround(scope, only, op, next)
   return hooks.reduceRight<() => Promise<T>>(
     (inner, hooked) => (hooked.extension === by ? inner : () => callAround(scope, hooked, op, inner)),
     next,

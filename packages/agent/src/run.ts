@@ -22,10 +22,9 @@ import { createScope } from './create-scope.ts'
 import { withinRun } from './current-run.ts'
 import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
-import type { EventHub } from './event-hub.ts'
+import type { EventHub, Reaction } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
 import { observing } from './hook-context.ts'
-import type { Hooked } from './hook-table.ts'
 import type { Inbox, InboxCursor } from './inbox.ts'
 import { inboxCursor, openInbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
@@ -47,6 +46,7 @@ import { brokenResult, runResult } from './run-result.ts'
 import type { RunScope } from './run-scope.ts'
 import { observe, report, RunEnding } from './run-scope.ts'
 import { staleEdits } from './session/session-log.ts'
+import type { HookedEvent } from './watchers.ts'
 
 /** A run of this process, for its agent. */
 export interface RunHandle<Output> extends AgentStream<Output> {
@@ -380,28 +380,29 @@ function followWithListeners(scope: RunScope, hub: EventHub): void {
 export function hearWithHooks(scope: RunScope, hub: EventHub): void {
   const hearing = new Map<Extension, () => void>()
   scope.hear = () => {
-    const hooks = new Map(scope.watchers.event.map(({ extension, hook }) => [extension, hook]))
+    const hooks = new Map(scope.watchers.event.map((hooked) => [hooked.extension, hooked]))
     for (const [extension, leave] of hearing) {
       if (hooks.has(extension)) continue
       leave()
       hearing.delete(extension)
     }
-    for (const [extension, hook] of hooks) {
-      if (!hearing.has(extension)) hearing.set(extension, hearWith(scope, hub, extension, hook))
+    for (const [extension, hooked] of hooks) {
+      if (!hearing.has(extension)) hearing.set(extension, hearWith(scope, hub, hooked))
     }
   }
   scope.hear()
 }
 
-function hearWith(scope: RunScope, hub: EventHub, extension: Extension, hook: Hooked<'event'>['hook']): () => void {
+function hearWith(scope: RunScope, hub: EventHub, { extension, hook, types }: HookedEvent): () => void {
   const alone = [extension]
   let ctx: HookContext | undefined
-  return hub.listen(extension, (event, by) => {
+  const receive = (event: AgentEvent, by: Reaction): void => {
     const chain = by.length === 0 ? alone : [...by, extension]
     const own =
       by.length === 0 && event.type !== 'agent.error'
         ? (ctx ??= observing(scope, extension, alone, by))
         : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
     observe(scope, extension, chain, () => hook(event, own))
-  })
+  }
+  return hub.listen(extension, receive, types)
 }

@@ -1,11 +1,16 @@
-import type { Op, Watching } from '@provost/core'
+import type { EventType, Op, Watching } from '@provost/core'
 
 import type { Hooked, HookTable } from './hook-table.ts'
 
 /** Who watches a run: around what, and its events. */
 export interface Watchers {
   readonly around: Readonly<Record<Op['kind'], readonly Hooked<'around'>[]>>
-  readonly event: readonly Hooked<'event'>[]
+  readonly event: readonly HookedEvent[]
+}
+
+/** An `event` hook, and the types it hears of; undefined for all. */
+export interface HookedEvent extends Hooked<'event'> {
+  readonly types?: ReadonlySet<EventType>
 }
 
 const kinds = ['run', 'child', 'step', 'model', 'tool'] as const satisfies readonly Op['kind'][]
@@ -23,6 +28,9 @@ export function watchersOf({ around, event }: HookTable): Watchers {
   const [run, child, step, model, tool] = kinds.map(of)
   return {
     around: { run: run ?? [], child: child ?? [], step: step ?? [], model: model ?? [], tool: tool ?? [] },
-    event: event.filter((hooked) => watches(hooked)?.events ?? true),
+    event: event.flatMap((hooked): readonly HookedEvent[] => {
+      const types = watches(hooked)?.events ?? true
+      return typeof types === 'boolean' ? (types ? [hooked] : []) : [{ ...hooked, types: new Set(types) }]
+    }),
   }
 }

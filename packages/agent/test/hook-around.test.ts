@@ -181,7 +181,7 @@ describe('around is around', () => {
     })
     const agent = createAgent({
       name: 'a',
-      model: scriptedModel([...twoSteps, ...twoSteps]),
+      model: scriptedModel([...twoSteps, ...twoSteps, ...twoSteps, ...twoSteps]),
       tools: [echo],
       extensions: [trace],
     })
@@ -189,7 +189,12 @@ describe('around is around', () => {
     expect(seen.splice(0)).toEqual(['run', 'tool echo'])
     watching = { ops: ['model'], events: true }
     await agent.run('go')
-    expect(seen).toEqual(['model 1', 'model 1', 'agent.end'])
+    expect(seen.splice(0)).toEqual(['model 1', 'model 1', 'agent.end'])
+    watching = { ops: [], events: ['agent.end'] }
+    await agent.run('go')
+    watching = { ops: [], events: ['agent.start'] }
+    await agent.run('go')
+    expect(seen).toEqual(['agent.end'])
   })
 
   it('by several extensions: the first is outermost', async () => {

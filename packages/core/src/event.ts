@@ -131,7 +131,14 @@ export interface EventPayloads {
     error?: ErrorInfo
   }
   'fanout.merged': { callId: string; strategy: MergeKind; used: readonly string[]; label: Label; durationMs: number }
-  'evaluator.iteration': { iteration: number; accepted: boolean; score?: number; feedback: string }
+  'evaluator.iteration': {
+    iteration: number
+    accepted: boolean
+    score?: number
+    feedback: string
+    /** Of the composite that has it made. */
+    callId?: string
+  }
   'governance.flagged': GovernanceRow
   'governance.blocked': GovernanceRow
   'governance.declassified': GovernanceRow

@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { NeedsContext, Stated } from './context.ts'
 import type { ErrorInfo } from './error.ts'
 import { ProvostError } from './error.ts'
-import type { AgentEvent, EventPayloads, ViewTrigger } from './event.ts'
+import type { AgentEvent, EventPayloads, EventType, ViewTrigger } from './event.ts'
 import type { MaybePromise, Timestamp } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import type { Message, MessageInit } from './message.ts'
@@ -345,7 +345,8 @@ export interface Skill {
 /** What of a run an extension watches with its `around` and `event` hooks. */
 export interface Watching {
   readonly ops: readonly Op['kind'][]
-  readonly events: boolean
+  /** All, none, or those of some types, which keep their numbers. */
+  readonly events: boolean | readonly EventType[]
 }
 
 export interface ExtensionOptions<App = unknown> {

@@ -3,8 +3,7 @@ import { context, SpanKind, trace } from '@opentelemetry/api'
 import type { Message, ModelOutcome, OpOf } from '@provost/core'
 
 import type { Instruments } from './instruments.ts'
-import type { Given } from './open-span.ts'
-import { fail, present, secondsSince } from './open-span.ts'
+import { fail, secondsSince } from './open-span.ts'
 import { splitModel } from './provider-name.ts'
 import { attr, own } from './semconv.ts'
 
@@ -13,6 +12,8 @@ export interface ChatSpan {
   /** Of the message that comes of it. */
   readonly id: string
   readonly started: number
+  /** The answer began. */
+  began(): void
   /** A piece of the answer came. */
   piece(): void
   /** Runs the call inside. */
@@ -26,7 +27,7 @@ export interface ChatSpan {
 /**
  * Opens the span of a model call.
  *
- * @param given what the run says of itself in each of its spans.
+ * @param given what the run says of itself in each of its spans, and of this call.
  * @param mayTell whether what the provider says of an error may be recorded.
  * @param waits whether the span is kept open for the message that comes of the call.
  */
@@ -34,33 +35,37 @@ export function openChat(
   { tracer, meters, record }: Instruments,
   op: OpOf<'model'>,
   parent: Context,
-  given: Given,
+  given: Attributes,
   mayTell: () => boolean,
   waits: boolean,
 ): ChatSpan {
   const { provider, model } = splitModel(record.name(op.model))
-  const shared: Attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
-  const span = tracer.startSpan(
-    `chat ${model}`,
-    {
-      kind: SpanKind.CLIENT,
-      attributes: present({
-        ...shared,
-        ...given,
-        [attr.temperature]: op.settings.temperature,
-        [attr.maxTokens]: op.settings.maxOutputTokens,
-        [own.step]: op.step,
-        [own.attempt]: op.attempt,
-        [own.purpose]: op.purpose,
-      }),
-    },
-    parent,
-  )
+  const { temperature, maxOutputTokens } = op.settings
+  const attributes: Attributes = {
+    [attr.operation]: 'chat',
+    [attr.provider]: provider,
+    [attr.requestModel]: model,
+    ...given,
+    [own.step]: op.step,
+    [own.attempt]: op.attempt,
+  }
+  if (temperature !== undefined) attributes[attr.temperature] = temperature
+  if (maxOutputTokens !== undefined) attributes[attr.maxTokens] = maxOutputTokens
+  if (op.purpose !== undefined) attributes[own.purpose] = op.purpose
+  const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, parent)
+  const measured = meters?.model(provider, model)
   const started = performance.now()
   let first: number | undefined
-  let last = started
+  /** Of the last piece that came. */
+  let last: number | undefined
   let ended: number | undefined
   let written = false
+
+  function begin(now: number): void {
+    if (first !== undefined) return
+    first = now
+    measured?.firstChunk(secondsSince(started, now))
+  }
 
   function end(): void {
     if (written) return
@@ -71,8 +76,7 @@ export function openChat(
   function close(outcome: ModelOutcome | undefined, thrown: boolean): void {
     ended = performance.now()
     const type = outcome || thrown ? describe(span, outcome) : undefined
-    const measured = { ...shared, ...(type !== undefined && { [attr.errorType]: type }) }
-    meters?.inference(outcome, secondsSince(started, ended), measured)
+    measured?.inference(outcome, secondsSince(started, ended), type)
     if (!waits || type !== undefined) end()
   }
 
@@ -80,37 +84,33 @@ export function openChat(
   function describe(at: Span, outcome: ModelOutcome | undefined): string | undefined {
     if (!outcome) return fail(at, record, undefined, false)
     const { usage, cost, responseModel, finishReason, fault } = outcome
-    at.setAttributes(
-      present({
-        [attr.responseModel]: responseModel === undefined ? undefined : record.name(responseModel),
-        [attr.finishReasons]: finishReason === undefined ? undefined : [finishReason],
-        [attr.timeToFirstChunk]: first === undefined ? undefined : secondsSince(started, first),
-        [attr.inputTokens]: usage.inputTokens,
-        [attr.outputTokens]: usage.outputTokens,
-        [attr.cacheRead]: usage.cacheReadTokens,
-        [attr.cacheWrite]: usage.cacheWriteTokens,
-        [attr.reasoning]: usage.reasoningTokens,
-        [own.cost]: cost,
-      }),
-    )
-    if (!fault) return undefined
-    return fail(at, record, { code: fault.class, message: fault.message }, mayTell())
+    const told: Attributes = {}
+    if (responseModel !== undefined) told[attr.responseModel] = record.name(responseModel)
+    if (finishReason !== undefined) told[attr.finishReasons] = [finishReason]
+    if (first !== undefined) told[attr.timeToFirstChunk] = secondsSince(started, first)
+    if (usage.inputTokens !== undefined) told[attr.inputTokens] = usage.inputTokens
+    if (usage.outputTokens !== undefined) told[attr.outputTokens] = usage.outputTokens
+    if (usage.cacheReadTokens !== undefined) told[attr.cacheRead] = usage.cacheReadTokens
+    if (usage.cacheWriteTokens !== undefined) told[attr.cacheWrite] = usage.cacheWriteTokens
+    if (usage.reasoningTokens !== undefined) told[attr.reasoning] = usage.reasoningTokens
+    if (cost !== undefined) told[own.cost] = cost
+    at.setAttributes(told)
+    return fault && fail(at, record, { code: fault.class, message: fault.message }, mayTell())
   }
 
   return {
     id: op.id,
     started,
+    began: () => begin(performance.now()),
     piece() {
       const now = performance.now()
-      if (first === undefined) {
-        first = now
-        meters?.firstChunk(secondsSince(started, now), shared)
-      } else meters?.outputChunk(secondsSince(last, now), shared)
+      begin(now)
+      if (last !== undefined) measured?.outputChunk(secondsSince(last, now))
       last = now
     },
     async run(next) {
       try {
-        const answer = await context.with(trace.setSpan(context.active(), span), next)
+        const answer = await context.with(trace.setSpan(parent, span), next)
         close(op.outcome, false)
         return answer
       } catch (thrown) {

@@ -6,8 +6,11 @@ import { spanTree, treeLines } from './span-tree.ts'
 /** How a picture of spans is drawn. */
 export interface DrawOptions {
   readonly title?: string
-  /** Every attribute in a line of its own, but those that the span above has the same. Default `false`. */
-  readonly attributes?: boolean
+  /**
+   * Attributes, each in a line of its own, but those that the span above has the same: all of them, or each only in the
+   * first span of an operation that has it. Default `false`.
+   */
+  readonly attributes?: boolean | 'first'
   /** Pixels. Default 1,000. */
   readonly width?: number
 }
@@ -23,19 +26,25 @@ export function drawSpans(spans: readonly CollectedSpan[], options: DrawOptions 
   const end = Math.max(...spans.map((span) => span.end ?? span.start))
   const bars = { left: width * 0.72, width: width * 0.2, start, scale: 1 / Math.max(1e-6, end - start) }
   const rows: string[] = []
+  const seen = new Set<string>()
   let y = 40
   for (const line of lines) {
     rows.push(drawLine(line, y, bars, width))
     y += row
-    if (!attributes || line.kind === 'event') continue
+    if (attributes === false || line.kind === 'event') continue
     const lead = line.branch.replace(/├─ $/, '│  ').replace(/└─ $/, '   ')
-    for (const [key, value] of line.attributes) {
+    const operation = line.span.attributes['gen_ai.operation.name']
+    const drawn = line.attributes.filter(([key]) => {
+      const known = `${String(operation)} ${key}`
+      return attributes === true || (!seen.has(known) && seen.add(known))
+    })
+    for (const [key, value] of drawn) {
       const text = `${shown(key, 60)} = ${shown(value, 70)}`
       if (lead.trim() !== '') rows.push(`<text x="16" y="${y}" class="b">${lead.replaceAll(' ', '\u00a0')}</text>`)
       rows.push(`<text x="${16 + (line.branch.length + 3) * indent}" y="${y}" class="a">${escaped(text)}</text>`)
       y += row - 4
     }
-    y += 4
+    if (drawn.length > 0) y += 4
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="${escaped(title)}">
 <style>

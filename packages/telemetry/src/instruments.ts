@@ -3,7 +3,7 @@ import { createNoopMeter, metrics, ProxyTracerProvider, trace } from '@opentelem
 
 import type { Recorder } from './content.ts'
 import type { Meters } from './meters.ts'
-import { createMeters } from './meters.ts'
+import { metersOf } from './meters.ts'
 import type { TelemetryOptions } from './telemetry.ts'
 
 /** What runs are traced and measured with. */
@@ -15,8 +15,10 @@ export interface Instruments extends Shared {
 export interface Shared {
   readonly tracer: Tracer
   readonly meters: Meters | undefined
-  /** Shared that retrieve. */
+  /** Tools that retrieve. */
   readonly retrieval: ReadonlySet<string>
+  /** Tools that run what the model wrote. */
+  readonly sandbox: ReadonlySet<string>
 }
 
 const scopeName = '@provost/telemetry'
@@ -30,14 +32,15 @@ const noMeter = createNoopMeter().constructor
  */
 export function instruments(options: TelemetryOptions): () => Shared | undefined {
   const retrieval = new Set(options.retrievalTools ?? ['memory_recall'])
-  const made = options.meter && createMeters(options.meter)
+  const sandbox = new Set(options.sandboxTools ?? ['code_execute'])
+  const made = options.meter && metersOf(options.meter)
   const proxy = trace.getTracer(scopeName)
   let known: Shared | undefined
   let registered: Meters | undefined
   return () => {
     const meters = made ?? (registered ??= registeredMeters())
     if (!options.tracer && !meters && !isTraced()) return undefined
-    if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, retrieval }
+    if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, retrieval, sandbox }
     return known
   }
 }
@@ -49,5 +52,5 @@ function isTraced(): boolean {
 
 function registeredMeters(): Meters | undefined {
   const meter = metrics.getMeter(scopeName)
-  return meter.constructor === noMeter ? undefined : createMeters(meter)
+  return meter.constructor === noMeter ? undefined : metersOf(meter)
 }

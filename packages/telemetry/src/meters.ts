@@ -1,20 +1,27 @@
-import type { Attributes, Meter } from '@opentelemetry/api'
+import type { Attributes, Meter, ObservableCounter } from '@opentelemetry/api'
 import type { ModelOutcome } from '@provost/core'
 
-import { metric } from './semconv.ts'
+import type { Operation } from './semconv.ts'
+import { attr, metric } from './semconv.ts'
 
 /** The instruments of an extension, made once a meter is there. */
 export interface Meters {
-  /** A model call: `seconds` it took. */
-  inference(outcome: ModelOutcome | undefined, seconds: number, attributes: Attributes): void
-  firstChunk(seconds: number, attributes: Attributes): void
-  outputChunk(seconds: number, attributes: Attributes): void
+  /** Those of one model. */
+  model(provider: string, model: string): ModelMeters
   agent(seconds: number, inferences: number, tools: number, attributes: Attributes): void
-  tool(seconds: number, attributes: Attributes): void
+  tool(seconds: number, operation: Operation, name: string, error: string | undefined): void
   workflow(seconds: number, attributes: Attributes): void
   approval(seconds: number, attributes: Attributes): void
   compaction(seconds: number, tokens: number, attributes: Attributes): void
   count(what: 'turns' | 'queued' | 'retries' | 'fallbacks' | 'governance', attributes: Attributes): void
+}
+
+/** What calls of a model are measured with. */
+export interface ModelMeters {
+  /** A call: `seconds` it took, and the type of the error it ended in. */
+  inference(outcome: ModelOutcome | undefined, seconds: number, error: string | undefined): void
+  firstChunk(seconds: number): void
+  outputChunk(seconds: number): void
 }
 
 /** Bounds that the conventions advise for durations, and for tokens. */
@@ -25,19 +32,29 @@ const chunkSeconds = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4,
 const humanSeconds = [1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400, 259200, 604800]
 const calls = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
 
-export function createMeters(meter: Meter): Meters {
+const made = new WeakMap<Meter, Meters>()
+
+/** Those of a meter: two who count with it add to the same sums. */
+export function metersOf(meter: Meter): Meters {
+  let meters = made.get(meter)
+  if (!meters) made.set(meter, (meters = createMeters(meter)))
+  return meters
+}
+
+function createMeters(meter: Meter): Meters {
   const counter = (name: string, unit: string): ReturnType<Meter['createCounter']> =>
     meter.createCounter(name, { unit })
   const histogram = (name: string, unit: string, bounds: number[]): ReturnType<Meter['createHistogram']> =>
     meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries: bounds } })
-  const used = {
-    inputTokens: counter(metric.inputTokens, '{token}'),
-    outputTokens: counter(metric.outputTokens, '{token}'),
-    cacheReadTokens: counter(metric.cacheRead, '{token}'),
-    cacheWriteTokens: counter(metric.cacheWrite, '{token}'),
-    reasoningTokens: counter(metric.reasoning, '{token}'),
+  const sum = (name: string, unit: string): ObservableCounter => meter.createObservableCounter(name, { unit })
+  const sums: Readonly<Record<keyof Used, ObservableCounter>> = {
+    inputTokens: sum(metric.inputTokens, '{token}'),
+    outputTokens: sum(metric.outputTokens, '{token}'),
+    cacheReadTokens: sum(metric.cacheRead, '{token}'),
+    cacheWriteTokens: sum(metric.cacheWrite, '{token}'),
+    reasoningTokens: sum(metric.reasoning, '{token}'),
+    cost: sum(metric.cost, 'USD'),
   }
-  const cost = counter(metric.cost, 'USD')
   const operationInput = histogram(metric.operationInput, '{token}', tokens)
   const operationOutput = histogram(metric.operationOutput, '{token}', tokens)
   const inference = histogram(metric.inference, 's', seconds)
@@ -58,27 +75,62 @@ export function createMeters(meter: Meter): Meters {
     fallbacks: counter(metric.fallbacks, '{attempt}'),
     governance: counter(metric.governance, '{decision}'),
   }
-  return {
-    inference(outcome, duration, attributes) {
-      inference.record(duration, attributes)
-      if (!outcome) return
-      const { usage } = outcome
-      for (const key of usageKeys) {
-        const count = usage[key]
-        if (count !== undefined) used[key].add(count, attributes)
+  const models = new Map<string, ModelMeters>()
+  const shares: Share[] = []
+  // Added up here and told when they are collected: a record of the SDK costs more than all of a sum.
+  meter.addBatchObservableCallback((result) => {
+    for (const { attributes, used } of shares) {
+      for (const key of usedKeys) {
+        const much = used[key]
+        if (much !== undefined) result.observe(sums[key], much, attributes)
       }
-      if (usage.inputTokens !== undefined) operationInput.record(usage.inputTokens, attributes)
-      if (usage.outputTokens !== undefined) operationOutput.record(usage.outputTokens, attributes)
-      if (outcome.cost !== undefined) cost.add(outcome.cost, attributes)
+    }
+  }, Object.values(sums))
+
+  function modelMeters(provider: string, model: string): ModelMeters {
+    const given: Attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
+    const byError = new Map<string | undefined, Share>()
+    function shareOf(error: string | undefined): Share {
+      let share = byError.get(error)
+      if (!share) {
+        share = { attributes: error === undefined ? given : { ...given, [attr.errorType]: error }, used: {} }
+        byError.set(error, share)
+        shares.push(share)
+      }
+      return share
+    }
+    return {
+      inference(outcome, duration, error) {
+        const { attributes, used } = shareOf(error)
+        inference.record(duration, attributes)
+        if (!outcome) return
+        const { usage, cost } = outcome
+        for (const key of usageKeys) add(used, key, usage[key])
+        add(used, 'cost', cost)
+        if (usage.inputTokens !== undefined) operationInput.record(usage.inputTokens, attributes)
+        if (usage.outputTokens !== undefined) operationOutput.record(usage.outputTokens, attributes)
+      },
+      firstChunk: (duration) => firstChunk.record(duration, given),
+      outputChunk: (duration) => outputChunk.record(duration, given),
+    }
+  }
+
+  return {
+    model(provider, model) {
+      const key = `${provider}/${model}`
+      let known = models.get(key)
+      if (!known) models.set(key, (known = modelMeters(provider, model)))
+      return known
     },
-    firstChunk: (duration, attributes) => firstChunk.record(duration, attributes),
-    outputChunk: (duration, attributes) => outputChunk.record(duration, attributes),
     agent(duration, inferences, tools, attributes) {
       agent.record(duration, attributes)
       agentInferences.record(inferences, attributes)
       agentTools.record(tools, attributes)
     },
-    tool: (duration, attributes) => tool.record(duration, attributes),
+    tool(duration, operation, name, error) {
+      const given = { [attr.operation]: operation, [attr.toolName]: name }
+      tool.record(duration, error === undefined ? given : { ...given, [attr.errorType]: error })
+    },
     workflow: (duration, attributes) => workflow.record(duration, attributes),
     approval: (duration, attributes) => approval.record(duration, attributes),
     compaction(duration, count, attributes) {
@@ -90,3 +142,17 @@ export function createMeters(meter: Meter): Meters {
 }
 
 const usageKeys = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
+const usedKeys = [...usageKeys, 'cost'] as const
+
+/** What was used, of what anything is known of. */
+type Used = { [K in (typeof usedKeys)[number]]?: number }
+
+/** What the calls that share attributes have used since the process began. */
+interface Share {
+  readonly attributes: Attributes
+  readonly used: Used
+}
+
+function add(used: Used, key: keyof Used, much: number | undefined): void {
+  if (much !== undefined) used[key] = (used[key] ?? 0) + much
+}

@@ -8,8 +8,26 @@ const names: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 }
 
+interface ModelName {
+  readonly provider: string
+  readonly model: string
+}
+
+/** Asked once a model call, of few models. */
+const known = new Map<string, ModelName>()
+const mostKnown = 1000
+
 /** The provider and the model of a `provider/model`. */
-export function splitModel(model: string): { readonly provider: string; readonly model: string } {
+export function splitModel(model: string): ModelName {
+  let split = known.get(model)
+  if (!split) {
+    if (known.size >= mostKnown) known.clear()
+    known.set(model, (split = parse(model)))
+  }
+  return split
+}
+
+function parse(model: string): ModelName {
   const slash = model.indexOf('/')
   if (slash < 0) return { provider: '_OTHER', model }
   const provider = model.slice(0, slash)

@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api'
 import type { AgentEvent, EventOf, HookContext, Json } from '@provost/core'
 import { assertNever, isRecord } from '@provost/core'
 
@@ -57,7 +58,7 @@ export function hear(
       return
     }
     case 'message.start':
-      return run.chat(event.messageId)?.piece()
+      return run.chat(event.messageId)?.began()
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool.call.delta':
@@ -152,13 +153,15 @@ export function hear(
       const { callId, to, mode } = event
       const call = run.call(callId)
       if (call) return call.transfers(to, mode)
+      // The call of an errand runs as long as the other agent does: it is about to start.
+      if (mode === 'return') return run.errand(callId, to)
       const tool = record.name(run.nameOf(callId) ?? 'transfer')
       run.enter(`handoff ${callId}`, `execute_tool ${tool} ${record.name(to)}`, {
         [attr.operation]: 'execute_tool',
         [attr.toolName]: tool,
         [attr.toolCallId]: callId,
         [attr.toolType]: 'function',
-        [attr.transferMode]: mode === 'return' ? 'return_to_caller' : 'pass_control',
+        [attr.transferMode]: 'pass_control',
         [attr.transferTarget]: record.name(to),
       })
       return
@@ -166,30 +169,28 @@ export function hear(
     case 'handoff.end':
       return handedOff(run, event)
     case 'fanout.start': {
-      const key = `fanout ${event.callId}`
-      run.enter(key, 'invoke_workflow fan_out', {
+      run.fansOut(event.callId, new Set(event.children.map(({ runId }) => runId)), {
         [attr.operation]: 'invoke_workflow',
         [attr.workflowName]: 'fan_out',
         'provost.fanout.strategy': event.strategy,
         'provost.fanout.children': event.children.length,
       })
-      for (const { runId } of event.children) if (runId !== undefined) run.belongs(runId, key)
       return
     }
     case 'fanout.child':
-      return mark(here, 'provost.fanout.child', {
+      return mark(run.fanOut(event.callId) ?? here, 'provost.fanout.child', {
         'provost.fanout.key': record.name(event.key),
         [own.runStatus]: event.status,
         [own.cost]: event.cost,
         [attr.errorType]: event.error && record.name(codeOf(event.error.code)),
       })
     case 'fanout.merged': {
-      const took = run.leave(`fanout ${event.callId}`)
+      const took = run.merged(event.callId, { 'provost.fanout.used': event.used.length })
       if (took !== undefined) meters?.workflow(took, { [attr.workflowName]: 'fan_out' })
       return
     }
     case 'evaluator.iteration':
-      return mark(here, 'provost.evaluator.iteration', {
+      return mark(spanOf(run, event.callId), 'provost.evaluator.iteration', {
         'provost.evaluator.iteration': event.iteration,
         'provost.evaluator.accepted': event.accepted,
         'provost.evaluator.score': event.score,
@@ -224,6 +225,12 @@ export function hear(
     default:
       return assertNever(event)
   }
+}
+
+/** Of a call that is under way, else what is. */
+function spanOf(run: TracedRun, callId: string | undefined): Span {
+  const call = callId === undefined ? undefined : run.call(callId)
+  return call?.span ?? run.current()
 }
 
 function callOf({ parts }: TracedRun, event: { readonly callId: string; readonly toolName: string }): Given {
@@ -267,8 +274,7 @@ function governed(
   const decision = type.slice('governance.'.length)
   const known = { [own.decision]: decision, [own.rule]: record.name(rule) }
   meters?.count('governance', known)
-  const call = callId === undefined ? undefined : run.call(callId)
-  mark(call?.span ?? run.current(), `provost.${type}`, {
+  mark(spanOf(run, callId), `provost.${type}`, {
     ...known,
     [attr.toolCallId]: callId,
     [own.sources]: sources.slice(0, 32).map((source) => record.name(source)),

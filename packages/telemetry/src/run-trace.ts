@@ -1,4 +1,4 @@
-import type { Context, Span } from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { context, SpanKind, trace } from '@opentelemetry/api'
 import type { AgentEvent, EventOf, HookContext, Message, OpOf } from '@provost/core'
 
@@ -47,19 +47,23 @@ export interface TracedRun {
   nameOf(callId: string): string | undefined
   /** Keeps what a call is given, until it runs. */
   given(callId: string, input: string): void
+  /** Keeps to whom a call goes that is about to run. */
+  errand(callId: string, to: string): void
   settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
   /** Puts what follows under a span of its own, until it is left. */
   enter(key: string, name: string, given: Given, startTime?: number): Span
   /** Ends it, and all that was entered in it. @returns seconds it took; undefined where it is not open. */
   leave(key: string): number | undefined
-  /** Says that a run is a part of what was entered under a key. */
-  belongs(childRun: string, key: string): void
+  /** Puts children of a call under a span of their own. */
+  fansOut(callId: string, children: ReadonlySet<string | undefined>, given: Given): void
+  /** The span of children that a call has. */
+  fanOut(callId: string): Span | undefined
+  /** Ends it. @returns seconds it took; undefined where none is open. */
+  merged(callId: string, given: Given): number | undefined
   /** When the last model call began. */
   lastChat(): number | undefined
   compacted(): void
   waitedSince(token: string, ctx: HookContext): number | undefined
-  /** What the run says of itself in each of its spans. */
-  readonly shared: Given
   link(ctx: HookContext): void
   close(event: EventOf<'agent.end'>): void
 }
@@ -75,54 +79,84 @@ interface Entered {
   readonly started: number
 }
 
-/** Opens the trace of a run. */
+interface OpenFanOut {
+  readonly span: Span
+  readonly started: number
+  /** Run ids. */
+  readonly children: ReadonlySet<string | undefined>
+}
+
+/**
+ * Opens the trace of a run.
+ *
+ * @param over is called when it ends.
+ * @param joins the run is under way: others may have traced it before.
+ */
 export function traceRun(
   parts: Instruments,
   op: OpOf<'run' | 'child'>,
   ctx: HookContext,
   parent: Context,
   over: () => void,
+  joins = false,
 ): RunTrace {
   const { tracer, meters, record } = parts
   const { sessionId } = ctx.run
   const agent = record.name(op.agent)
-  const shared: Given = {
-    [attr.conversationId]: record.name(sessionId),
-    [attr.sessionId]: record.name(sessionId),
+  const session = record.name(sessionId)
+  const shared = present({
+    [attr.conversationId]: session,
+    [attr.sessionId]: session,
     [attr.userId]: ctx.principal && record.name(ctx.principal.id),
-  }
+  })
   const base = { [attr.operation]: 'invoke_agent', [attr.agentName]: agent }
-  const attributes = present({
+  const attributes = {
     ...base,
     ...shared,
-    [own.runId]: op.runId,
-    [own.parentRun]: ctx.run.id === op.runId ? ctx.run.parents[0] : ctx.run.id,
-    [own.resumed]: op.resumed,
-  })
+    ...present({
+      [own.runId]: op.runId,
+      [own.parentRun]: ctx.run.id === op.runId ? ctx.run.parents[0] : ctx.run.id,
+      [own.resumed]: op.resumed,
+    }),
+  }
   const span = tracer.startSpan(`invoke_agent ${agent}`, { kind: SpanKind.INTERNAL, attributes }, parent)
   const started = performance.now()
   const entered: Entered[] = []
   const calls = new Map<string, ToolSpan>()
   const inputs = new Map<string, string>()
-  const children = new Map<string, string>()
+  const errands = new Map<string, string>()
+  /** By call, those first that began first. */
+  const fanOuts = new Map<string, OpenFanOut[]>()
   let chats: ChatSpan[] = []
   let fresh: Message[] = []
-  let counts = { chats: 0, tools: 0 }
+  let [asked, called] = [0, 0]
   let cut: boolean | undefined
   let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
   let opening: Opening = {}
   let closed = false
 
   // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
-  if (!op.resumed && op.kind === 'run') keep(ctx)
+  if (joins) link(ctx)
+  else if (!op.resumed && op.kind === 'run') keep(ctx)
 
   function keep(at: HookContext): void {
     const headers = toHeaders(span.spanContext())
     if (headers) at.append(logKeyOf(span.spanContext()), headers).catch(() => {})
   }
 
+  /** Says which span of the run was the last. */
+  function link(at: HookContext): void {
+    const before = fromHeaders(at.fold(lastSpans)[op.runId])
+    if (before) span.addLink({ context: before, attributes: { [own.runId]: op.runId } })
+    keep(at)
+  }
+
   const current = (): Span => entered.at(-1)?.span ?? span
-  const under = (above: Span): Context => trace.setSpan(context.active(), above)
+  /** What is active here, with a span that stands above what is opened next. */
+  function under(above: Span): Context {
+    const active = context.active()
+    return trace.getSpan(active) === above ? active : trace.setSpan(active, above)
+  }
   const mayTell = (at: HookContext): boolean => !isSecret(at.view.label)
 
   function endChats(): void {
@@ -146,6 +180,8 @@ export function traceRun(
       span.setAttribute(attr.instructions, record.json([{ type: 'text', content: instructions }]))
     }
     endChats()
+    for (const open of [...fanOuts.values()].flat()) open.span.end()
+    fanOuts.clear()
     for (const [callId, call] of calls) {
       calls.delete(callId)
       // A call that waits goes on with the run, in a span of its own.
@@ -159,7 +195,6 @@ export function traceRun(
 
   const traced: TracedRun = {
     parts,
-    shared,
     current,
     call: (callId) => calls.get(callId),
     chat: (messageId) => chats.find(({ id }) => id === messageId),
@@ -170,13 +205,15 @@ export function traceRun(
     unspanned: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
     nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
     given: (callId, input) => void inputs.set(callId, input),
+    errand: (callId, to) => void errands.set(callId, to),
     settle(callId, result) {
+      if (errands.size > 0) errands.delete(callId)
       const call = calls.get(callId)
       call?.settle(result)
       return calls.delete(callId)
     },
     enter(key, name, given, startTime) {
-      const options = { kind: SpanKind.INTERNAL, attributes: present({ ...shared, ...given }) }
+      const options = { kind: SpanKind.INTERNAL, attributes: { ...shared, ...present(given) } }
       const made = tracer.startSpan(
         name,
         startTime === undefined ? options : { ...options, startTime },
@@ -186,15 +223,23 @@ export function traceRun(
       return made
     },
     leave,
-    belongs: (childRun, key) => void children.set(childRun, key),
+    fansOut(callId, children, given) {
+      const above = calls.get(callId)?.span ?? current()
+      const options = { kind: SpanKind.INTERNAL, attributes: { ...shared, ...present(given) } }
+      const made = tracer.startSpan('invoke_workflow fan_out', options, under(above))
+      const open = fanOuts.get(callId) ?? []
+      fanOuts.set(callId, [...open, { span: made, started: performance.now(), children }])
+    },
+    fanOut: (callId) => fanOuts.get(callId)?.at(-1)?.span,
+    merged(callId, given) {
+      const open = fanOuts.get(callId)?.shift()
+      open?.span.setAttributes(present(given)).end()
+      return open && secondsSince(open.started)
+    },
     lastChat: () => chats.at(-1)?.started ?? undefined,
     compacted: () => void (cut = true),
     waitedSince: (token, at) => told(at.fold(waitsSince), token),
-    link(at) {
-      const before = fromHeaders(at.fold(lastSpans)[op.runId])
-      if (before) span.addLink({ context: before, attributes: { [own.runId]: op.runId } })
-      keep(at)
-    },
+    link,
     close(event) {
       const { status, usage, cost, error } = event
       const known = { [own.runStatus]: status, [own.steps]: event.step, [own.cost]: cost }
@@ -204,47 +249,43 @@ export function traceRun(
           // Not under the conventions' names: who sums those up over a trace would count everything twice.
           'provost.usage.input_tokens': usage.inputTokens,
           'provost.usage.output_tokens': usage.outputTokens,
-          'provost.inference_calls': counts.chats,
-          'provost.tool_calls': counts.tools,
+          'provost.inference_calls': asked,
+          'provost.tool_calls': called,
         }),
       )
       const type = status === 'failed' ? fail(span, record, error, true) : undefined
       const measured = present({ ...base, [own.runStatus]: status, [attr.errorType]: type })
-      meters?.agent(secondsSince(started), counts.chats, counts.tools, measured)
+      meters?.agent(secondsSince(started), asked, called, measured)
       finish(status === 'suspended')
     },
   }
 
   return {
     span,
-    async aroundModel(asked, next, at) {
+    aroundModel(ask, next, at) {
       if (closed) return next()
       endChats()
-      const answers = asked.purpose === undefined
-      if (answers) counts = { ...counts, chats: counts.chats + 1 }
+      const answers = ask.purpose === undefined
+      if (answers) asked++
       cut ??= at.fold(wasCompacted)
       const messages = answers && record.records('messages')
-      const given = { ...shared, [attr.compacted]: cut || undefined }
-      const chat = openChat(
-        parts,
-        asked,
-        under(current()),
-        messages ? { ...given, [attr.inputMessages]: record.messages(fresh) } : given,
-        () => mayTell(at),
-        messages,
-      )
+      let given: Attributes = cut ? { ...shared, [attr.compacted]: true } : shared
+      if (messages) given = { ...given, [attr.inputMessages]: record.messages(fresh) }
+      const chat = openChat(parts, ask, under(current()), given, () => mayTell(at), messages)
       if (answers) fresh = []
       chats.push(chat)
       return chat.run(next)
     },
-    async aroundTool(called, next, at) {
+    aroundTool(ran, next, at) {
       if (closed) return next()
-      counts = { ...counts, tools: counts.tools + 1 }
-      const above = called.parent === undefined ? undefined : calls.get(called.parent)
-      const { callId } = called
+      called++
+      const above = ran.parent === undefined ? undefined : calls.get(ran.parent)
+      const { callId } = ran
       const given = { ...shared, [own.step]: at.run.step }
-      const call = openTool(parts, called, under(above?.span ?? current()), given, inputs.get(callId))
-      inputs.delete(callId)
+      const call = openTool(parts, ran, under(above?.span ?? current()), given, inputs.get(callId))
+      if (inputs.size > 0) inputs.delete(callId)
+      const to = errands.size > 0 ? errands.get(callId) : undefined
+      if (to !== undefined) call.transfers(to, 'return')
       // Entered anew after it waited.
       calls.get(callId)?.settle({ parked: true, mayTell: false })
       calls.set(callId, call)
@@ -254,13 +295,12 @@ export function traceRun(
       if (!closed) hear(traced, event, at, mayTell)
     },
     spanAbove(childRun) {
-      const key = children.get(childRun)
-      const workflow = entered.find((one) => one.key === key)
-      if (workflow) return workflow.span
       // The id of a child is that of the call that spawned it, or begins with it.
       for (let id = childRun; id !== ''; id = id.slice(0, Math.max(0, id.lastIndexOf('/')))) {
-        const call = calls.get(id)
-        if (call) return call.span
+        const open = fanOuts.get(id)
+        // One that none has told of is a judge: of the one that is done with its children.
+        const above = (open?.find(({ children }) => children.has(childRun)) ?? open?.at(0))?.span ?? calls.get(id)?.span
+        if (above) return above
       }
       return current()
     },

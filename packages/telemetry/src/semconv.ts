@@ -52,6 +52,8 @@ export const own = {
   purpose: 'provost.purpose',
   cost: 'provost.cost_usd',
   effect: 'provost.tool.effect',
+  /** What the conventions have no operation for; beside the standard one that comes nearest. */
+  operation: 'provost.operation.name',
   tool: 'provost.tool.name',
   callId: 'provost.tool.call_id',
   query: 'provost.retrieval.query',

@@ -5,7 +5,9 @@ import { assertNever, defineExtension } from '@provost/core'
 
 import type { ContentKind } from './content.ts'
 import { createRecorder } from './content.ts'
+import { heardEvents } from './heard-events.ts'
 import { instruments } from './instruments.ts'
+import type { RunInContext } from './run-context.ts'
 import { withinRun } from './run-context.ts'
 import type { RunTrace } from './run-trace.ts'
 import { traceRun } from './run-trace.ts'
@@ -29,12 +31,15 @@ export interface TelemetryOptions {
   readonly maxContentLength?: number
   /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. Default: `memory_recall`. */
   readonly retrievalTools?: readonly string[]
+  /** Names of tools that run code of the model: their spans are called `execute_sandbox`. Default: `code_execute`. */
+  readonly sandboxTools?: readonly string[]
 }
 
 /** Runs under way, by what they are traced with: where two extensions meet in one, the outer one traces it. */
 const taken = new WeakMap<object, Set<string>>()
 
-const everyOp: Watching['ops'] = ['run', 'child', 'model', 'tool']
+const ownOps: Watching['ops'] = ['run', 'child']
+const everyOp: Watching['ops'] = [...ownOps, 'model', 'tool']
 const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
 
 /**
@@ -55,8 +60,12 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
   const recorded: ReadonlySet<ContentKind> = new Set(kinds)
   const present = instruments(options)
+  const [events, measuredEvents] = [heardEvents(recorded, false), heardEvents(recorded, true)]
   // Spans under way: of a process, as they are. All that has to outlive it is in the log.
   const runs = new Map<string, RunTrace>()
+  /** Runs that this extension came to when they were under way. */
+  const joined = new Map<string, RunInContext>()
+  const met = new WeakSet<HookContext['run']>()
   const key = options.tracer ?? trace
   const claimed = taken.get(key) ?? new Set<string>()
   taken.set(key, claimed)
@@ -69,7 +78,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     return span ? trace.setSpan(active, span) : active
   }
 
-  function begin(op: OpOf<'run' | 'child'>, ctx: HookContext): RunTrace | undefined {
+  function begin(op: OpOf<'run' | 'child'>, ctx: HookContext, joins = false): RunTrace | undefined {
     const shared = present()
     if (!shared) return undefined
     const { runId } = op
@@ -80,6 +89,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
       ctx,
       parentOf(runId, ctx),
       () => forget(runId),
+      joins,
     )
     runs.set(runId, run)
     claimed.add(runId)
@@ -88,11 +98,31 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
 
   function forget(runId: string): void {
     runs.delete(runId)
+    joined.delete(runId)
     claimed.delete(runId)
+  }
+
+  /** The trace of a run that works. One that was handed on to an agent that traces, by others that do not, begins here. */
+  function traceOf(ctx: HookContext): RunTrace | undefined {
+    const { id, sessionId } = ctx.run
+    const known = runs.get(id)
+    if (known || met.has(ctx.run) || claimed.has(id)) return known
+    met.add(ctx.run)
+    const agent = ctx.agent.name
+    const run = begin({ kind: 'run', id, runId: id, agent }, ctx, true)
+    if (run) joined.set(id, { runId: id, sessionId, agent, scrub: ctx.scrub, span: run.span.spanContext() })
+    return run
+  }
+
+  /** What is done for a run that was joined; for others all is in their context. */
+  function inJoined<T>(runId: string, next: () => Promise<T>): () => Promise<T> {
+    const run = joined.size > 0 ? joined.get(runId) : undefined
+    return run ? () => withinRun(run, next) : next
   }
 
   async function aroundRun<T>(op: OpOf<'run' | 'child'>, next: () => Promise<T>, ctx: HookContext): Promise<T> {
     const { runId, agent } = op
+    if (op.kind === 'run') met.add(ctx.run)
     const known = runs.get(runId)
     if (!known && claimed.has(runId)) return next()
     const run = known ?? begin(op, ctx)
@@ -113,7 +143,10 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   return defineExtension({
     name: logName,
     scope: 'tree',
-    watches: () => ({ ops: present() ? everyOp : ['run', 'child'], events: present() !== undefined }),
+    watches() {
+      const shared = present()
+      return shared ? { ops: everyOp, events: shared.meters ? measuredEvents : events } : { ops: ownOps, events: false }
+    },
     hooks: {
       around(op, next, ctx) {
         switch (op.kind) {
@@ -121,9 +154,9 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
           case 'child':
             return aroundRun(op, next, ctx)
           case 'model':
-            return runs.get(ctx.run.id)?.aroundModel(op, next, ctx) ?? next()
+            return traceOf(ctx)?.aroundModel(op, inJoined(ctx.run.id, next), ctx) ?? next()
           case 'tool':
-            return runs.get(ctx.run.id)?.aroundTool(op, next, ctx) ?? next()
+            return traceOf(ctx)?.aroundTool(op, inJoined(ctx.run.id, next), ctx) ?? next()
           case 'step':
             return next()
           default:

@@ -1,10 +1,9 @@
-import type { Context, Span } from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { context, SpanKind, trace } from '@opentelemetry/api'
 import type { ErrorInfo, HandoffMode, OpOf } from '@provost/core'
 
 import type { Instruments } from './instruments.ts'
-import type { Given } from './open-span.ts'
-import { fail, present, secondsSince } from './open-span.ts'
+import { fail, secondsSince } from './open-span.ts'
 import type { Operation } from './semconv.ts'
 import { attr, own } from './semconv.ts'
 
@@ -31,26 +30,34 @@ export interface ToolSpan {
  * @param input the arguments, where they are recorded.
  */
 export function openTool(
-  { tracer, meters, record, retrieval }: Instruments,
+  { tracer, meters, record, retrieval, sandbox }: Instruments,
   op: Pick<OpOf<'tool'>, 'callId' | 'toolName'> & Partial<Pick<OpOf<'tool'>, 'effect'>>,
   parent: Context,
-  given: Given,
+  given: Attributes,
   input: string | undefined,
 ): ToolSpan {
   const name = record.name(op.toolName)
   const operation: Operation = retrieval.has(op.toolName) ? 'retrieval' : 'execute_tool'
   const retrieves = operation === 'retrieval'
   // Readers take whatever has the attributes of a tool for one.
-  const known: Given = retrieves
-    ? { [own.tool]: name, [own.callId]: op.callId, [own.query]: input }
+  const attributes: Attributes = retrieves
+    ? { [attr.operation]: operation, ...given, [own.tool]: name, [own.callId]: op.callId }
     : {
+        [attr.operation]: operation,
+        ...given,
         [attr.toolName]: name,
         [attr.toolCallId]: op.callId,
         [attr.toolType]: 'function',
-        [attr.toolArguments]: input,
       }
-  const attributes = present({ [attr.operation]: operation, ...given, ...known, [own.effect]: op.effect })
-  const span = tracer.startSpan(`${operation} ${name}`, { kind: SpanKind.INTERNAL, attributes }, parent)
+  if (input !== undefined) attributes[retrieves ? own.query : attr.toolArguments] = input
+  if (op.effect !== undefined) attributes[own.effect] = op.effect
+  const isSandbox = sandbox.has(op.toolName)
+  if (isSandbox) attributes[own.operation] = 'execute_sandbox'
+  const span = tracer.startSpan(
+    `${isSandbox ? 'execute_sandbox' : operation} ${name}`,
+    { kind: SpanKind.INTERNAL, attributes },
+    parent,
+  )
   const started = performance.now()
   let ended: number | undefined
   let settled = false
@@ -58,7 +65,7 @@ export function openTool(
     span,
     async run(next) {
       try {
-        return await context.with(trace.setSpan(context.active(), span), next)
+        return await context.with(trace.setSpan(parent, span), next)
       } finally {
         ended = performance.now()
       }
@@ -78,8 +85,7 @@ export function openTool(
       if (parked) span.setAttribute(own.parked, true)
       const type = error ? fail(span, record, error, mayTell) : undefined
       span.end(ended)
-      const took = secondsSince(started, ended)
-      meters?.tool(took, present({ [attr.operation]: operation, [attr.toolName]: name, [attr.errorType]: type }))
+      meters?.tool(secondsSince(started, ended), operation, name, type)
     },
   }
 }

@@ -7,6 +7,7 @@ import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { createAgent } from '@provost/agent'
 import { scriptedModel } from '@provost/testing'
+import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { generateText } from 'ai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -59,7 +60,10 @@ const ask = tool({
   execute: async () => (await scout.run('look around')).text,
 })
 
-function desk(steps = [{ toolCalls: [{ name: 'ask_scout' }] }, lookStep, doneStep], tools = [ask, look]) {
+function desk(
+  steps: readonly ScriptedStep[] = [{ toolCalls: [{ name: 'ask_scout' }] }, lookStep, doneStep],
+  tools = [ask, look],
+) {
   return createAgent({ name: 'desk', model: scriptedModel(steps), tools, extensions: [telemetry()] })
 }
 
@@ -89,7 +93,7 @@ describe('a collector gets', () => {
   })
 
   it('the metrics of the conventions, and ours', async () => {
-    await desk().run('go')
+    await desk([{ toolCalls: [{ name: 'ask_scout' }] }, lookStep, { ...doneStep, text: ['do', 'ne'] }]).run('go')
     await meters.forceFlush()
     expect([...receiver.metrics.keys()].toSorted()).toEqual([
       'gen_ai.client.inference.duration',

@@ -7,6 +7,7 @@ import { tool } from '@provost/tools'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
+import { drawSpans } from '../src/index.ts'
 import { attributesOf, doneStep, look, lookStep, traced, treeOf } from './traced.ts'
 
 const busy = Object.assign(new Error('slow down'), { status: 429, responseHeaders: { 'retry-after': '0' } })
@@ -320,6 +321,23 @@ describe('spans say', () => {
       'provost.tool.effect': 'read',
       'provost.step': 1,
     })
+  })
+
+  it('each attribute once in a picture that asks for the first, and as often as it stands in one that asks for all', async () => {
+    const { agent, take } = traced()
+    await agent.run('go')
+    const spans = take()
+    const times = (text: string, attributes: boolean | 'first') =>
+      drawSpans(spans, { attributes }).split(text).length - 1
+    const counted = ([true, 'first', false] as const).map((attributes) => [
+      times('gen_ai.request.model', attributes),
+      times('provost.run.status', attributes),
+    ])
+    expect(counted).toEqual([
+      [2, 1],
+      [1, 1],
+      [0, 0],
+    ])
   })
 
   it('nothing of the content unless it is asked for', async () => {
