@@ -423,6 +423,8 @@ export type {
   SessionAccess,
   SessionInfo,
   SessionStatus,
+  PassingBuffer,
+  PassingPiece,
   SessionStore,
   StorePlace,
 } from '@provost/core'
