@@ -7,6 +7,8 @@ import { isRecord, ProvostError } from '@provost/core'
 import { exportSession } from '@provost/sessions'
 
 import type { Connections } from './connections.ts'
+import type { Cursor } from './cursor.ts'
+import { atBeginning, givenCursor, writeCursor } from './cursor.ts'
 import { eventStream } from './event-stream.ts'
 import { decisionsOf, keyToken, toHistory, toInput, toTools } from './given.ts'
 import { HttpError } from './http-error.ts'
@@ -14,8 +16,6 @@ import type { Limits } from './limits.ts'
 import type { LiveSession } from './live-session.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
-import type { Position } from './position.ts'
-import { eventId, givenPosition, origin } from './position.ts'
 import type { ExecuteBody } from './request-schema.ts'
 import {
   abortSchema,
@@ -67,7 +67,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
       connections.done(control)
       control.abort()
     }
-    const body = eventStream(events, { sessionId: live.id, heartbeatMs: limits.heartbeatMs, closed })
+    const body = eventStream(events, { heartbeatMs: limits.heartbeatMs, closed })
     return new Response(body, {
       headers: {
         'content-type': 'text/event-stream; charset=utf-8',
@@ -78,7 +78,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
     })
   }
 
-  function followed(live: LiveSession, principal: Principal, after: Position): Response {
+  function followed(live: LiveSession, principal: Principal, after: Cursor): Response {
     const { waitingBytes } = limits
     return streamed(live, principal, (signal) => followSession({ host, live, signal, waitingBytes }, after))
   }
@@ -155,7 +155,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
         return await begun(live, principal, toInput(input), options?.maxSteps)
       } catch (thrown) {
         if (id === undefined || !isCode(thrown, 'session-exists')) throw thrown
-        return followed(await host.open(principal, id), principal, origin)
+        return followed(await host.open(principal, id), principal, atBeginning)
       }
     }
     if (messages || tools) throw badRequest('`messages` and `tools` are for a new session: leave `sessionId` out.')
@@ -170,7 +170,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
       if (key === undefined) return begun(live, principal, toInput(input), options?.maxSteps)
       return begunOnce(live, principal, toInput(input), { key: keyToken(principal, key), ...options })
     }
-    const after = last === undefined ? await endOf(host.store, sessionId) : givenPosition(sessionId, last)
+    const after = last === undefined ? await endOf(host.store, sessionId) : givenCursor(sessionId, last)
     if (decisions) await host.decide(live, decisions)
     return followed(live, principal, after)
   }
@@ -277,7 +277,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
           status: status === 'completed' || status === 'aborted' ? 'idle' : status,
           messages: messages.filter(({ role }) => role !== 'system'),
           pending: pendingWork(state),
-          ...(last && { lastEventId: eventId(id, last) }),
+          ...(last.root.offset > 0 && { lastEventId: writeCursor(id, last) }),
         })
       },
     }),
@@ -360,7 +360,7 @@ export function agentOperations(setup: OperationSetup): readonly Operation[] {
         const live = await host.open(principal, id)
         await allow(principal, { kind: 'read', sessionId: id })
         const after = request.headers.get('last-event-id') ?? query.after
-        return followed(live, principal, after === undefined ? origin : givenPosition(id, after))
+        return followed(live, principal, after === undefined ? atBeginning : givenCursor(id, after))
       },
     }),
     operation({

@@ -17,6 +17,7 @@ import { answerMcp } from './mcp.ts'
 import { openApiOf } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
+import { createPassingWriter } from './passing-writer.ts'
 import { createRate } from './rate.ts'
 import { isTooDeep } from './request-schema.ts'
 import { healthSchema } from './response-schema.ts'
@@ -52,11 +53,16 @@ export function createServer(options: ServerOptions): Server {
   checkOptions(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const closing = closingStore(options.store, (log) => {
-    for (const live of host.running) if (live.id === log) live.feed.mute()
-    connections.cut(log)
-  })
-  const host = createSessionHost(options, closing.store, limits)
+  const passing = options.store.passing && createPassingWriter(options.store.passing)
+  const closing = closingStore(
+    options.store,
+    (log) => {
+      for (const live of host.running) if (live.id === log) live.feed.mute()
+      connections.cut(log)
+    },
+    (log) => passing?.settle(log),
+  )
+  const host = createSessionHost(options, closing.store, limits, passing)
   const connections = createConnections(limits.connections)
   const rate = createRate(limits.requestsPerMinute)
   let closed: Promise<void> | undefined
@@ -230,6 +236,7 @@ export function createServer(options: ServerOptions): Server {
     connections.cut()
     for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
     await allIdle()
+    await passing?.close()
   }
 
   return {
