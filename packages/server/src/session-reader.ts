@@ -98,8 +98,9 @@ function endingAfter(items: readonly FeedItem[], before: Ending | undefined): En
   return ending
 }
 
-/** Milliseconds between looks at a run that goes on elsewhere, beside the hints of the store: while it speaks, and else. */
+/** Milliseconds between looks at a run elsewhere, beside the hints of the store: while it speaks, is silent, and waits. */
 const soonMs = 60
+const silentMs = 300
 const lookMs = 1_000
 
 /**
@@ -134,7 +135,7 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
       }
       if (live.session.status !== 'running') {
         const hinted = await watching.next(store.passing ? waitMs : lookMs)
-        waitMs = hinted ? soonMs : Math.min(lookMs, waitMs * 2)
+        waitMs = hinted ? soonMs : Math.min(run?.status === 'running' ? silentMs : lookMs, waitMs * 2)
       }
       if (signal.aborted) return undefined
     }

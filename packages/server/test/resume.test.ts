@@ -133,9 +133,9 @@ test.each(Object.entries(places))(
     ]
     await follow(undefined, [])
     for (const [index, gate] of gates.entries()) {
-      await expect.poll(() => textOf(whole.frames)).toBe(silent[index])
+      await expect.poll(() => textOf(whole.frames), { timeout: 20_000 }).toBe(silent[index])
       const [far] = readers
-      await expect.poll(() => textOf(far?.after.frames ?? [])).toBe(silent[index])
+      await expect.poll(() => textOf(far?.after.frames ?? []), { timeout: 20_000 }).toBe(silent[index])
       for (const [at, frame] of [...whole.frames.entries()]) {
         if (frame.id !== undefined && at % step === index % step) await follow(frame.id, whole.frames.slice(0, at + 1))
       }
