@@ -1,4 +1,5 @@
 import { createServer, serve } from '@provost/server'
+import { withTrace } from '@provost/telemetry'
 import type { Agent, SessionStore } from 'provost'
 
 import type { Desk } from './desk.ts'
@@ -22,7 +23,12 @@ export interface ServedDesk {
  */
 export async function serveDesk({ agent, store, desk, port, signal, write }: ServedDesk): Promise<number> {
   const server = createServer({ agents: [agent], store, context: () => desk })
-  const listening = await serve(server, { port })
+  // A run belongs to the trace of the request that begins it.
+  const traced = {
+    ...server,
+    fetch: (request: Request) => withTrace(Object.fromEntries(request.headers), () => server.fetch(request)),
+  }
+  const listening = await serve(traced, { port })
   write(`${listening.url}
   curl -N ${listening.url}/api/agent/execute -H 'content-type: application/json' -d '{"input":"Handle the mail \\"01-refund-request.eml\\"."}'
   The routes are in ${listening.url}/openapi.json. Ctrl-C ends it.

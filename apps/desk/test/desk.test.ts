@@ -434,8 +434,21 @@ test.each([
   expect(problem).toContain(why)
 })
 
-test('--serve answers over HTTP until it is interrupted', async () => {
-  const child = launch(['--serve', '--port', '0', '--data', folder(), '--model', 'offline'])
+test('--serve answers over HTTP until it is interrupted, in the traces of its requests', async () => {
+  const traces: unknown[] = []
+  const collector = createServer((request, response) => {
+    textIn(request).then(
+      (body) => {
+        if (request.url === '/v1/traces') traces.push(JSON.parse(body))
+        response.end('{}')
+      },
+      () => response.destroy(),
+    )
+  })
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  const address = collector.address()
+  const otel = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const child = launch(['--serve', '--port', '0', '--data', folder(), '--model', 'offline', '--otel', otel])
   const finished = finish(child)
   const url = await new Promise<string>((resolve) => {
     let out = ''
@@ -447,7 +460,10 @@ test('--serve answers over HTTP until it is interrupted', async () => {
   })
   const response = await fetch(`${url}/api/agent/execute`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: {
+      'content-type': 'application/json',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    },
     body: JSON.stringify({ input: 'Handle the mail "01-refund-request.eml".' }),
   })
   const said = await response.text()
@@ -455,4 +471,16 @@ test('--serve answers over HTTP until it is interrupted', async () => {
   expect(said).toContain('"type":"execute_complete"')
   child.kill('SIGINT')
   expect((await finished).code).toBe(0)
+  await new Promise((resolve) => collector.close(resolve))
+  const span = z.looseObject({ traceId: z.string(), parentSpanId: z.string().optional(), name: z.string() })
+  const scopes = z.array(z.object({ scopeSpans: z.array(z.object({ spans: z.array(span) })) }))
+  const spans = traces.flatMap((body) =>
+    z
+      .object({ resourceSpans: scopes })
+      .parse(body)
+      .resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),
+  )
+  const root = spans.find(({ name }) => name.startsWith('invoke_agent') && name.includes('triage'))
+  expect(root).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', parentSpanId: 'b7ad6b7169203331' })
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
 })

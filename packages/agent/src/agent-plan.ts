@@ -216,7 +216,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     ...(options.stateKey !== undefined && { stateKey: options.stateKey }),
     manifest: Object.freeze({
       agent: name,
-      extensions: extensions.filter((one) => one.scope === 'tree').map((one) => one.name),
+      extensions: extensions.filter((one) => one.scope === 'tree' && !one.observer).map((one) => one.name),
       // Deferred ones come and go by the thousand.
       tools: offered.map((tool) => tool.name),
     }),

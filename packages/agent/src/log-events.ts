@@ -31,6 +31,14 @@ export interface LogEvents {
   end(): readonly LoggedEvent[]
 }
 
+/** Of the log of a child. */
+export interface LogEventsOptions {
+  /** Its name; default the session's own log. */
+  readonly log?: string | undefined
+  /** Run ids from the run above up to the root. */
+  readonly parents?: readonly string[] | undefined
+}
+
 /**
  * The events that have a lasting meaning, from a session's log: the same, with the same ids, as the process gave that
  * wrote it. What passes (deltas, progress) is not in a log. `seq` counts what this reader gives.
@@ -39,7 +47,8 @@ export interface LogEvents {
  * const events = logEvents(sessionId)
  * for await (const entry of store.read(sessionId)) for (const { event } of events.take(entry)) show(event)
  */
-export function logEvents(sessionId: string): LogEvents {
+export function logEvents(sessionId: string, options: LogEventsOptions = {}): LogEvents {
+  const { log = sessionId, parents = noParents } = options
   const { state, projection } = knownLog(sessionId)
   let place: EventPlace | undefined
   let n = 0
@@ -50,17 +59,17 @@ export function logEvents(sessionId: string): LogEvents {
   function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
     if (!place) return
     for (const value of Object.values(payload)) if (typeof value === 'object' && value !== null) deepFreeze(value)
-    out.push({ offset: offsetOf(state), n, event: numbered(id, place, noParents, type, payload)(++seq) })
+    out.push({ offset: offsetOf(state), n, event: numbered(id, place, parents, type, payload)(++seq) })
   }
 
   const emit: EmitDurable = Object.assign(
     <K extends EventType>(type: K, payload: EventPayloads[K]) => {
-      tell(`${sessionId}:${offsetOf(state)}.${n}`, type, payload)
+      tell(`${log}:${offsetOf(state)}.${n}`, type, payload)
       n++
     },
     {
       passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
-        tell(`${sessionId}:${offsetOf(state)}~${passing++}`, type, payload),
+        tell(`${log}:${offsetOf(state)}~${passing++}`, type, payload),
     },
   )
 

@@ -1,5 +1,6 @@
 import { createAgent, logEvents } from '@provost/agent'
 import type { AgentEvent } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -55,4 +56,38 @@ test('the log of a session gives the events that last, with the ids they had liv
     }),
     { numRuns: 40 },
   )
+})
+
+test('the log of a child gives its events that last, with the ids and the runs above that they had live', async () => {
+  const store = memoryStore()
+  const child = createAgent({
+    name: 'child',
+    model: scriptedModel([{ toolCalls: [{ name: 'echo', input: { n: 1 } }] }, { text: 'x' }]),
+    tools: [echo],
+  })
+  const live: AgentEvent[] = []
+  const listening = defineExtension({
+    name: 'listening',
+    scope: 'tree',
+    observer: true,
+    hooks: { event: (event) => void live.push(event) },
+  })
+  const model = scriptedModel([{ toolCalls: [{ name: 'child', input: { task: 'go' } }] }, { text: 'end' }])
+  const tools = [child.toTool({ name: 'child', description: 'asks a child' })]
+  const { sessionId, runId } = await createAgent({ name: 'a', model, tools, store, extensions: [listening] }).run('go')
+  const children: { log: string; parents: string[] }[] = []
+  const named: string[] = []
+  for await (const entry of store.read(sessionId)) {
+    if (entry.type === 'child' && entry.op === 'spawned') children.push({ log: entry.log, parents: [entry.runId] })
+    if (entry.type === 'run' && entry.op === 'started') named.push(...entry.manifest.extensions)
+  }
+  const [{ log, parents } = { log: '', parents: [] }] = children
+  const events = logEvents(sessionId, { log, parents })
+  const told: AgentEvent[] = []
+  for await (const entry of store.read(log)) told.push(...events.take(entry).map(({ event }) => event))
+  told.push(...events.end().map(({ event }) => event))
+  expect(named).not.toContain('listening')
+  const below = live.filter((event) => event.parents.length > 0)
+  expect(lasting(told)).toEqual(lasting(below))
+  expect(told.every((event) => event.parents.join() === runId)).toBe(true)
 })

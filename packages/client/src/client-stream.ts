@@ -148,7 +148,10 @@ function answering({ sessionId, lastEventId }: Progress, answers: { readonly [ke
   return {
     path: '/api/agent/execute',
     body: { sessionId: sessionId ?? '', ...answers },
-    ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
+    headers: {
+      'idempotency-key': crypto.randomUUID(),
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    },
   }
 }
 

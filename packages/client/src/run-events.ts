@@ -15,7 +15,7 @@ export function createRunEvents(): RunEvents {
   let seq = 0
   let held: AgentEvent[] = []
   /** Answers that have begun, with their text so far. */
-  const begun = new Map<string, { text: string; partId: string }>()
+  const begun = new Map<string, { runId: string; text: string; partId: string }>()
 
   function given(event: AgentEvent): AgentEvent {
     return Object.freeze({ ...event, seq: ++seq })
@@ -30,12 +30,12 @@ export function createRunEvents(): RunEvents {
       switch (event.type) {
         case 'agent.resumed':
           // What a process that died had begun to say is void.
-          begun.clear()
+          for (const [key, { runId }] of begun) if (runId === event.runId) begun.delete(key)
           break
         case 'message.start': {
           const key = keyOf(event)
           if (begun.has(key)) return []
-          begun.set(key, { text: '', partId: 'rest' })
+          begun.set(key, { runId: event.runId, text: '', partId: 'rest' })
           break
         }
         case 'text.delta': {

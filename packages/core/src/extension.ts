@@ -353,6 +353,10 @@ export interface ExtensionOptions<App = unknown> {
   readonly name: string
   /** `tree` covers children and handoff targets too. Default `agent`. */
   readonly scope?: 'agent' | 'tree'
+  /**
+   * It only listens to events: no other hooks, no tools. A run can go on where it is missing, as no manifest names it.
+   */
+  readonly observer?: true
   readonly tools?: readonly Tool<never, unknown, App>[]
   readonly skills?: readonly Skill[]
   /** Once for each agent, before its first run. */
@@ -369,6 +373,7 @@ export interface ExtensionOptions<App = unknown> {
 export interface Extension<App = never> extends NeedsContext<App> {
   readonly name: string
   readonly scope: 'agent' | 'tree'
+  readonly observer?: true
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
@@ -380,7 +385,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
  * Defines an extension. To ask for an app value, write `defineExtension<App>({ … })`, or annotate the `ctx` of the first
  * hook that takes one as `HookContext<App>`.
  *
- * @throws ProvostError `invalid-extension` for a hook that is not in the table.
+ * @throws ProvostError `invalid-extension` for a hook that is not in the table, and for an observer that does more.
  *
  * @example
  * const timing = defineExtension({ name: 'timing', hooks: {
@@ -388,7 +393,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
  * } })
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
-  const { name, scope = 'agent', tools = [], skills = [], init, watches, hooks = {} } = options
+  const { name, scope = 'agent', observer, tools = [], skills = [], init, watches, hooks = {} } = options
   for (const hook of Object.keys(hooks)) {
     // A policy on a misspelt hook would govern nothing, and nobody would know.
     if (Object.hasOwn(hookNames, hook)) continue
@@ -400,5 +405,19 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
       },
     )
   }
-  return { name, scope, tools, skills, ...(init && { init }), ...(watches && { watches }), hooks }
+  if (observer && (tools.length > 0 || skills.length > 0 || Object.keys(hooks).some((hook) => hook !== 'event'))) {
+    throw new ProvostError('invalid-extension', `Extension ${name} is an observer, and does more than listen.`, {
+      hint: 'Give it the hook `event` alone, or leave `observer` out.',
+    })
+  }
+  return {
+    name,
+    scope,
+    ...(observer && { observer }),
+    tools,
+    skills,
+    ...(init && { init }),
+    ...(watches && { watches }),
+    hooks,
+  }
 }

@@ -45,6 +45,40 @@ export interface SessionAccess {
   putBlob(bytes: Uint8Array): Promise<string>
 }
 
+/** What passed after an entry of a log, such as deltas of a text that is not in the log yet. */
+export interface PassingPiece {
+  readonly log: string
+  /** Of the entry that it follows. */
+  readonly offset: number
+  /** It counts from here… */
+  readonly from: number
+  /** …to here among what passed after that entry, both inclusive. */
+  readonly to: number
+  readonly body: string
+}
+
+/**
+ * What is being said and is in no log yet, beside the logs: for readers in processes other than the one that says it.
+ * It has no lease and belongs to no log; after a crash it is void. A log's pieces are bounded ({@link passingLimits}).
+ */
+export interface PassingBuffer {
+  /**
+   * Puts pieces behind those that their logs have, for any number of logs in one transaction.
+   * @returns the logs that are full: of a piece that does not fit, and of those behind it, nothing is kept.
+   */
+  keep(pieces: readonly PassingPiece[]): Promise<readonly string[]>
+  /** The pieces of a log that follow its entry `offset` or a later one, in order. */
+  read(log: string, offset: number): Promise<readonly PassingPiece[]>
+  /** Drops the pieces of logs that follow entries before `offset`: what they told of is in the log. */
+  drop(places: readonly { readonly log: string; readonly offset: number }[]): Promise<void>
+}
+
+/** What a {@link PassingBuffer} keeps of one log at most: pieces, and the UTF-16 code units of their bodies. */
+export const passingLimits: { readonly pieces: number; readonly length: number } = Object.freeze({
+  pieces: 2_000,
+  length: 1_048_576,
+})
+
 /**
  * Keeps the logs of sessions. The log named like its session is the main log; children have logs of their own.
  * Each log has one writer at a time; everybody else delivers to the inbox.
@@ -92,6 +126,8 @@ export interface SessionStore {
   /** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
+  /** Absent where no other process could read it, and in stores that keep nothing but logs. */
+  readonly passing?: PassingBuffer
   /** Where it is, so that something else can be kept beside it. Absent: it does not say. */
   place?(): StorePlace
 }

@@ -433,6 +433,8 @@ export type {
   SessionAccess,
   SessionInfo,
   SessionStatus,
+  PassingBuffer,
+  PassingPiece,
   SessionStore,
   StorePlace,
 } from '@provost/core'

@@ -66,6 +66,14 @@ test('a misspelt hook is refused: its policy would govern nothing', () => {
   expect(error.hint).toContain('tool.call')
 })
 
+test('an observer that does more than listen is refused: nothing would miss it', () => {
+  const error = thrownBy(() =>
+    defineExtension({ name: 'policy', observer: true, hooks: { 'tool.call': () => ({ deny: 'no' }) } }),
+  )
+  expect(error.code).toBe('invalid-extension')
+  expect(error.hint).toContain('event')
+})
+
 test('an answer that a tool.call hook cannot give denies the call, and is reported', async () => {
   const noted: string[] = []
   const note = tool({

@@ -1,6 +1,7 @@
 import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 
+import { listTasks } from './a2a-list.ts'
 import type { A2aSdk } from './a2a-sdk.ts'
 import { completedTask, growingAnswer, lastUpdates, readTask, toTask } from './a2a-task.ts'
 import type { A2aAsking, A2aTurn } from './a2a-turn.ts'
@@ -37,7 +38,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       if (next.done && next.value?.status === 'failed' && !(await readTask(host.store, live.id, runId))) {
         throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was refused.' })
       }
-      const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending }
+      const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending, at: Date.now() }
       yield { payload: { $case: 'task', value: toTask(sdk, working) } }
       if (leave === 'at once') return
       const grow = growingAnswer(place)
@@ -123,9 +124,11 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       }, 'at the end')
     },
 
-    async listTasks() {
-      throw new sdk.UnsupportedOperationError('Tasks are not listed: ask for one by its id.')
-    },
+    listTasks: (request) =>
+      translating(async () => {
+        await allow(principal, { kind: 'list', agent: asking.agent })
+        return listTasks(asking, request)
+      }),
 
     createTaskPushNotificationConfig: noPush,
     getTaskPushNotificationConfig: noPush,

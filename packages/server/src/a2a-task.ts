@@ -15,6 +15,8 @@ export interface TaskView {
   readonly output?: Json | undefined
   readonly pending: PendingWork
   readonly error?: ErrorInfo | undefined
+  /** When it was heard of last, in milliseconds. */
+  readonly at: number
 }
 
 /** The id of a task names its session too: whatever process is asked finds its log. */
@@ -30,28 +32,34 @@ export function placeOf(id: string): { sessionId: string; runId: string } | unde
 
 /** A run as the log of its session tells it. */
 export async function readTask(store: SessionStore, sessionId: string, runId: string): Promise<TaskView | undefined> {
+  return (await readTasks(store, sessionId)).find((view) => view.runId === runId)
+}
+
+/** The runs of a session, in the order in which they began. */
+export async function readTasks(store: SessionStore, sessionId: string): Promise<readonly TaskView[]> {
   const log = logEvents(sessionId)
-  let view: TaskView | undefined
-  const begun: TaskView = { sessionId, runId, status: 'running', text: '', pending: noPendingWork }
+  const views = new Map<string, TaskView>()
   const see = (event: AgentEvent): void => {
-    if (event.runId !== runId || event.parents.length > 0) return
-    view ??= begun
-    if (event.type === 'agent.resumed') view = begun
-    else if (event.type === 'agent.suspended') view = { ...view, pending: event.pending }
+    const { runId, at } = event
+    const begun: TaskView = { sessionId, runId, status: 'running', text: '', pending: noPendingWork, at }
+    const view = views.get(runId) ?? begun
+    if (event.type === 'agent.resumed') views.set(runId, begun)
+    else if (event.type === 'agent.suspended') views.set(runId, { ...view, pending: event.pending, at })
     else if (event.type === 'agent.end') {
       const { status, text, output, error } = event
-      view = { ...view, status, text, output, error }
-    }
+      views.set(runId, { ...view, status, text, output, error, at })
+    } else views.set(runId, { ...view, at })
   }
   for await (const entry of store.read(sessionId)) for (const { event } of log.take(entry)) see(event)
   for (const { event } of log.end()) see(event)
-  return view
+  return [...views.values()]
 }
 
 /** What a run came to, for whoever followed it. */
 export function completedTask(complete: ExecuteComplete, runId: string): TaskView {
   const { sessionId, status, text, output, pending, error } = complete
-  return { sessionId, runId, status: status === 'idle' ? 'running' : status, text, output, pending, error }
+  const at = Date.now()
+  return { sessionId, runId, status: status === 'idle' ? 'running' : status, text, output, pending, error, at }
 }
 
 const noMetadata = { metadata: undefined }
@@ -68,19 +76,23 @@ export function toTask(sdk: A2aSdk, view: TaskView): Task {
   }
 }
 
-function statusOf(sdk: A2aSdk, view: TaskView): TaskStatus {
-  const { TaskState, Role } = sdk
-  const states = {
+/** What A2A calls each way in which a run may stand. */
+export function taskStates({ TaskState }: A2aSdk): Readonly<Record<TaskView['status'], TaskStatus['state']>> {
+  return {
     running: TaskState.TASK_STATE_WORKING,
     suspended: TaskState.TASK_STATE_INPUT_REQUIRED,
     completed: TaskState.TASK_STATE_COMPLETED,
     failed: TaskState.TASK_STATE_FAILED,
     aborted: TaskState.TASK_STATE_CANCELED,
   }
+}
+
+function statusOf(sdk: A2aSdk, view: TaskView): TaskStatus {
+  const { Role } = sdk
   const parts = saidOf(view)
   return {
-    state: states[view.status],
-    timestamp: new Date().toISOString(),
+    state: taskStates(sdk)[view.status],
+    timestamp: new Date(view.at).toISOString(),
     message:
       parts.length === 0
         ? undefined

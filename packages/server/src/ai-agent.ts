@@ -24,7 +24,8 @@ const mostWaiting = 1_000
  * in the agent, as they always do; the AI SDK sees them as executed by a provider. What waits for approval is an approval
  * request, and a call with the response goes on with the same run, in the same process. Needs the package `ai`.
  *
- * @throws ProvostError from a call: `unknown-wait` for an approval that nobody waits for (any more), `invalid-input`
+ * @throws ProvostError from a call: `unknown-wait` for an approval that nobody waits for (any more), `invalid-input`,
+ * `missing-package`
  *
  * @example
  * const standIn = aiAgent(desk)
@@ -66,14 +67,25 @@ export function aiAgent(agent: Agent<unknown, never>, options: AiAgentOptions = 
     id: agent.name,
     tools: {},
     async generate(params) {
-      const { generateText } = await import('ai')
+      const { generateText } = await load()
       return generateText({ ...params, model: modelOf(agent.name, () => run(params)), maxRetries: 0 })
     },
     async stream(params) {
-      const { streamText } = await import('ai')
+      const { streamText } = await load()
       // An error is in the stream, and in the events of the run: it need not be printed as well.
       return streamText({ ...params, model: modelOf(agent.name, () => run(params)), maxRetries: 0, onError() {} })
     },
+  }
+}
+
+async function load(): Promise<typeof import('ai')> {
+  try {
+    return await import('ai')
+  } catch (cause) {
+    throw new ProvostError('missing-package', 'aiAgent needs the package ai.', {
+      hint: 'Install it: npm install ai',
+      cause,
+    })
   }
 }
 

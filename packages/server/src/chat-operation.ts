@@ -4,9 +4,11 @@ import type { Principal } from '@provost/core'
 
 import type { OperationSetup } from './agent-operations.ts'
 import { HttpError } from './http-error.ts'
+import { beginOnce, keyHeader, keyOf } from './idempotency.ts'
 import type { LiveSession } from './live-session.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
+import { tooMany } from './request-error.ts'
 import { endOf } from './session-end.ts'
 import type { SessionEvents } from './session-reader.ts'
 import { followSession, readRun } from './session-reader.ts'
@@ -44,6 +46,7 @@ export function chatOperation({ host, limits, connections, allow, accepting }: O
     live: LiveSession,
     turn: ChatTurn,
     principal: Principal,
+    key: string | undefined,
   ): Promise<(signal: AbortSignal) => SessionEvents> {
     const reading = { host, live, waitingBytes: limits.waitingBytes }
     if (turn.kind === 'answers') {
@@ -60,15 +63,16 @@ export function chatOperation({ host, limits, connections, allow, accepting }: O
       if (decisions.approvals.length + decisions.toolResults.length > 0) await host.decide(live, decisions)
       return (signal) => followSession({ ...reading, signal }, after)
     }
-    if (!host.mayRun(principal)) {
-      const error = {
-        code: 'too-many',
-        message: 'You have too many runs.',
-        hint: 'Wait for one to end.',
-        retryable: true,
-      }
-      throw new HttpError(429, error, { 'retry-after': '5' })
+    // Whoever goes on talking has not approved: what waits is not done.
+    const leave = async (): Promise<void> => {
+      if (live.session.status === 'suspended') await live.session.abort()
     }
+    if (key !== undefined) {
+      const after = await beginOnce({ host, live, principal, key }, turn.input, {}, leave)
+      return (signal) => followSession({ ...reading, signal }, after)
+    }
+    await leave()
+    if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
     return (signal) => readRun({ ...reading, signal }, () => host.start(live, turn.input, {})).events
   }
 
@@ -77,10 +81,11 @@ export function chatOperation({ host, limits, connections, allow, accepting }: O
     path: '/api/chat',
     operationId: 'chat',
     summary: 'A message or an approval from `useChat` of the AI SDK; streams the answer as a UI message stream.',
+    headers: keyHeader,
     body: chatSchema,
     success: 200,
     stream: 'text/event-stream',
-    async handle({ principal, body }) {
+    async handle({ principal, body, request }) {
       accepting()
       const turn = turnOf(body)
       if (!turn) {
@@ -92,11 +97,7 @@ export function chatOperation({ host, limits, connections, allow, accepting }: O
       }
       await allow(principal, { kind: 'run', ...(body.agent !== undefined && { agent: body.agent }) })
       const live = await opened(principal, body)
-      if (turn.kind === 'input' && live.session.status === 'suspended') {
-        // Whoever goes on talking has not approved: what waits is not done.
-        await live.session.abort()
-      }
-      const open = await eventsOf(live, turn, principal)
+      const open = await eventsOf(live, turn, principal, keyOf(request))
       const release = connections.take(principal.id)
       const control = connections.control(live.id)
       const closed = (): void => {

@@ -14,8 +14,13 @@ export interface ClosingStore {
  * Wraps a store: what is in it is the same, and a run that it refuses is left as if its process had died there.
  *
  * @param onRefused is called before the run hears of it.
+ * @param before what has to be in the store before more is appended to a log.
  */
-export function closingStore(inner: SessionStore, onRefused: (log: string) => void): ClosingStore {
+export function closingStore(
+  inner: SessionStore,
+  onRefused: (log: string) => void,
+  before: (log: string) => Promise<void> | undefined,
+): ClosingStore {
   let phase: 'open' | 'draining' | 'stopped' = 'open'
   /** Logs whose writer was refused once: nothing may follow, not even that it failed. */
   const refused = new Set<string>()
@@ -26,6 +31,8 @@ export function closingStore(inner: SessionStore, onRefused: (log: string) => vo
       onRefused(log)
       throw closing()
     }
+    const settling = before(log)
+    if (settling) await settling
     return inner.append(log, entries, at)
   }
 
@@ -45,6 +52,7 @@ function withAppend(inner: SessionStore, append: SessionStore['append']): Sessio
   return {
     ...(inner.ephemeral && { ephemeral: true as const }),
     ...(inner.private && { private: true as const }),
+    ...(inner.passing && { passing: inner.passing }),
     append,
     lease: (...args) => inner.lease(...args),
     release: (...args) => inner.release(...args),

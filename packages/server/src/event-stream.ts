@@ -1,10 +1,9 @@
 import type { ExecuteComplete } from './completion.ts'
-import { frameOf } from './feed.ts'
+import type { Sent } from './reader-place.ts'
 import type { SessionEvents } from './session-reader.ts'
 
 /** A response that is a stream of events. */
 export interface EventStreamOptions {
-  readonly sessionId: string
   readonly heartbeatMs: number
   /** The stream is over, in whatever way. */
   closed(): void
@@ -17,7 +16,7 @@ const encoder = new TextEncoder()
  * reads; a stream that ends without `execute_complete` was cut, and the client can come back with `Last-Event-ID`.
  */
 export function eventStream(events: SessionEvents, options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { sessionId, heartbeatMs, closed } = options
+  const { heartbeatMs, closed } = options
   let seq = 0
   let heart: NodeJS.Timeout | undefined
 
@@ -40,7 +39,7 @@ export function eventStream(events: SessionEvents, options: EventStreamOptions):
           const next = await events.next()
           if (!next.done) {
             let frames = ''
-            for (const item of next.value) frames += frameOf(sessionId, item, ++seq)
+            for (const item of next.value) frames += frameOf(item, ++seq)
             controller.enqueue(encoder.encode(frames))
             return
           }
@@ -63,4 +62,15 @@ export function eventStream(events: SessionEvents, options: EventStreamOptions):
 
 export function completeFrame(complete: ExecuteComplete): string {
   return `event: execute_complete\ndata: ${JSON.stringify(complete)}\n\n`
+}
+
+/** The event as a frame of server-sent events, under a reader's own number. */
+function frameOf({ item, id }: Sent, seq: number): string {
+  const line = id === undefined ? '' : `id: ${lineOf(id)}\n`
+  return `${line}event: ${item.event.type}\ndata: {"seq":${seq},${item.json()}\n\n`
+}
+
+/** No field of a frame can hold the end of a line. */
+function lineOf(text: string): string {
+  return text.replaceAll(/[\r\n\0]/gu, '')
 }

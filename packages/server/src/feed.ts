@@ -1,14 +1,20 @@
 import type { AgentEvent } from '@provost/core'
 
+import type { Cursor } from './cursor.ts'
+import { childKey } from './cursor.ts'
 import type { Position } from './position.ts'
-import { eventId, positionIn } from './position.ts'
+import { compare, placeOf } from './position.ts'
 
 /** An event on its way to clients. */
 export interface FeedItem {
   readonly event: AgentEvent
-  /** Absent for the events of children, which have logs of their own. */
+  /** Of the session, or of the child that the event is of. */
+  readonly log: string
+  /** Absent where nobody can come back to it. */
   readonly position?: Position
-  /** Nobody can come back to it: it shares its place with the event behind it, and comes again with that. */
+  /** How far the session's own log was when it happened. */
+  readonly under?: Position
+  /** It shares its place with the event behind it, and comes again with that. */
   readonly unmarked?: true
   /** All of the event but its number, which is each reader's own. */
   json(): string
@@ -17,8 +23,8 @@ export interface FeedItem {
 /** The events of a session that goes on in this process: the last of them, and whoever listens. */
 export interface Feed {
   push(event: AgentEvent, offset: () => number): void
-  /** What is kept behind a position; undefined where that is not known any more. */
-  since(position: Position): readonly FeedItem[] | undefined
+  /** What is kept behind a cursor, with some of what lies before it; undefined where something behind it is not kept. */
+  since(cursor: Cursor): readonly FeedItem[] | undefined
   kept(): readonly FeedItem[]
   /** Nothing goes on: few are kept, for those who were just cut off. */
   rest(): void
@@ -41,33 +47,51 @@ const ofWait: ReadonlySet<string> = new Set([
 
 const keptAtRest = 100
 
-export function createFeed(sessionId: string, keep: number): Feed {
+/** @param pass is told of each event before anybody else. */
+export function createFeed(sessionId: string, keep: number, pass?: (item: FeedItem) => void): Feed {
   let items: FeedItem[] = []
   let muted = false
+  let under: Position | undefined
+  /** Logs by the runs that write them. */
+  const logs = new Map<string, string>()
   const listeners = new Set<(item: FeedItem) => void>()
 
-  function positionOf(event: AgentEvent, offset: () => number): Position | undefined {
-    if (event.parents.length === 0 && ofWait.has(event.type)) return { offset: offset(), n: 0, passing: false }
-    return positionIn(sessionId, event.id)
+  function itemOf(event: AgentEvent, offset: () => number): FeedItem {
+    const waits = ofWait.has(event.type)
+    const place = waits ? undefined : placeOf(event.id)
+    if (place && event.parents.length > 0 && !logs.has(event.runId)) logs.set(event.runId, place.log)
+    const log = event.parents.length === 0 ? sessionId : (place?.log ?? logs.get(event.runId) ?? sessionId)
+    const position = waits ? { offset: offset(), n: 0, passing: false } : place?.position
+    if (log === sessionId) under = position ?? under
+    return feedItem(event, log, { position, ...(log !== sessionId && { under }) })
   }
 
   return {
     push(event, offset) {
       if (muted) return
-      const position = positionOf(event, offset)
-      const item = feedItem(event, position)
+      const item = itemOf(event, offset)
+      pass?.(item)
       items.push(item)
       // Cut now and then, not each time.
       if (items.length > keep * 2) items = items.slice(-keep)
       for (const listener of listeners) listener(item)
     },
-    since(position) {
-      const index = items.findLastIndex((item) => item.position !== undefined && same(item.position, position))
-      return index < 0 ? undefined : items.slice(index + 1)
+    since({ root, children }) {
+      const wanted = new Map([[sessionId, root], ...[...children].filter(([, { offset }]) => offset > 0)])
+      for (let index = items.length - 1; index >= 0; index--) {
+        const { log, position } = items[index] ?? {}
+        if (log === undefined || !position) continue
+        const key = log === sessionId ? log : (childKey(log) ?? '')
+        const at = wanted.get(key)
+        if (at && compare(at, position) === 0) wanted.delete(key)
+        if (wanted.size === 0) return items.slice(index)
+      }
+      return undefined
     },
-    kept: () => items,
+    kept: () => items.slice(),
     rest() {
       items = items.slice(-keptAtRest)
+      logs.clear()
     },
     mute() {
       muted = true
@@ -82,15 +106,21 @@ export function createFeed(sessionId: string, keep: number): Feed {
   }
 }
 
-function same(a: Position, b: Position): boolean {
-  return a.offset === b.offset && a.n === b.n && a.passing === b.passing
-}
-
-export function feedItem(event: AgentEvent, position: Position | undefined, unmarked?: true): FeedItem {
+export function feedItem(
+  event: AgentEvent,
+  log: string,
+  {
+    position,
+    under,
+    unmarked,
+  }: { readonly position?: Position | undefined; readonly under?: Position | undefined; readonly unmarked?: boolean },
+): FeedItem {
   let json: string | undefined
   return {
     event,
+    log,
     ...(position && { position }),
+    ...(under && { under }),
     ...(unmarked && { unmarked }),
     json: () => (json ??= afterNumber(event)),
   }
@@ -99,15 +129,4 @@ export function feedItem(event: AgentEvent, position: Position | undefined, unma
 function afterNumber(event: AgentEvent): string {
   const { seq: _, ...rest } = event
   return JSON.stringify(rest).slice(1)
-}
-
-/** The event as a frame of server-sent events, under a reader's own number. */
-export function frameOf(sessionId: string, { event, position, unmarked, json }: FeedItem, seq: number): string {
-  const id = position && !unmarked ? `id: ${lineOf(eventId(sessionId, position))}\n` : ''
-  return `${id}event: ${event.type}\ndata: {"seq":${seq},${json()}\n\n`
-}
-
-/** No field of a frame can hold the end of a line. */
-function lineOf(text: string): string {
-  return text.replaceAll(/[\r\n\0]/gu, '')
 }

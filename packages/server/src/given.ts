@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import type { Decisions, Input, Principal } from '@provost/core'
 
 import type { DecisionsBody, ExecuteBody, GivenInput } from './request-schema.ts'
@@ -50,11 +48,4 @@ export function toHistory(
 export function toTools(tools: ExecuteBody['tools']): Parameters<SessionHost['begin']>[1]['tools'] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it was JSON, so its values are
   return tools as Parameters<SessionHost['begin']>[1]['tools']
-}
-
-/** What a principal says under a key, in the inbox of a session: nobody else's key is the same. */
-export function keyToken(principal: Principal, key: string): string {
-  return `key/${createHash('sha256')
-    .update(JSON.stringify([principal.id, key]))
-    .digest('hex')}`
 }

@@ -4,6 +4,7 @@ import { defineExtension } from '@provost/core'
 
 import type { Feed } from './feed.ts'
 import { createFeed } from './feed.ts'
+import type { PassingWriter } from './passing-writer.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { remoteTools } from './remote-tool.ts'
 
@@ -24,21 +25,32 @@ const lastOffset: Fold<number> = { key: 'server/offset', initial: 0, apply: (_, 
 export const serverExtension = 'server'
 export const toolsKey = 'tools'
 
-/** What the server hangs on each session: its events go to the feed, and the tools that a client brought belong to it. */
-export function sessionExtension(feed: Feed, tools: readonly RemoteToolInit[]): Extension {
+/** What the server hangs on each session: the tools that a client brought belong to it. */
+function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
   return defineExtension({
     name: serverExtension,
     tools: remoteTools(tools),
-    hooks: {
-      event(event, ctx) {
-        feed.push(event, () => ctx.fold(lastOffset))
-      },
-      ...(tools.length > 0 && {
+    ...(tools.length > 0 && {
+      hooks: {
         // In the log, so that whatever process goes on with the session has them too.
         async 'session.start'(ctx) {
           await ctx.append(toolsKey, JSON.parse(JSON.stringify(tools)))
         },
-      }),
+      },
+    }),
+  })
+}
+
+/** All events of a session go to its feed: those of children and of agents that were handed over to, too. */
+function feedExtension(feed: Feed): Extension {
+  return defineExtension({
+    name: 'server-feed',
+    scope: 'tree',
+    observer: true,
+    hooks: {
+      event(event, ctx) {
+        feed.push(event, () => ctx.fold(lastOffset))
+      },
     },
   })
 }
@@ -50,11 +62,14 @@ export interface Opening {
   readonly principal: Principal
   readonly tools: readonly RemoteToolInit[]
   readonly keptEvents: number
+  /** Keeps what passes for readers in other processes. */
+  readonly passing?: PassingWriter | undefined
   open(extensions: readonly Extension[]): Promise<Session<unknown, never>>
 }
 
-export async function openSession({ id, agent, principal, tools, keptEvents, open }: Opening): Promise<LiveSession> {
-  const feed = createFeed(id, keptEvents)
-  const session = await open([sessionExtension(feed, tools)])
+export async function openSession(opening: Opening): Promise<LiveSession> {
+  const { id, agent, principal, tools, keptEvents, passing, open } = opening
+  const feed = createFeed(id, keptEvents, passing?.push)
+  const session = await open([toolsExtension(tools), feedExtension(feed)])
   return { id, agent, principal: principal.id, session, feed, idle: undefined }
 }

@@ -45,14 +45,23 @@ function describeProtocol(path: string, method: 'get' | 'post', operationId: str
         description: 'Done.',
         content: { ...json, ...(method === 'post' && { 'text/event-stream': { schema: { type: 'string' } } }) },
       },
-      '4XX': refusal,
+      ...(path === '/mcp' && { 202: { description: 'A notification was taken.' } }),
+      '4XX': { ...refusal, content: { 'application/json': { schema: { anyOf: [errorRef, rpcError] } } } },
     },
   }
 }
 
+const errorRef = { $ref: '#/components/schemas/Error' }
+/** How JSON-RPC says so. */
+const rpcError = {
+  type: 'object',
+  properties: { jsonrpc: { const: '2.0' }, error: { type: 'object', required: ['code', 'message'] } },
+  required: ['jsonrpc', 'error'],
+}
+
 const refusal = {
   description: 'Refused.',
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  content: { 'application/json': { schema: errorRef } },
 }
 
 function describe({

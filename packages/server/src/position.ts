@@ -1,6 +1,4 @@
-import { HttpError } from './http-error.ts'
-
-/** Where an event stands in a session's log: the n-th of the entry with this offset, or the n-th that passed after it. */
+/** Where an event stands in a log: the n-th of the entry with this offset, or the n-th that passed after it. */
 export interface Position {
   readonly offset: number
   readonly n: number
@@ -8,38 +6,31 @@ export interface Position {
 }
 
 /** Before everything. */
-export const origin: Position = Object.freeze({ offset: 0, n: -1, passing: false })
+export const origin: Position = Object.freeze({ offset: 0, n: 0, passing: true })
 
 /** The last number in it; a request says which event its sender had last. */
-const form = /^(.*):(\d{1,15})([.~])(\d{1,15})$/su
+const form = /^(.*):(\d{1,15}[.~]\d{1,15})$/su
+const place = /^(\d{1,15})([.~])(\d{1,15})$/u
 
-/** @returns undefined for the id of an event that is not of this session's own log, such as the token of a wait. */
-export function positionIn(sessionId: string, id: string): Position | undefined {
-  const [, log, offset, kind, n] = form.exec(id) ?? []
-  if (log !== sessionId) return undefined
-  return { offset: Number(offset), n: Number(n), passing: kind === '~' }
+/** @returns undefined for what is no place in a log, such as the token of a wait. */
+export function placeOf(eventId: string): { readonly log: string; readonly position: Position } | undefined {
+  const [, log, text = ''] = form.exec(eventId) ?? []
+  const position = readPosition(text)
+  return log === undefined || !position ? undefined : { log, position }
 }
 
-/**
- * What a client says it had last.
- *
- * @throws HttpError `invalid-event-id`
- */
-export function givenPosition(sessionId: string, id: string): Position {
-  const position = id.length > 1_000 ? undefined : positionIn(sessionId, id)
-  if (position) return position
-  throw new HttpError(400, {
-    code: 'invalid-event-id',
-    message: 'This is not the id of an event of this session.',
-    hint: 'Send the id of the last event that came, unchanged, or none.',
-  })
+export function readPosition(text: string): Position | undefined {
+  const [, offset, kind, n] = place.exec(text) ?? []
+  return kind === undefined ? undefined : { offset: Number(offset), n: Number(n), passing: kind === '~' }
 }
 
-export function eventId(sessionId: string, { offset, n, passing }: Position): string {
-  return `${sessionId}:${offset}${passing ? '~' : '.'}${n}`
+export function writePosition({ offset, n, passing }: Position): string {
+  return `${offset}${passing ? '~' : '.'}${n}`
 }
 
-/** Whether an event that lasts lies behind a position. What passed after an entry lies behind all events of that entry. */
-export function isBehind(offset: number, n: number, position: Position): boolean {
-  return offset > position.offset || (offset === position.offset && !position.passing && n > position.n)
+/** Over 0 where `a` comes behind `b`. What passed after an entry lies behind all events of that entry. */
+export function compare(a: Position, b: Position): number {
+  if (a.offset !== b.offset) return a.offset - b.offset
+  if (a.passing !== b.passing) return a.passing ? 1 : -1
+  return a.n - b.n
 }

@@ -146,7 +146,7 @@ export const listQuery: z.ZodType<ListQuery> = z.object({
 })
 
 export const eventsQuery: z.ZodType<{ after?: string | undefined }> = z.object({
-  after: z.string().min(1).max(1_000).optional(),
+  after: z.string().min(1).max(10_000).optional(),
 })
 
 /** Nothing that a client sends is deeper: what walks through it may be recursive. */

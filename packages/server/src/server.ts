@@ -1,7 +1,6 @@
 import type { Principal } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import type { z } from 'zod'
 
@@ -17,8 +16,9 @@ import { answerMcp } from './mcp.ts'
 import { openApiOf } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
+import { createPassingWriter } from './passing-writer.ts'
 import { createRate } from './rate.ts'
-import { isTooDeep } from './request-schema.ts'
+import { jsonOf, textOf } from './request-body.ts'
 import { healthSchema } from './response-schema.ts'
 import type { ServerOptions } from './server-options.ts'
 import { createSessionHost, localPrincipal } from './session-host.ts'
@@ -52,11 +52,16 @@ export function createServer(options: ServerOptions): Server {
   checkOptions(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const closing = closingStore(options.store, (log) => {
-    for (const live of host.running) if (live.id === log) live.feed.mute()
-    connections.cut(log)
-  })
-  const host = createSessionHost(options, closing.store, limits)
+  const passing = options.store.passing && createPassingWriter(options.store.passing)
+  const closing = closingStore(
+    options.store,
+    (log) => {
+      for (const live of host.running) if (live.id === log) live.feed.mute()
+      connections.cut(log)
+    },
+    (log) => passing?.settle(log),
+  )
+  const host = createSessionHost(options, closing.store, limits, passing)
   const connections = createConnections(limits.connections)
   const rate = createRate(limits.requestsPerMinute)
   let closed: Promise<void> | undefined
@@ -137,19 +142,6 @@ export function createServer(options: ServerOptions): Server {
     await next()
     context.header('x-content-type-options', 'nosniff')
   })
-  app.use(
-    bodyLimit({
-      maxSize: limits.bodyBytes,
-      onError: () =>
-        errorResponse(
-          new HttpError(413, {
-            code: 'too-large',
-            message: `A body has up to ${limits.bodyBytes} bytes here.`,
-            hint: 'Send less at once.',
-          }),
-        ),
-    }),
-  )
   const describe = openApiOf([...operations, ...open], authenticate !== undefined)
   app.get('/openapi.json', () => Response.json(describe))
 
@@ -164,7 +156,7 @@ export function createServer(options: ServerOptions): Server {
         if (wait > 0) throw tooFast(wait)
       }
       const query = one.query ? parse(one.query, context.req.query(), 'the query') : {}
-      const body = one.body ? parse(one.body, await jsonOf(request), 'the body') : undefined
+      const body = one.body ? parse(one.body, await jsonOf(request, limits.bodyBytes), 'the body') : undefined
       return one.handle({ principal, request, id: context.req.param('id') ?? '', query, body })
     })
   }
@@ -178,7 +170,10 @@ export function createServer(options: ServerOptions): Server {
     const principal = await principalOf(request)
     const wait = rate.take(principal.id)
     if (wait > 0) throw tooFast(wait)
-    return answerMcp(request, principal, options, setup)
+    const { url, method, headers, signal } = request
+    const body = method === 'POST' ? await textOf(request, limits.bodyBytes) : undefined
+    const whole = new Request(url, { method, headers, signal, ...(body !== undefined && { body }) })
+    return answerMcp(whole, principal, options, setup)
   })
   const cardOf = async (request: Request, name: string | undefined): Promise<A2aAgent> => {
     if (!authenticate) await principalOf(request)
@@ -195,7 +190,7 @@ export function createServer(options: ServerOptions): Server {
     const wait = rate.take(principal.id)
     if (wait > 0) throw tooFast(wait)
     const agent = await cardOf(request, context.req.param('agent'))
-    return answerA2a(request, await jsonOf(request), agent, principal, setup)
+    return answerA2a(request, await jsonOf(request, limits.bodyBytes), agent, principal, setup)
   })
   for (const path of new Set([...operations, ...open].map((one) => one.path))) {
     const allowed = [...operations, ...open].flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))
@@ -230,6 +225,7 @@ export function createServer(options: ServerOptions): Server {
     connections.cut()
     for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
     await allIdle()
+    await passing?.close()
   }
 
   return {
@@ -266,30 +262,6 @@ export function isLocal(hostname: string): boolean {
     hostname === '::1' ||
     /^127(?:\.\d{1,3}){3}$/u.test(hostname)
   )
-}
-
-async function jsonOf(request: Request): Promise<unknown> {
-  const type = request.headers.get('content-type') ?? ''
-  // A page of another origin cannot send this type without being asked for its right to.
-  if (!/^application\/json\s*(?:;|$)/iu.test(type)) {
-    throw new HttpError(415, {
-      code: 'not-json',
-      message: 'The body is not JSON.',
-      hint: 'Send content-type: application/json.',
-    })
-  }
-  const text = await request.text()
-  const tooDeep = isTooDeep(text)
-  try {
-    if (!tooDeep) return JSON.parse(text)
-  } catch {
-    // Said below.
-  }
-  throw new HttpError(400, {
-    code: 'not-json',
-    message: tooDeep ? 'The JSON of the body is nested too deeply.' : 'The body is not JSON.',
-    hint: 'Send what /openapi.json describes.',
-  })
 }
 
 function parse(schema: z.ZodType, value: unknown, what: string): unknown {

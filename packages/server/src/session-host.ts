@@ -7,6 +7,7 @@ import { unknownSession } from './http-error.ts'
 import type { Limits } from './limits.ts'
 import type { LiveSession } from './live-session.ts'
 import { openSession, serverExtension, toolsKey } from './live-session.ts'
+import type { PassingWriter } from './passing-writer.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { checkRemoteTools, loggedTools } from './remote-tool.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -62,7 +63,12 @@ const mostTries = 5
 
 type Opened = SessionOptions & { readonly context?: unknown }
 
-export function createSessionHost(options: ServerOptions, store: SessionStore, limits: Limits): SessionHost {
+export function createSessionHost(
+  options: ServerOptions,
+  store: SessionStore,
+  limits: Limits,
+  passing: PassingWriter | undefined,
+): SessionHost {
   const { agents, context } = options
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const open = new Map<string, Promise<LiveSession>>()
@@ -124,6 +130,8 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
       running.delete(live)
       live.idle = undefined
       live.feed.rest()
+      // Something began again before anybody heard that it was over.
+      if (live.session.status === 'running') track(live)
     })
     live.idle.catch(() => {})
   }
@@ -143,6 +151,7 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
         principal,
         tools,
         keptEvents: limits.keptEvents,
+        passing,
         open: (extensions) => create(agent, { ...opening, id, extensions, ...(messages && { messages }) }),
       })
       return keep(id, live)
@@ -172,6 +181,7 @@ export function createSessionHost(options: ServerOptions, store: SessionStore, l
           principal,
           tools,
           keptEvents: limits.keptEvents,
+          passing,
           open: async (extensions) => resume(agent, id, { ...(await opening), extensions }),
         }),
       )

@@ -1,20 +1,23 @@
-import { logEvents, pendingWork } from '@provost/agent'
-import type { AgentStream, LogEvents } from '@provost/agent'
+import { pendingWork } from '@provost/agent'
+import type { AgentStream } from '@provost/agent'
 import type { EventOf, PendingWork, SessionStore } from '@provost/core'
 
 import type { ExecuteComplete } from './completion.ts'
 import { completionOf, completionOfResult } from './completion.ts'
+import type { Cursor } from './cursor.ts'
+import { atBeginning } from './cursor.ts'
 import type { FeedItem } from './feed.ts'
-import { feedItem } from './feed.ts'
 import type { LiveSession } from './live-session.ts'
-import type { Position } from './position.ts'
-import { isBehind } from './position.ts'
+import type { ReaderPlace, Sent } from './reader-place.ts'
+import { joined, readerPlace } from './reader-place.ts'
 import { createReaderQueue } from './reader-queue.ts'
 import type { SessionHost } from './session-host.ts'
 import { hasNews } from './session-host.ts'
+import type { SessionTree } from './session-tree.ts'
+import { sessionTree } from './session-tree.ts'
 
 /** Events in the order in which they happened, a batch at a time, and at the end how it stands. */
-export type SessionEvents = AsyncGenerator<readonly FeedItem[], ExecuteComplete | undefined, undefined>
+export type SessionEvents = AsyncGenerator<readonly Sent[], ExecuteComplete | undefined, undefined>
 
 /** How somebody reads. */
 export interface Reading {
@@ -48,6 +51,7 @@ export function readRun(
     stop()
     throw thrown
   }
+  const place = readerPlace(live.id, atBeginning)
   let over = false
   const result = run.result.finally(() => {
     over = true
@@ -64,7 +68,8 @@ export function readRun(
         if (queue.overflown) throw new SlowReader()
         const own = items.filter(({ event }) => event.runId === run.runId || event.parents.includes(run.runId))
         ending = endingAfter(own, ending)
-        if (own.length > 0) yield own
+        const sent = joined(own.flatMap((item) => place.take(item) ?? []))
+        if (sent.length > 0) yield sent
       }
       if (signal.aborted) return undefined
       const settled = await result
@@ -93,40 +98,45 @@ function endingAfter(items: readonly FeedItem[], before: Ending | undefined): En
   return ending
 }
 
-/** Milliseconds between looks at a run that goes on elsewhere, beside the hints of the store. */
+/** Milliseconds between looks at a run elsewhere, beside the hints of the store: while it speaks, is silent, and waits. */
+const soonMs = 60
+const silentMs = 300
 const lookMs = 1_000
 
 /**
- * The events of a session behind a position, wherever its run goes on, until none does. What passes is given where this
- * process has it; what lasts is given in any case, once.
+ * The events of a session behind a cursor, wherever its run goes on, until none does. What lasts is given once; what
+ * passes too, where this process has it, or the store keeps it for others.
  */
-export async function* followSession(reading: Reading, after: Position): SessionEvents {
+export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
   const { host, live, signal } = reading
   const { store } = host
-  const log = logEvents(live.id)
-  let position = after
-  let end: EventOf<'agent.end'> | undefined
+  const tree = sessionTree(store, live.id, store.passing)
+  const place = readerPlace(live.id, after)
   const watching = watch(store, live.id, signal)
+  let waitMs = soonMs
+  let lookAt = 0
   try {
     for (;;) {
-      for await (const items of localEvents(reading, position)) {
-        position = lastPosition(items) ?? position
-        yield items
-      }
+      yield* localEvents(reading, place, tree)
       if (signal.aborted) return undefined
-      for await (const item of readOn(store, log, live.id)) {
-        if (item.event.type === 'agent.end') ({ event: end } = { event: item.event })
-        if (!item.position || !isBehind(item.position.offset, item.position.n, position)) continue
-        if (!item.unmarked) ({ position } = item)
-        yield [item]
+      for await (const sent of tree.read(place)) {
+        waitMs = soonMs
+        yield sent
       }
-      const { run, waits } = log.state
+      const { run, waits } = tree.state
       const open = run?.status === 'running' || (run?.status === 'suspended' && (await hasNews(store, live.id, waits)))
       if (!open && live.session.status !== 'running') {
-        return completionOf(live.id, end?.runId === run?.id ? end : undefined, pendingWork(log.state))
+        const { end } = tree
+        return completionOf(live.id, end?.runId === run?.id ? end : undefined, pendingWork(tree.state))
       }
-      if (live.session.status !== 'running') await host.recover(live)
-      if (live.session.status !== 'running') await watching.next(lookMs)
+      if (live.session.status !== 'running' && performance.now() >= lookAt) {
+        await host.recover(live)
+        lookAt = performance.now() + lookMs
+      }
+      if (live.session.status !== 'running') {
+        const hinted = await watching.next(store.passing ? waitMs : lookMs)
+        waitMs = hinted ? soonMs : Math.min(run?.status === 'running' ? silentMs : lookMs, waitMs * 2)
+      }
       if (signal.aborted) return undefined
     }
   } finally {
@@ -136,28 +146,26 @@ export async function* followSession(reading: Reading, after: Position): Session
 
 /** What the process has of a session in which something goes on here; nothing where nothing does. */
 async function* localEvents(
-  { host, live, signal, waitingBytes }: Reading,
-  after: Position,
-): AsyncGenerator<readonly FeedItem[]> {
+  { live, signal, waitingBytes }: Reading,
+  place: ReaderPlace,
+  tree: SessionTree,
+): AsyncGenerator<readonly Sent[]> {
   if (live.session.status !== 'running') return
   const queue = createReaderQueue(waitingBytes)
   const stop = live.feed.listen(queue.push)
   signal.addEventListener('abort', queue.wake, { once: true })
+  const taken = (items: readonly FeedItem[], torn: boolean): readonly Sent[] =>
+    joined(items.flatMap((item) => (isRefusal(item) ? [] : (place.take(item, torn) ?? []))))
   try {
-    const kept = live.feed.since(after)
-    if (kept) {
-      if (kept.length > 0) yield kept
-    } else {
-      const log = logEvents(live.id)
-      for await (const item of readOn(host.store, log, live.id)) {
-        if (item.position && isBehind(item.position.offset, item.position.n, after)) yield [item]
-      }
-      const read = log.state.entries.at(-1)?.offset ?? 0
-      // All that waits is among what is kept, and what passed before somebody listened too.
-      queue.clear()
-      const rest = live.feed.kept().filter(({ position }) => position !== undefined && isFresh(position, read, after))
-      if (rest.length > 0) yield rest
+    let items = live.feed.since(place.cursor)
+    const torn = items === undefined
+    if (!items) {
+      // What happens while the logs are read waits; what of it is in them by then is left out.
+      items = live.feed.kept()
+      yield* tree.read(place)
     }
+    const kept = taken(items, torn)
+    if (kept.length > 0) yield kept
     let over = live.session.status !== 'running'
     const idle = live.idle
     if (idle) {
@@ -168,9 +176,9 @@ async function* localEvents(
     }
     while (!signal.aborted) {
       if (over && !queue.ready) return
-      const items = await queue.take()
+      const sent = taken(await queue.take(), torn)
       if (queue.overflown) throw new SlowReader()
-      if (items.length > 0) yield items
+      if (sent.length > 0) yield sent
     }
   } finally {
     stop()
@@ -178,27 +186,10 @@ async function* localEvents(
   }
 }
 
-/** Whether something kept lies behind the log as it was read. */
-function isFresh({ offset, n, passing }: Position, read: number, after: Position): boolean {
-  if (offset !== read) return offset > read
-  if (!passing) return false
-  return !(after.passing && after.offset === offset && n <= after.n)
-}
-
-function lastPosition(items: readonly FeedItem[]): Position | undefined {
-  return items.findLast((item) => item.position !== undefined)?.position
-}
-
-async function* readOn(store: SessionStore, log: LogEvents, id: string): AsyncGenerator<FeedItem> {
-  for await (const entry of store.read(id, log.state.entries.at(-1)?.offset ?? 0)) {
-    for (const logged of log.take(entry)) yield itemOf(logged)
-  }
-  for (const logged of log.end()) yield itemOf(logged)
-}
-
-function itemOf({ event, offset, n }: ReturnType<LogEvents['end']>[number]): FeedItem {
-  const passes = event.id.startsWith('~', event.id.search(/[.~]\d+$/u))
-  return feedItem(event, { offset, n, passing: false }, passes ? true : undefined)
+/** What is said where going on with a run was refused, as others have it or it is over: the log tells how it stands. */
+function isRefusal({ event, position }: FeedItem): boolean {
+  if (event.parents.length > 0 || position?.passing !== true) return false
+  return event.type === 'agent.end' || (event.type === 'agent.error' && event.source.kind === 'loop')
 }
 
 /** Hints of a store, taken one at a time. */
@@ -206,7 +197,7 @@ function watch(
   store: SessionStore,
   id: string,
   signal: AbortSignal,
-): { next(ms: number): Promise<void>; stop(): void } {
+): { next(ms: number): Promise<boolean>; stop(): void } {
   const stopped = new AbortController()
   const either = AbortSignal.any([signal, stopped.signal])
   let hinted = false
@@ -224,7 +215,7 @@ function watch(
         begun = true
         listen().catch(() => {})
         // What came before the watch began is looked for at once.
-        return
+        return true
       }
       if (!hinted && !either.aborted) {
         await new Promise<void>((resolve) => {
@@ -232,9 +223,12 @@ function watch(
           notify = () => (clearTimeout(timer), resolve())
           either.addEventListener('abort', notify, { once: true })
         })
+        either.removeEventListener('abort', notify ?? (() => {}))
         notify = undefined
       }
+      const was = hinted
       hinted = false
+      return was
     },
     stop: () => stopped.abort(),
   }

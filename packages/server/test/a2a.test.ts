@@ -2,7 +2,15 @@ import { createServer as createHttp } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { Role, TaskState } from '@a2a-js/sdk'
-import type { AgentCard, Part, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
+import type {
+  AgentCard,
+  ListTasksRequest,
+  ListTasksResponse,
+  Part,
+  SendMessageRequest,
+  StreamResponse,
+  Task,
+} from '@a2a-js/sdk'
 import { ClientFactory } from '@a2a-js/sdk/client'
 import type { Client } from '@a2a-js/sdk/client'
 import {
@@ -77,6 +85,41 @@ test('an agent is found by its card, and a message to it is a run in a session o
   await expect(client.sendMessage(saying('late', { taskId: task.id }))).rejects.toThrow('over')
 })
 
+test('tasks are listed, the latest first, a page at a time; pushing is refused, as the card says', async () => {
+  const call = { toolCalls: [{ name: 'refund', input: { amount: 80 } }] }
+  const { client } = await listen([{ text: 'a' }, { text: 'b' }, call])
+  const a = await taskOf(client.sendMessage(saying('one')))
+  const b = await taskOf(client.sendMessage(saying('two', { contextId: a.contextId })))
+  const c = await taskOf(client.sendMessage(saying('three')))
+  const list = (more: Partial<ListTasksRequest> = {}): Promise<ListTasksResponse> =>
+    client.listTasks({
+      tenant: '',
+      contextId: '',
+      status: TaskState.TASK_STATE_UNSPECIFIED,
+      pageToken: '',
+      statusTimestampAfter: undefined,
+      ...more,
+    })
+  const idsOf = ({ tasks }: ListTasksResponse): readonly string[] => tasks.map(({ id }) => id)
+  const whole = await list({ includeArtifacts: true })
+  expect(idsOf(whole)).toEqual([c.id, b.id, a.id])
+  expect(whole).toMatchObject({ totalSize: 3, nextPageToken: '' })
+  expect(whole.tasks.map(textIn)).toEqual(['', 'b', 'a'])
+  const pages: string[] = []
+  for (let pageToken = '', n = 0; n === 0 || (pageToken !== '' && n < 5); n++) {
+    const page = await list({ pageSize: 1, pageToken })
+    pages.push(...idsOf(page))
+    pageToken = page.nextPageToken
+  }
+  expect(pages).toEqual(idsOf(whole))
+  expect(idsOf(await list({ contextId: a.contextId }))).toEqual([b.id, a.id])
+  expect(idsOf(await list({ status: TaskState.TASK_STATE_INPUT_REQUIRED }))).toEqual([c.id])
+  expect(idsOf(await list({ statusTimestampAfter: new Date(Date.now() + 60_000).toISOString() }))).toEqual([])
+  await expect(list({ pageSize: 0 })).rejects.toThrow('1 to 100')
+  await expect(list({ pageToken: '!' })).rejects.toThrow('token')
+  expect((await client.getAgentCard()).capabilities?.pushNotifications).toBe(false)
+})
+
 test('the answer streams in pieces, and what was streamed adds up to what is given at the end', async () => {
   const { client } = await listen([{ text: ['One ', 'two ', 'three.'] }])
   const seen = await all(client.sendMessageStream(saying('count')))
@@ -147,7 +190,9 @@ test('tasks are their principal’s: others, unknown callers and nonsense are re
   expect(await send({ id }, 'ann', 'GetTask')).toMatchObject({ result: { id } })
   expect(await send({ id: 'x' }, 'ann', 'GetTask')).toMatchObject({ error: { code: -32001 } })
   expect(await send({ message: { ...message, parts: [] } })).toMatchObject({ error: { code: -32602 } })
-  expect(await send({}, 'ann', 'ListTasks')).toHaveProperty('error')
+  expect(await send({}, 'bob', 'ListTasks')).toMatchObject({ result: { tasks: [], totalSize: 0 } })
+  const push = { taskId: id, url: 'https://elsewhere.example' }
+  expect(await send(push, 'ann', 'CreateTaskPushNotificationConfig')).toMatchObject({ error: { code: -32003 } })
   expect((await ask(server, '/a2a/desk', { body: {}, as: '!' })).status).toBe(401)
   expect((await ask(server, '/a2a/nobody', { body: {} })).status).toBe(404)
   expect((await ask(server, '/a2a/desk', { body: '{' })).status).toBe(400)

@@ -3,7 +3,7 @@ import { aiAgent } from '@provost/server'
 import { scriptedModel } from '@provost/testing'
 import type { Agent, UIMessage, UIMessageChunk } from 'ai'
 import { createAgentUIStreamResponse, readUIMessageStream } from 'ai'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { deskOf, refund } from './served.ts'
 
@@ -87,4 +87,21 @@ test('without a stream it gives what the AI SDK gives', async () => {
   expect({ text, finishReason }).toEqual({ text: 'Hello.', finishReason: 'stop' })
   const failing = aiAgent(deskOf([{ error: new Error('no') }]))
   await expect(failing.generate({ prompt: 'hi' })).rejects.toThrow('no')
+})
+
+test('without the package ai, it is said what to install', async () => {
+  vi.doMock('ai', () => {
+    throw new Error("Cannot find package 'ai'")
+  })
+  try {
+    const standIn = aiAgent(deskOf([{ text: 'x' }]))
+    for (const call of [() => standIn.generate({ prompt: 'x' }), () => standIn.stream({ prompt: 'x' })]) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'missing-package',
+        hint: expect.stringContaining('install ai'),
+      })
+    }
+  } finally {
+    vi.doUnmock('ai')
+  }
 })

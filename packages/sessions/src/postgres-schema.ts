@@ -27,7 +27,7 @@ export interface PostgresTables {
 }
 
 /** How a table is named in hand-written SQL. */
-export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations') => string
+export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations' | 'passing') => string
 
 export function tablesOf(schema: string): TableName {
   const quoted = `"${schema.replaceAll('"', '""')}"`
@@ -88,6 +88,19 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
       primary key (hash, log)
     );
     create index on ${t('mentions')} (log);`,
+  // Void after a crash in any case: it is not worth a write-ahead log.
+  '0002_passing': (t) => `
+    create unlogged table ${t('passing')} (
+      log text collate "C" not null,
+      "at" integer not null,
+      first integer not null,
+      last integer not null,
+      count bigint not null,
+      length bigint not null,
+      own integer not null,
+      body text not null,
+      primary key (log, "at", first)
+    );`,
 }
 
 const latest = Object.keys(migrations).at(-1)

@@ -7,6 +7,7 @@ import { freezeParsed } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { isTaken, postgresDatabase } from './postgres-database.ts'
 import { postgresLogs } from './postgres-log.ts'
+import { postgresPassing } from './postgres-passing.ts'
 import { deleteSession, listSessions } from './postgres-session.ts'
 import { watchPostgres } from './postgres-watch.ts'
 import { storeClosed } from './store-error.ts'
@@ -58,6 +59,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
 
   return {
     place: () => ({ kind: 'postgres', url, schema }),
+    passing: postgresPassing(database),
     lease: (name, owner, ttlMs) => logs.lease(name, owner, ttlMs),
     release: (name, fence) => logs.release(name, fence),
 

@@ -43,6 +43,18 @@ const migrations: readonly string[] = [
   create table mentions (hash text not null, log integer not null, at integer not null, primary key (hash, log)) without rowid;
   create index mentions_by_log on mentions (log);
   `,
+  `
+  create table passing (
+    log text not null,
+    at integer not null,
+    first integer not null,
+    last integer not null,
+    count integer not null,
+    length integer not null,
+    body text not null,
+    primary key (log, at, first)
+  ) without rowid;
+  `,
 ]
 
 /**

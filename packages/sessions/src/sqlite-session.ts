@@ -80,6 +80,7 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
          and not exists (select 1 from mentions as other where other.hash = own.hash and other.log <> ?1))`,
     ).run(no)
     sql('delete from mentions where log = ?').run(no)
+    sql('delete from passing where log = ?').run(nameKey(name))
     sql('delete from logs where no = ?').run(no)
   }
   return [...names]

@@ -10,6 +10,7 @@ import { nameKey } from './name-key.ts'
 import { isBusy, openSqlite } from './sqlite-file.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows, sqliteLogs } from './sqlite-log.ts'
+import { sqlitePassing } from './sqlite-passing.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
 import { storeClosed } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
@@ -68,7 +69,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   const inOurWords = (error: unknown): unknown => (isBusy(error) ? busy(path, error) : error)
 
   return {
-    ...(path === ':memory:' && { ephemeral: true }),
+    ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, answer) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
     lease: (name, owner, ttlMs) => answer(() => logs.lease(name, owner, ttlMs)),
     release: (name, fence) => answer(() => logs.release(name, fence)),

@@ -1,0 +1,81 @@
+import type { ListTasksRequest, ListTasksResponse } from '@a2a-js/sdk'
+import type { SessionInfo } from '@provost/core'
+
+import { readTasks, taskId, taskStates, toTask } from './a2a-task.ts'
+import type { TaskView } from './a2a-task.ts'
+import type { A2aAsking } from './a2a-turn.ts'
+
+/** Where a page of tasks ends: when that task was heard of last, and which it was. */
+interface Mark {
+  readonly at: number
+  readonly id: string
+}
+
+/**
+ * The tasks of a principal with one agent, those that were heard of last first. Logs are read as far as the page needs
+ * them: `totalSize` counts the tasks that were found, and one for each context that was not looked into.
+ */
+export async function listTasks(asking: A2aAsking, request: ListTasksRequest): Promise<ListTasksResponse> {
+  const { sdk, setup } = asking
+  const { pageSize = 50, pageToken, status, statusTimestampAfter = '', includeArtifacts = false } = request
+  const since = statusTimestampAfter === '' ? 0 : Date.parse(statusTimestampAfter)
+  const after = pageToken === '' ? undefined : readMark(pageToken)
+  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100) {
+    throw new sdk.RequestMalformedError('A page has 1 to 100 tasks.')
+  }
+  if (Number.isNaN(since)) throw new sdk.RequestMalformedError('statusTimestampAfter is no time.')
+  if (pageToken !== '' && !after) throw new sdk.RequestMalformedError('This is no token of a page.')
+  const wanted = (view: TaskView): boolean =>
+    (status === sdk.TaskState.TASK_STATE_UNSPECIFIED || taskStates(sdk)[view.status] === status) && view.at >= since
+  const contexts = (await contextsOf(asking, request.contextId)).filter(({ updatedAt }) => updatedAt >= since)
+  const found: TaskView[] = []
+  let unread = contexts.length
+  let oldest = 0
+  for (const { id, updatedAt } of contexts) {
+    // What has not been looked into was heard of before all that is on the page.
+    if (updatedAt < oldest) break
+    unread--
+    const views = await readTasks(setup.host.store, id)
+    found.push(...views.filter(wanted))
+    const behind = found.filter((view) => !after || isBehind(view, after))
+    if (behind.length > pageSize) oldest = behind.toSorted(byTime)[pageSize]?.at ?? oldest
+  }
+  const behind = found.toSorted(byTime).filter((view) => !after || isBehind(view, after))
+  const page = behind.slice(0, pageSize)
+  const last = page.at(-1)
+  return {
+    tasks: page.map((view) => {
+      const task = toTask(sdk, view)
+      return includeArtifacts ? task : { ...task, artifacts: [] }
+    }),
+    nextPageToken: last && behind.length > page.length ? writeMark({ at: last.at, id: taskId(last) }) : '',
+    pageSize: page.length,
+    totalSize: found.length + unread,
+  }
+}
+
+/** The principal's sessions with the agent, those that were heard of last first. */
+async function contextsOf({ agent, principal, setup }: A2aAsking, only: string): Promise<readonly SessionInfo[]> {
+  const sessions: SessionInfo[] = []
+  for await (const info of setup.host.store.list({ principal: principal.id })) {
+    if (info.agent === agent && (only === '' || info.id === only)) sessions.push(info)
+  }
+  return sessions.toSorted((a, b) => b.updatedAt - a.updatedAt)
+}
+
+function byTime(a: TaskView, b: TaskView): number {
+  return b.at - a.at || (taskId(a) < taskId(b) ? 1 : -1)
+}
+
+function isBehind(view: TaskView, { at, id }: Mark): boolean {
+  return view.at < at || (view.at === at && taskId(view) < id)
+}
+
+function writeMark({ at, id }: Mark): string {
+  return Buffer.from(`${at} ${id}`).toString('base64url')
+}
+
+function readMark(token: string): Mark | undefined {
+  const [, at, id] = /^(\d{1,15}) (.{1,1000})$/su.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  return id === undefined ? undefined : { at: Number(at), id }
+}

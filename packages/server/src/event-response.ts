@@ -1,0 +1,49 @@
+import type { Principal } from '@provost/core'
+
+import type { OperationSetup } from './agent-operations.ts'
+import type { Cursor } from './cursor.ts'
+import { eventStream } from './event-stream.ts'
+import type { LiveSession } from './live-session.ts'
+import type { SessionEvents } from './session-reader.ts'
+import { followSession } from './session-reader.ts'
+
+/** The events of a session as a response, counted among the principal's streams. */
+export function streamed(
+  { limits, connections }: OperationSetup,
+  live: LiveSession,
+  principal: Principal,
+  open: (signal: AbortSignal) => SessionEvents,
+): Response {
+  const release = connections.take(principal.id)
+  const control = connections.control(live.id)
+  const events = ((): SessionEvents => {
+    try {
+      return open(control.signal)
+    } catch (thrown) {
+      release()
+      connections.done(control)
+      throw thrown
+    }
+  })()
+  const closed = (): void => {
+    release()
+    connections.done(control)
+    control.abort()
+  }
+  const body = eventStream(events, { heartbeatMs: limits.heartbeatMs, closed })
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'x-session-id': live.id,
+    },
+  })
+}
+
+/** The events behind a cursor, and those that follow. */
+export function followed(setup: OperationSetup, live: LiveSession, principal: Principal, after: Cursor): Response {
+  const { host, limits } = setup
+  const { waitingBytes } = limits
+  return streamed(setup, live, principal, (signal) => followSession({ host, live, signal, waitingBytes }, after))
+}

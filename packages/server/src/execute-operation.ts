@@ -1,0 +1,116 @@
+import type { AgentStream } from '@provost/agent'
+import type { Input, Principal } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { OperationSetup } from './agent-operations.ts'
+import { atBeginning, givenCursor } from './cursor.ts'
+import { followed, streamed } from './event-response.ts'
+import { decisionsOf, toHistory, toInput, toTools } from './given.ts'
+import { beginOnce, decideOnce, idFor, keyHeader, keyOf } from './idempotency.ts'
+import type { LiveSession } from './live-session.ts'
+import type { Operation } from './operation.ts'
+import { operation } from './operation.ts'
+import { badRequest, isCode, tooMany, waits } from './request-error.ts'
+import type { ExecuteBody } from './request-schema.ts'
+import { executeSchema } from './request-schema.ts'
+import { endOf } from './session-end.ts'
+import { readRun } from './session-reader.ts'
+
+/** The description of the header, for operations that heed it. */
+export const resumeHeader = { 'Last-Event-ID': 'The id of the last event that came: the stream goes on behind it.' }
+
+/** `POST /api/agent/execute` */
+export function executeOperation(setup: OperationSetup): Operation {
+  const { host, limits, allow, accepting } = setup
+
+  /** Begins a run; one that is refused before it has said anything is an error, not a stream. */
+  async function begun(
+    live: LiveSession,
+    principal: Principal,
+    input: Input,
+    maxSteps: number | undefined,
+  ): Promise<Response> {
+    if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
+    if (live.session.status === 'suspended') throw waits(live.id)
+    let run: AgentStream<unknown> | undefined
+    const first = new Promise<void>((resolve) => {
+      const stop = live.feed.listen(() => (stop(), resolve()))
+    })
+    const response = streamed(setup, live, principal, (signal) => {
+      const opened = readRun({ host, live, signal, waitingBytes: limits.waitingBytes }, () =>
+        host.start(live, input, maxSteps === undefined ? {} : { maxSteps }),
+      )
+      ;({ run } = opened)
+      return opened.events
+    })
+    const refused = run && (await Promise.race([first, run.result]))
+    if (refused && refused.status === 'failed') {
+      await response.body?.cancel()
+      throw refused.error
+    }
+    return response
+  }
+
+  async function execute(
+    body: ExecuteBody,
+    principal: Principal,
+    key: string | undefined,
+    last: string | undefined,
+  ): Promise<Response> {
+    const { agent, sessionId, input, messages, tools, options, ...rest } = body
+    const decisions = decisionsOf(rest, principal)
+    if ((input === undefined) === (decisions === undefined)) {
+      throw badRequest('Give either `input` or answers (`approvals`, `toolResults`, `uncertain`, `inputs`).')
+    }
+    if (sessionId === undefined) {
+      if (input === undefined) throw badRequest('Answers are for a session: give its `sessionId`.')
+      await allow(principal, { kind: 'run', ...(agent !== undefined && { agent }) })
+      const id = key === undefined ? undefined : idFor(principal, key)
+      try {
+        const beginning = {
+          id,
+          agent,
+          messages: messages === undefined ? undefined : toHistory(messages),
+          tools: toTools(tools),
+        }
+        const live = await host.begin(principal, beginning)
+        return await begun(live, principal, toInput(input), options?.maxSteps)
+      } catch (thrown) {
+        if (id === undefined || !isCode(thrown, 'session-exists')) throw thrown
+        return followed(setup, await host.open(principal, id), principal, atBeginning)
+      }
+    }
+    if (messages || tools) throw badRequest('`messages` and `tools` are for a new session: leave `sessionId` out.')
+    const live = await host.open(principal, sessionId)
+    if (agent !== undefined && agent !== live.agent.name) {
+      throw new ProvostError('wrong-agent', `Session ${sessionId} belongs to agent ${live.agent.name}.`, {
+        hint: 'Leave `agent` out.',
+      })
+    }
+    await allow(principal, { kind: decisions ? 'decide' : 'send', sessionId })
+    if (input !== undefined) {
+      if (key === undefined) return begun(live, principal, toInput(input), options?.maxSteps)
+      const since = await beginOnce({ host, live, principal, key }, toInput(input), options)
+      return followed(setup, live, principal, since)
+    }
+    const after = last === undefined ? await endOf(host.store, sessionId) : givenCursor(sessionId, last)
+    if (decisions && key !== undefined) await decideOnce({ host, live, principal, key }, decisions)
+    else if (decisions) await host.decide(live, decisions)
+    return followed(setup, live, principal, after)
+  }
+
+  return operation({
+    method: 'post',
+    path: '/api/agent/execute',
+    operationId: 'execute',
+    summary: 'Begins a run, or goes on with one, and streams its events. The last is `execute_complete`.',
+    headers: { ...keyHeader, ...resumeHeader },
+    body: executeSchema,
+    success: 200,
+    stream: 'text/event-stream',
+    async handle({ principal, body, request }) {
+      accepting()
+      return execute(body, principal, keyOf(request), request.headers.get('last-event-id') ?? undefined)
+    },
+  })
+}

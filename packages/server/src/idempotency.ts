@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+
+import type { Decisions, Input, Principal } from '@provost/core'
+import { z } from 'zod'
+
+import type { Cursor } from './cursor.ts'
+import { HttpError, responseStatus } from './http-error.ts'
+import type { LiveSession } from './live-session.ts'
+import { badRequest, busy, isCode, tooMany, waits } from './request-error.ts'
+import { endOf, whereSaid } from './session-end.ts'
+import type { SessionHost } from './session-host.ts'
+
+/** The description of the header, for operations that heed it. */
+export const keyHeader = { 'Idempotency-Key': 'The same key again, and the same thing is not done again.' }
+
+/**
+ * The key of a request.
+ *
+ * @throws HttpError 400
+ */
+export function keyOf(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key') ?? undefined
+  if (key !== undefined && (key === '' || key.length > 200))
+    throw badRequest('An Idempotency-Key has 1 to 200 characters.')
+  return key
+}
+
+/** What a principal says under a key, in the inbox of a session: nobody else's key is the same. */
+export function keyToken(principal: Principal, key: string): string {
+  return `key/${digestOf(principal, key)}`
+}
+
+/** The id of a session that a key stands for: the same in every process. */
+export function idFor(principal: Principal, key: string): string {
+  const hex = digestOf(principal, key)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+function digestOf({ id }: Principal, key: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([id, key]))
+    .digest('hex')
+}
+
+/** What somebody asks for under a key. */
+export interface Keyed {
+  readonly host: SessionHost
+  readonly live: LiveSession
+  readonly principal: Principal
+  readonly key: string
+}
+
+/**
+ * Begins a run under a key, in whatever process and however often it is asked for: the first time counts.
+ *
+ * @param ready is called before it begins the first time.
+ * @returns where its events begin.
+ * @throws HttpError
+ */
+export async function beginOnce(
+  { host, live, principal, key }: Keyed,
+  input: Input,
+  options: { readonly maxSteps?: number | undefined } = {},
+  ready?: () => Promise<void>,
+): Promise<Cursor> {
+  const token = keyToken(principal, key)
+  const known = await whereSaid(host.store, live.id, token)
+  if (known) return known
+  await ready?.()
+  const after = await endOf(host.store, live.id)
+  if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
+  if (live.session.status === 'suspended') throw waits(live.id)
+  if (live.session.status === 'running') throw busy(live.id)
+  await host.send(live, input, { mode: 'queue', key: token, maxSteps: options.maxSteps })
+  return after
+}
+
+/** Errors that say that nothing is left to decide. */
+const settled = ['already-decided', 'unknown-wait', 'wait-expired']
+
+/**
+ * Answers what a run waits for, under a key: asked again, it does nothing and says what it said the first time. One that
+ * died in the middle is done the second time.
+ *
+ * @throws HttpError, ProvostError
+ */
+export async function decideOnce({ host, live, principal, key }: Keyed, decisions: Decisions): Promise<void> {
+  const { store } = host
+  const token = `decide/${keyToken(principal, key)}`
+  const first = (await store.deliver(live.id, token, {}, principal.id)) === 'accepted'
+  const refused = first ? undefined : await refusalUnder(host, live, token)
+  if (refused) throw refused
+  try {
+    await host.decide(live, decisions)
+  } catch (thrown) {
+    if (!first && settled.some((code) => isCode(thrown, code))) return
+    if (first && settled.some((code) => isCode(thrown, code))) {
+      const { status, error } = responseStatus(thrown)
+      const { code, message, hint = '' } = error
+      await store.deliver(live.id, `${token}/refused`, { status, code, message, hint }, principal.id)
+    }
+    throw thrown
+  }
+}
+
+const refusalSchema = z.object({ status: z.number(), code: z.string(), message: z.string(), hint: z.string() })
+
+async function refusalUnder({ store }: SessionHost, live: LiveSession, token: string): Promise<HttpError | undefined> {
+  for await (const { token: its, value } of store.inbox(live.id)) {
+    if (its !== `${token}/refused`) continue
+    const { status, ...error } = refusalSchema.parse(value)
+    return new HttpError(status, error)
+  }
+  return undefined
+}

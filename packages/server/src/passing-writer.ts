@@ -1,0 +1,136 @@
+import type { AgentEvent, PassingBuffer } from '@provost/core'
+
+import type { FeedItem } from './feed.ts'
+import type { OpenPiece } from './passing-piece.ts'
+import { addTo, closed } from './passing-piece.ts'
+
+/** Keeps what passes in this process where readers in others find it. */
+export interface PassingWriter {
+  /** An event of a session that goes on here, or of a child in it. */
+  push(item: FeedItem): void
+  /** Brings what a log has passed so far to the store; undefined where all is there. */
+  settle(log: string): Promise<void> | undefined
+  /** Drops what is told of in the logs, and stops. */
+  close(): Promise<void>
+}
+
+/** Milliseconds for which events are collected. They grow with what a log has kept, so that ten minutes of talk fit. */
+const collectMs = 50
+const longestMs = 500
+/** Milliseconds for which what passed is still there once the log has it whole: for readers who are about to come to it. */
+const graceMs = 3_000
+
+interface Passing {
+  readonly pieces: OpenPiece[]
+  last: AgentEvent | undefined
+  kept: number
+  dueAt: number
+  /** Nothing fits any more: nothing is kept until the answer on its way is in the log. */
+  full: boolean
+}
+
+/** All logs together are written in one transaction, at most every {@link collectMs}. */
+export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
+  const logs = new Map<string, Passing>()
+  const told = new Map<string, { offset: number; readonly at: number }>()
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> = Promise.resolve()
+  let underway = 0
+
+  function passingOf(log: string): Passing {
+    const known = logs.get(log)
+    if (known) return known
+    const made: Passing = { pieces: [], last: undefined, kept: 0, dueAt: 0, full: false }
+    logs.set(log, made)
+    return made
+  }
+
+  /** What is kept of it is a luxury: a store that fails here has failed the run elsewhere. */
+  function write(names: readonly string[]): Promise<void> {
+    const pieces = names.flatMap((log) => {
+      const passing = logs.get(log)
+      if (!passing) return []
+      passing.kept += passing.pieces.length
+      passing.last = undefined
+      return passing.pieces.splice(0).map(closed)
+    })
+    if (pieces.length === 0) return writing
+    underway++
+    writing = writing
+      .then(() => buffer.keep(pieces))
+      .catch(() => names)
+      .then((full) => {
+        for (const log of full) passingOf(log).full = true
+        underway--
+      })
+    return writing
+  }
+
+  function drop(before: number): void {
+    const places = [...told].flatMap(([log, { offset, at }]) => (at <= before ? [{ log, offset }] : []))
+    if (places.length === 0) return
+    for (const { log } of places) {
+      told.delete(log)
+      const passing = logs.get(log)
+      if (passing) passing.kept = 0
+    }
+    writing = writing.then(() => buffer.drop(places)).catch(() => {})
+  }
+
+  function tick(): void {
+    timer = undefined
+    const now = performance.now()
+    const due = [...logs].flatMap(([log, { pieces, dueAt }]) => (pieces.length > 0 && dueAt <= now ? [log] : []))
+    void write(due)
+    drop(now - graceMs)
+    schedule()
+  }
+
+  function schedule(): void {
+    if (timer) return
+    const waiting = [...logs.values()].some(({ pieces }) => pieces.length > 0)
+    if (waiting || told.size > 0) timer = setTimeout(tick, waiting ? collectMs : graceMs / 3).unref()
+  }
+
+  return {
+    push(item) {
+      const { event, log, position } = item
+      if (!position) return
+      if (!position.passing) {
+        if (event.type !== 'message.end' && event.type !== 'agent.end') return
+        const passing = logs.get(log)
+        if (!passing) return
+        told.set(log, { offset: position.offset, at: performance.now() })
+        passing.full = false
+        if (event.type === 'agent.end') {
+          // What it said last goes with the entry that is about to be written, or has gone.
+          void write([log])
+          logs.delete(log)
+        }
+        schedule()
+        return
+      }
+      const passing = passingOf(log)
+      if (passing.full) return
+      const open = passing.pieces.at(-1)
+      const piece = addTo(open, passing.last, item)
+      passing.last = event
+      if (!piece || piece === open) return
+      if (passing.pieces.length === 0) {
+        passing.dueAt = performance.now() + Math.min(longestMs, collectMs + passing.kept / 4) - collectMs
+      }
+      passing.pieces.push(piece)
+      schedule()
+    },
+    settle(log) {
+      if ((logs.get(log)?.pieces.length ?? 0) > 0) return write([log])
+      return underway > 0 ? writing : undefined
+    },
+    async close() {
+      clearTimeout(timer)
+      await write([...logs.keys()])
+      drop(Number.POSITIVE_INFINITY)
+      await writing
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import type { Principal } from '@provost/core'
+
+import type { OperationSetup } from './agent-operations.ts'
+import { decisionsOf, toInput } from './given.ts'
+import { decideOnce, keyHeader, keyOf, keyToken } from './idempotency.ts'
+import type { LiveSession } from './live-session.ts'
+import type { Operation } from './operation.ts'
+import { operation } from './operation.ts'
+import { badRequest } from './request-error.ts'
+import type { DecisionsBody } from './request-schema.ts'
+import { abortSchema, decisionsSchema, sendSchema, toolResultsSchema } from './request-schema.ts'
+import { acceptedSchema } from './response-schema.ts'
+
+/** The routes that tell a session something. */
+export function sendOperations({ host, allow, accepting }: OperationSetup): readonly Operation[] {
+  async function accepted(live: LiveSession): Promise<Response> {
+    return Response.json({ sessionId: live.id, status: live.session.status }, { status: 202 })
+  }
+
+  const said = (mode: 'steer' | 'queue', path: string, operationId: string, summary: string): Operation =>
+    operation({
+      method: 'post',
+      path,
+      operationId,
+      summary,
+      headers: keyHeader,
+      body: sendSchema,
+      success: 202,
+      answer: acceptedSchema,
+      async handle({ principal, id, body, request }) {
+        accepting()
+        const live = await host.open(principal, id)
+        await allow(principal, { kind: 'send', sessionId: id })
+        const key = keyOf(request)
+        await host.send(live, toInput(body.input), { mode, key: key === undefined ? key : keyToken(principal, key) })
+        return accepted(live)
+      },
+    })
+
+  async function decided(principal: Principal, id: string, given: DecisionsBody, request: Request): Promise<Response> {
+    accepting()
+    const live = await host.open(principal, id)
+    await allow(principal, { kind: 'decide', sessionId: id })
+    const decisions = decisionsOf(given, principal)
+    if (!decisions) throw badRequest('Give `approvals`, `toolResults`, `uncertain` or `inputs`.')
+    const key = keyOf(request)
+    if (key === undefined) await host.decide(live, decisions)
+    else await decideOnce({ host, live, principal, key }, decisions)
+    return accepted(live)
+  }
+
+  return [
+    said('steer', '/api/agent/session/{id}/steer', 'steer', 'Says something that enters before the next model call.'),
+    said(
+      'queue',
+      '/api/agent/session/{id}/follow-up',
+      'followUp',
+      'Says something that enters when the run would end.',
+    ),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/abort',
+      operationId: 'abort',
+      summary: 'Ends the run that goes on or waits, in whatever process it lives.',
+      body: abortSchema,
+      success: 202,
+      answer: acceptedSchema,
+      async handle({ principal, id, body: { drain, graceMs, onPendingApprovals } }) {
+        const live = await host.open(principal, id)
+        await allow(principal, { kind: 'abort', sessionId: id })
+        const options = {
+          ...(drain !== undefined && { drain }),
+          ...(graceMs !== undefined && { graceMs }),
+          ...(onPendingApprovals && { onPendingApprovals }),
+        }
+        await live.session.abort(options)
+        return accepted(live)
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/approvals',
+      operationId: 'decide',
+      summary: 'Answers what a run waits for: approvals, remote and uncertain calls, questions of tools.',
+      headers: keyHeader,
+      body: decisionsSchema,
+      success: 202,
+      answer: acceptedSchema,
+      handle: ({ principal, id, body, request }) => decided(principal, id, body, request),
+    }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/tool-results',
+      operationId: 'giveToolResults',
+      summary: 'Brings what remote tools gave.',
+      headers: keyHeader,
+      body: toolResultsSchema,
+      success: 202,
+      answer: acceptedSchema,
+      handle: ({ principal, id, body, request }) => decided(principal, id, body, request),
+    }),
+  ]
+}
