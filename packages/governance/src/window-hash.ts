@@ -31,12 +31,7 @@ function combine(forward: number, backward: number): number {
   return mix((forward + backward + Math.imul(forward, backward)) | 0)
 }
 
-/** The hash of one window. */
-export function windowHash(bytes: Uint8Array, at: number, length: number): number {
-  return hashWith(twice, bytes, at, length)
-}
-
-/** A hash that only true variants share: {@link windowHash} also takes a letter here and there for its rot13. */
+/** A hash that only true variants share: those of {@link windowHashes} also take a letter here and there for its rot13. */
 export function exactHash(bytes: Uint8Array, at: number, length: number): number {
   return mix((hashWith(once, bytes, at, length) + hashWith(turned, bytes, at, length)) | 0)
 }
