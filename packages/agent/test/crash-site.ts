@@ -18,6 +18,8 @@ export interface Site {
   /** A file, or the URL of a database. */
   readonly place: string
   readonly folder: string
+  /** Default 250 ms: what a dead process held is soon free. */
+  readonly leaseMs?: number
 }
 
 export function openStore({ kind, place }: Site): SessionStore {
@@ -107,7 +109,7 @@ export function clerk(site: Site, sessionId: string, store: SessionStore, deeds:
     ],
     { after: 'repeat-last' },
   )
-  return createAgent({ name: 'clerk', instructions: 'Serve.', model, tools, store, leaseMs: 250 })
+  return createAgent({ name: 'clerk', instructions: 'Serve.', model, tools, store, leaseMs: site.leaseMs ?? 250 })
 }
 
 /** Somebody who answers whatever is asked. Of an uncertain call he looks whether it took effect. */
