@@ -3,8 +3,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { format } from 'node:util'
 
-import { describe, test } from 'vitest'
+import { describe, test, vi } from 'vitest'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const examples = globSync('*.ts', { cwd: folder }).toSorted()
@@ -14,8 +15,15 @@ function promised(source: string): string[] {
   return [...source.matchAll(/\/\/ → (.*)$/gm)].map(([, line = '']) => line)
 }
 
-async function run(example: string) {
-  // Offline, as a newcomer runs it: no real model, whatever this environment has.
+interface Outcome {
+  readonly lines: readonly string[]
+  readonly stderr: string
+  readonly code: number | null | undefined
+}
+
+/** As a newcomer runs it: in a process of its own, offline, and it ends by itself. */
+async function runAlone(example: string): Promise<Outcome> {
+  // No real model, whatever this environment has.
   const { PROVOST_MODEL: _, NODE_OPTIONS: __, ...env } = process.env
   const child = spawn(process.execPath, ['--conditions=@provost/source', example], { cwd: folder, env, stdio: 'pipe' })
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
@@ -23,12 +31,34 @@ async function run(example: string) {
   return { lines: stdout.trimEnd().split('\n'), stderr, code }
 }
 
+/** In this process, after the others: a tenth of the cost. What it leaves running, nobody sees. */
+async function runHere(example: string): Promise<Outcome> {
+  vi.stubEnv('PROVOST_MODEL', undefined)
+  let stdout = ''
+  let stderr = ''
+  const restored = [
+    vi.spyOn(console, 'log').mockImplementation((...said) => void (stdout += `${format(...said)}\n`)),
+    vi.spyOn(console, 'error').mockImplementation((...said) => void (stderr += `${format(...said)}\n`)),
+    vi.spyOn(process.stdout, 'write').mockImplementation((piece) => ((stdout += String(piece)), true)),
+  ]
+  try {
+    await import(`../${example.replace(/\.ts$/, '')}.ts`)
+  } finally {
+    for (const spy of restored) spy.mockRestore()
+  }
+  return { lines: stdout.trimEnd().split('\n'), stderr, code: 0 }
+}
+
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+const run = full ? runAlone : runHere
+const suite = full ? describe.concurrent : describe
+
 test('the README links every example', ({ expect }) => {
   const links = [...readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/^\| \[[\w-]+\]\(([\w-]+\.ts)\)/gm)]
   expect(links.map(([, file = '']) => file).toSorted()).toEqual(examples)
 })
 
-describe.concurrent.each(examples)('%s', (example) => {
+suite.each(examples)('%s', (example) => {
   const source = readFileSync(join(folder, example), 'utf8')
 
   test('prints what it says it prints', { timeout: 60_000 }, async ({ expect }) => {
