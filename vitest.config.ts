@@ -23,6 +23,8 @@ export default defineConfig({
     // A busy machine is no failure; what hangs still ends.
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    // Random inputs are few here and many in CI.
+    setupFiles: [join(import.meta.dirname, 'scripts/random-runs.ts')],
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,

@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest'
 
 import { entryOf, entryTypes, eventOf, message } from './arbitrary.ts'
 
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
 /** As a store, a socket or another process gives it back. */
 function sent(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
@@ -18,7 +20,7 @@ describe('survives a round trip through JSON', () => {
         expect(toJson(event)).toStrictEqual(event)
         expect(sent(deepFreeze(event))).toStrictEqual(event)
       }),
-      { numRuns: 20 },
+      { numRuns: full ? 100 : 8 },
     )
   })
 
@@ -29,7 +31,7 @@ describe('survives a round trip through JSON', () => {
         expect(sent(entry)).toStrictEqual(entry)
         expect(toJson(entry)).toStrictEqual(entry)
       }),
-      { numRuns: 40 },
+      { numRuns: full ? 100 : 15 },
     )
   })
 
