@@ -35,7 +35,7 @@ export type Lines = readonly string[] | ((ctx: HookContext) => Answer<readonly s
 
 /**
  * `clear-tool-results` empties old results and costs nothing; `summarize` puts a summary in the place of old messages;
- * `provider` leaves it to providers that do it themselves (OpenAI compacts, Anthropic clears), where the model is theirs.
+ * `provider` leaves it to providers that do it themselves (OpenAI compacts, Anthropic clears and compacts), where the model is theirs.
  */
 export type Strategy = 'clear-tool-results' | 'summarize' | 'provider' | CustomStrategy
 

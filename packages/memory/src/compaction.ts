@@ -9,7 +9,7 @@ import { budgetOf, graceOf } from './compaction-budget.ts'
 import { clearResults, shortenResults } from './compaction-clear.ts'
 import type { Cut } from './compaction-cut.ts'
 import { findCut } from './compaction-cut.ts'
-import { compactedAt, nativeRequest } from './compaction-native.ts'
+import { compactedAt, nativeRequest, requestAgain } from './compaction-native.ts'
 import type { CompactionOptions, CustomStrategy, Settings } from './compaction-options.ts'
 import { settingsOf } from './compaction-options.ts'
 import { draftOf, tokensOf } from './compaction-size.ts'
@@ -44,8 +44,11 @@ export function compaction(options: CompactionOptions = {}): Extension<unknown> 
       ...(native && {
         'model.request': (request, ctx) => {
           const { model } = request
-          const budget = budgetOf({ ...ctx.view, model, trigger: 'step' }, settings, stateOf(ctx))
-          return budget && nativeRequest(request, budget.window * settings.threshold)
+          const state = stateOf(ctx)
+          const budget = budgetOf({ ...ctx.view, model, trigger: 'step' }, settings, state)
+          const asked = budget && nativeRequest(request, budget.window, settings.threshold)
+          const tail = requestAgain(ctx.view.messages, (message) => isRequest(message, state))
+          return tail.length > 0 ? { ...asked, tail } : asked
         },
       }),
       'model.error'(failure) {

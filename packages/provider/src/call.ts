@@ -9,6 +9,7 @@ import type { FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from
 import { ProvostError, wireToolName } from '@provost/core'
 
 import { createAnswer } from './answer.ts'
+import { holdCompaction } from './anthropic-compaction.ts'
 import { declareSent } from './clearance.ts'
 import type { ModelFault } from './fault.ts'
 import { classifyError } from './fault.ts'
@@ -82,6 +83,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
   const stallMs = settings?.stallMs ?? defaultStallMs
   const timeoutMs = settings?.timeoutMs ?? defaultTimeoutMs
   const answer = createAnswer(call.callId, listen, call.toolName)
+  const take = holdCompaction(answer.take)
   const controller = new AbortController()
   const startedAt = Date.now()
   let lastPartAt = startedAt
@@ -154,7 +156,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
     } else if (part.type === 'error') failed(part.error)
     else if (part.type === 'tool-approval-request') failed(approvalRefused(call.model))
     else if (isEarlyUsage(part)) usage = earlyUsage(part)
-    else answer.take(part)
+    else take(part)
   }
 
   function onRead({ done, value }: ReadableStreamReadResult<StreamPart>): void {

@@ -1,5 +1,6 @@
 import type { FilePart, Message, Part, ToolOutput } from '@provost/core'
 
+import { compactionText } from './anthropic-compaction.ts'
 import { scanTokens } from './token-scan.ts'
 
 /** The estimator looks at one window at a time, so that memory stays bounded whatever the text. */
@@ -45,7 +46,7 @@ function partTokens(part: Part): number {
     case 'reasoning-file':
       return ofFile(part)
     case 'custom':
-      return frameTokens
+      return frameTokens + estimateTokens(compactionText(part) ?? '')
     case 'tool-call':
       return frameTokens + estimateTokens(part.toolName) + estimateTokens(JSON.stringify(part.input))
     case 'tool-result':

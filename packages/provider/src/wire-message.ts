@@ -11,6 +11,7 @@ import type {
 import type { FilePart, Json, Part, TextPart, ToolCallPart, ToolOutput, ToolResultPart } from '@provost/core'
 import { assertNever, ProvostError, textOf, wireToolName } from '@provost/core'
 
+import { compactionOnWire, compactionText } from './anthropic-compaction.ts'
 import { isPlain, toFileContent } from './file-data.ts'
 import type { WireIds } from './wire-id.ts'
 
@@ -87,9 +88,13 @@ function commonParts(parts: readonly Part[]): readonly Part[] {
         return [common]
       case 'tool-call':
         return part.providerExecuted || results.has(part.callId) ? [] : [common]
+      case 'custom': {
+        // All that is left of what stood before it.
+        const summary = compactionText(part)
+        return summary === undefined ? [] : [{ type: 'text', text: `Summary of what was said before:\n${summary}` }]
+      }
       case 'reasoning':
       case 'reasoning-file':
-      case 'custom':
       case 'tool-result':
         return []
       default:
@@ -117,9 +122,12 @@ function assistantParts(parts: readonly Part[], rules: WireRules): AssistantPart
         if (rules.reasoning === 'strip') stripped = true
         else content.push(reasoningFile(part))
         break
-      case 'custom':
-        content.push({ type: 'custom', kind: part.kind, ...options(part.providerOptions) })
+      case 'custom': {
+        const summary = compactionText(part)
+        if (summary !== undefined) content.push(compactionOnWire(part, summary))
+        else content.push({ type: 'custom', kind: part.kind, ...options(part.providerOptions) })
         break
+      }
       case 'tool-call':
         content.push(toolCall(part, rules))
         break
