@@ -103,6 +103,8 @@ interface Layer {
   readonly text: string
   readonly stretches: readonly number[]
   readonly as?: TaintEncoding
+  /** Its letters were looked at elsewhere: what counts is what is encoded in it. */
+  readonly isKnown?: true
   placeOf(index: number): number
 }
 
@@ -189,7 +191,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         appendCanonical(canonical, layer.text, suspicions, layer.stretches[n], layer.stretches[n + 1])
       }
       const stretches = createStretches()
-      tracked.find(canonical.bytes, canonical.length, stretches.add)
+      if (!layer.isKnown) tracked.find(canonical.bytes, canonical.length, stretches.add)
       const all = stretches.all()
       // Most arguments are fine: nobody asks where their letters stood.
       let places: Int32Array | undefined
@@ -199,9 +201,11 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         if (!origin || isExempt(layer, from(), canonical, stretch, all)) continue
         found.push(foundAt(layer, from(), stretch, origin))
       }
-      secrets.find(canonical, (start, end, origin) => {
-        found.push(foundAt(layer, from(), { start, end, reading: 'forward', sameCase: true }, origin))
-      })
+      if (!layer.isKnown) {
+        secrets.find(canonical, (start, end, origin) => {
+          found.push(foundAt(layer, from(), { start, end, reading: 'forward', sameCase: true }, origin))
+        })
+      }
       if (depth === deepest) return
       const into = (decoded: Decoded): void => {
         left -= decoded.text.length
@@ -217,6 +221,8 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     }
 
     examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
+    const bare = unveiled(joined.text)
+    if (bare) examine({ ...bare, stretches: [0, bare.text.length], isKnown: true }, 1)
     for (const canonical of canonicals) if (canonical.bytes.length > mostScratch) canonical.bytes = new Uint8Array(512)
     const hits = hitsOf(found, joined, minSpan)
     for (const { path, start, end } of joined.values) {
@@ -276,6 +282,26 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       return { characters: tracked.length, full: dropped !== undefined, indexBytes: index, textBytes: text }
     },
   }
+}
+
+/** What is not seen, and letters of other widths: nothing to a reader, but no code can be read with them in it. */
+const veil = /[\uFF01-\uFF5E\u00AD\u180E\u200B-\u200F\u2060-\u2064\uFE00-\uFE0F\uFEFF]/
+
+/** A text without its veil, for what is encoded below it; the letters themselves are found anyway. */
+function unveiled(text: string): Pick<Layer, 'text' | 'placeOf'> | undefined {
+  if (!veil.test(text)) return undefined
+  const units = new Uint16Array(text.length)
+  const from = new Int32Array(text.length)
+  let length = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    const isWide = unit >= 0xff01 && unit <= 0xff5e
+    if (!isWide && veil.test(text.charAt(i))) continue
+    units[length] = isWide ? unit - 0xfee0 : unit
+    from[length++] = i
+  }
+  const bare = Buffer.from(units.buffer, 0, length * 2).toString('utf16le')
+  return { text: bare, placeOf: (index) => (index < length ? (from[index] ?? 0) : (from[length - 1] ?? 0) + 1) }
 }
 
 /** A secret text of fewer letters and digits is found only if it was registered as a value. */
