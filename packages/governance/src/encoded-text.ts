@@ -27,7 +27,7 @@ const writings: readonly Writing[] = [
   [/(?:[A-Za-z\d+/_-]{1,15}\s{1,4}){3,}[A-Za-z\d+/_-]{1,15}={0,2}/g, piecedTogether],
 ]
 /** What shows nothing, and is too much for what such characters are good for: flags, joined letters. */
-const invisible = /[\u{E0020}-\u{E007E}\u{E0100}-\u{E01EF}]{8,}|[\u200B-\u200F\u2060-\u2064\uFEFF]{8,}/gu
+const invisible = /(?:[\u{E0020}-\u{E007E}]|[\u{E0100}-\u{E01EF}]){8,}|[\u200B-\u200F\u2060-\u2064\uFEFF]{8,}/gu
 
 /**
  * Stretches of a text that say something else once decoded: base64, base64url, base32 and hex, also in pieces; letters
@@ -95,15 +95,15 @@ function unescaped(written: string): string | undefined {
 /** Where the first piece belongs is not known: words may stand before it. */
 function piecedTogether(written: string): string | undefined {
   const token = written.replaceAll(/\s+/g, '')
-  let says: string | undefined
-  for (let shift = 0; shift < 4 && says === undefined; shift++) {
+  const found: string[] = []
+  for (let shift = 0; shift < 4; shift++) {
     const bytes = Buffer.from(token.slice(shift), 'base64')
     textIn(bytes, shortestPieced, (from, to) => {
       const text = bytes.toString('utf8', from, to)
-      if (isWorded(text)) says ??= text
+      if (isWorded(text)) found.push(text)
     })
   }
-  return says
+  return found[0]
 }
 
 /** Bytes: fewer are readable by chance. */
