@@ -136,6 +136,7 @@ function effectOf(args: unknown): Effect {
       const text = all.slice(0, left).normalize('NFKC')
       whole &&= all.length <= left
       left -= all.length
+      if (text === '') continue
       noteText(text, found)
       if (text.length <= longestPart) short.push(text)
     } else if (Array.isArray(value) || isRecord(value)) {
@@ -156,11 +157,16 @@ const longestPart = 100
 
 /** A text as it stands, and as it reads once it is decoded. */
 function noteText(text: string, found: Set<string>): void {
-  const inOther = [withoutEscapes(text)?.text ?? '', ...encodedTextsIn(text).map(({ says }) => says)]
-  for (const one of [text, ...inOther.map((other) => other.normalize('NFKC'))]) {
-    if (one.length <= longestPart) note(one, found)
-    noteAddresses(one, found)
-  }
+  noteWritten(text, found)
+  if (text.length < shortestValue * 2) return
+  const undone = withoutEscapes(text)?.text
+  if (undone !== undefined) noteWritten(undone.normalize('NFKC'), found)
+  for (const { says } of encodedTextsIn(text)) noteWritten(says.normalize('NFKC'), found)
+}
+
+function noteWritten(text: string, found: Set<string>): void {
+  if (text.length <= longestPart) note(text, found)
+  noteAddresses(text, found)
 }
 
 /** What was put into two values that stand beside each other, in either order. */
