@@ -6,7 +6,7 @@ const fileEndings = new Set(
 )
 
 const url =
-  /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s<>"'`)\]}]{1,2000}|\b(?:[\p{L}\d](?:[\p{L}\d-]{0,62})\.){1,8}[\p{L}]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>"'`)\]}]{0,2000})?/giu
+  /\b(?:data:[^\s,]{0,100},|(?:java|vb)script:)[^\s"'`]{1,2000}|\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s<>"'`)\]}]{1,2000}|\b(?:[\p{L}\d](?:[\p{L}\d-]{0,62})\.){1,8}[\p{L}]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>"'`)\]}]{0,2000})?/giu
 
 /** The web addresses in a text, with and without a scheme; e-mail addresses and file names are none. */
 export function urlsIn(text: string): readonly string[] {

@@ -1,6 +1,8 @@
 import type { ArgRole, Json, JsonPointer, RoleValue, ToolInfo } from '@provost/core'
 import { escapePointer, isRecord, ProvostError } from '@provost/core'
 
+import { isUrl } from './address.ts'
+
 /** What the words of an argument's name say of its role. The first row that fits counts. */
 const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
   [
@@ -64,22 +66,46 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
       .filter((one) => covers(one.steps, steps))
       .toSorted((a, b) => b.steps.length - a.steps.length)[0]
     const path: JsonPointer = `/${steps.slice(1).join('/')}`
-    rows.push({ path, role: own?.role ?? suggested(steps, schema), value })
+    rows.push({ path, role: own?.role ?? suggested(steps, schema, value), value })
+    // Nobody has said that it is but a text: it may be the arguments of something else.
+    return own ? undefined : fieldsIn(value)
   })
   return rows
 }
 
-type Visit = (steps: readonly string[], value: string, schema: unknown) => void
+/** Fields of an object that is written as a text, in JSON or as a form; undefined for any other text. */
+function fieldsIn(text: string): unknown {
+  if (text.length > longestFields) return undefined
+  if (/^\s*[[{]/.test(text)) {
+    try {
+      return JSON.parse(text)
+    } catch {
+      return undefined
+    }
+  }
+  if (!/^[\w.[\]%+-]{1,64}=[^\s&=]+(?:&[\w.[\]%+-]{1,64}=[^\s&=]*)*$/.test(text)) return undefined
+  return Object.fromEntries(new URLSearchParams(text))
+}
 
-function walk(value: unknown, steps: readonly string[], schema: unknown, visit: Visit): void {
-  if (typeof value === 'string' || typeof value === 'number') visit(steps, String(value), schema)
-  else if (Array.isArray(value)) {
+/** Longer texts are documents. */
+const longestFields = 1_000_000
+/** Objects that are written as texts in one another. */
+const deepestFields = 8
+
+/** @returns what the value is made of, where that is to be visited too. */
+type Visit = (steps: readonly string[], value: string, schema: unknown) => unknown
+
+function walk(value: unknown, steps: readonly string[], schema: unknown, visit: Visit, depth: number = 0): void {
+  if (typeof value === 'string' || typeof value === 'number') {
+    const made = visit(steps, String(value), schema)
+    if (made !== undefined && depth < deepestFields) walk(made, steps, undefined, visit, depth + 1)
+  } else if (Array.isArray(value)) {
     const items = isRecord(schema) ? schema['items'] : undefined
-    for (const [index, item] of value.entries()) walk(item, [...steps, String(index)], items, visit)
+    for (const [index, item] of value.entries()) walk(item, [...steps, String(index)], items, visit, depth)
   } else if (isRecord(value)) {
     const properties = isRecord(schema) ? schema['properties'] : undefined
     for (const [key, item] of Object.entries(value)) {
-      walk(item, [...steps, escapePointer(key)], isRecord(properties) ? properties[key] : undefined, visit)
+      walk(item, [...steps, escapePointer(key)], isRecord(properties) ? properties[key] : undefined, visit, depth)
     }
   }
 }
@@ -89,7 +115,7 @@ export function covers(pointer: readonly string[], place: readonly string[]): bo
   return pointer.length <= place.length && pointer.every((step, index) => step === '*' || step === place[index])
 }
 
-function suggested(steps: readonly string[], schema: unknown): ArgRole {
+function suggested(steps: readonly string[], schema: unknown, value: string): ArgRole {
   const format = isRecord(schema) ? schema['format'] : undefined
   const formal = typeof format === 'string' ? byFormat[format] : undefined
   if (formal) return formal
@@ -101,8 +127,15 @@ function suggested(steps: readonly string[], schema: unknown): ArgRole {
     const next = byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
     if (next && (role === undefined || rank(next) > rank(role))) role = next
   }
-  return role ?? 'content'
+  // No name says what it is: an address and nothing else is hardly a text.
+  return role ?? (isAddress(value) ? 'destination' : 'content')
 }
+
+function isAddress(value: string): boolean {
+  return value.length <= longestAddress && (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value.trim()) || isUrl(value))
+}
+
+const longestAddress = 2_000
 
 function rank(role: ArgRole): number {
   return role === 'credential' || role === 'destination' ? 2 : role === 'selector' || role === 'attachment' ? 1 : 0

@@ -2,7 +2,7 @@ import type { Answer, Ask, HookContext, RoleValue, ToolCall } from '@provost/cor
 
 import type { Knowledge, Origin } from './origin.ts'
 import type { SecretArgument } from './secret-argument.ts'
-import type { TaintHit } from './taint-index.ts'
+import type { TaintHit } from './taint-hit.ts'
 
 /** Why a tool may be used: the human's words ask for it, or they hand the say to a text whose words do. */
 export type Implied = 'asked' | 'delegated' | 'no' | 'unknown'

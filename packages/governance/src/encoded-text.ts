@@ -1,35 +1,54 @@
+import { plainForm, withoutEscapes } from './plain-form.ts'
+import { textIn } from './readable-bytes.ts'
+
 /** A stretch of a text that says something else to those who decode it. */
 export interface EncodedText {
   readonly written: string
   readonly says: string
 }
 
-const base64 = /[A-Za-z\d+/_-]{12,}={0,2}/g
-const hex = /(?:[\da-f]{2}){8,}/gi
-/** How much of a text is decoded: whoever sends more encoded text than this is found by its beginning. */
-const longest = 100_000
+/** One way to write text, and how it is read. */
+type Writing = readonly [pattern: RegExp, read: (written: string) => string | undefined]
+
+const writings: readonly Writing[] = [
+  [/[A-Za-z\d+/_-]{12,}={0,2}/g, (written) => readable(Buffer.from(written, 'base64url'))],
+  [/(?:[\da-f]{2}){8,}/gi, (written) => readable(Buffer.from(written, 'hex'))],
+  // Bytes one by one, with something between them.
+  [
+    /(?:(?:0x)?[\da-f]{2}[\s:,;-]{1,2}){7,}(?:0x)?[\da-f]{2}/gi,
+    (written) => worded(bytesIn(written, /[\da-f]{2}(?![\da-fx])/gi, 16)),
+  ],
+  [/(?:\d{2,3}[\s,;]{1,2}){11,}\d{2,3}/g, (written) => worded(bytesIn(written, /\d+/g, 10))],
+  [/(?:[01]{8}[\s,;]{0,2}){8,}/g, (written) => worded(bytesIn(written, /[01]{8}/g, 2))],
+  [/[A-Z2-7]{16,}={0,6}/g, (written) => worded(base32Bytes(written))],
+  // Letters that need no escape, each with one.
+  [/(?:[%=][\da-f]{2}){8,}|(?:\\u[\da-f]{4}|\\x[\da-f]{2}|\\[0-7]{3}){8,}|(?:&#x?[\da-f]{2,6};?){8,}/gi, unescaped],
+  // Pieces of one token. Of words nothing comes that could be read.
+  [/(?:[A-Za-z\d+/_-]{1,15}\s{1,4}){3,}[A-Za-z\d+/_-]{1,15}={0,2}/g, piecedTogether],
+]
+/** What shows nothing, and is too much for what such characters are good for: flags, joined letters. */
+const invisible = /(?:[\u{E0020}-\u{E007E}]|[\u{E0100}-\u{E01EF}]){8,}|[\u200B-\u200F\u2060-\u2064\uFEFF]{8,}/gu
 
 /**
- * Stretches of base64, base64url and hex that are text once decoded. Words and numbers are not: what they decode to is
- * not made of readable characters.
+ * Stretches of a text that say something else once decoded: base64, base64url, base32 and hex, also in pieces; letters
+ * as escapes or as numbers; what is not seen at all. Words and numbers are none: what they decode to cannot be read.
  */
 export function encodedTextsIn(text: string): readonly EncodedText[] {
   const found: EncodedText[] = []
-  const start = text.slice(0, longest)
-  for (const [written] of start.matchAll(base64)) {
-    const says = readable(Buffer.from(written, 'base64url'))
-    if (says !== undefined) found.push({ written, says })
-  }
-  for (const [written] of start.matchAll(hex)) {
-    const says = readable(Buffer.from(written, 'hex'))
-    if (says !== undefined) found.push({ written, says })
+  for (const [written] of text.matchAll(invisible)) found.push({ written, says: shown(written) })
+  const plain = plainForm(text)
+  for (const [pattern, read] of writings) {
+    for (const [written] of plain.matchAll(pattern)) {
+      const says = read(written)
+      if (says !== undefined) found.push({ written, says })
+    }
   }
   return found
 }
 
 /** Bytes as a text, if that is what they are: eight readable characters and nothing else. */
-function readable(bytes: Buffer): string | undefined {
-  const text = bytes.toString('utf8')
+function readable(bytes: Uint8Array): string | undefined {
+  const text = Buffer.from(bytes).toString('utf8')
   if (text.length < 8 || text.includes('�')) return undefined
   let plain = 0
   for (const char of text) {
@@ -37,4 +56,67 @@ function readable(bytes: Buffer): string | undefined {
     if (/[ -~]/.test(char)) plain++
   }
   return plain >= text.length * 0.9 ? text : undefined
+}
+
+/** The same, where numbers of a table or a name in capitals would often be readable too: words and little else. */
+function worded(bytes: Uint8Array): string | undefined {
+  const text = readable(bytes)
+  return text !== undefined && isWorded(text) ? text : undefined
+}
+
+function isWorded(text: string): boolean {
+  return /[a-z]{3}/i.test(text) && (text.match(/[A-Za-z \d@.,:/]/g) ?? []).length >= text.length * 0.85
+}
+
+/** The bytes that numbers stand for; none where one of them is no byte. */
+function bytesIn(written: string, number: RegExp, radix: number): Uint8Array {
+  const values = Array.from(written.matchAll(number), ([digits]) => Number.parseInt(digits, radix))
+  return values.every((value) => value < 256) ? Uint8Array.from(values) : new Uint8Array()
+}
+
+function base32Bytes(written: string): Uint8Array {
+  const bytes: number[] = []
+  let [bits, count] = [0, 0]
+  for (const char of written.replaceAll('=', '')) {
+    bits = ((bits << 5) | 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char)) & 0xfff
+    count += 5
+    if (count < 8) continue
+    count -= 8
+    bytes.push((bits >> count) & 0xff)
+  }
+  return Uint8Array.from(bytes)
+}
+
+function unescaped(written: string): string | undefined {
+  const says = withoutEscapes(written)?.text ?? ''
+  return isWorded(says) ? says : undefined
+}
+
+/** Where the first piece belongs is not known: words may stand before it. */
+function piecedTogether(written: string): string | undefined {
+  const token = written.replaceAll(/\s+/g, '')
+  const found: string[] = []
+  for (let shift = 0; shift < 4; shift++) {
+    const bytes = Buffer.from(token.slice(shift), 'base64')
+    textIn(bytes, shortestPieced, (from, to) => {
+      const text = bytes.toString('utf8', from, to)
+      if (isWorded(text)) found.push(text)
+    })
+  }
+  return found[0]
+}
+
+/** Bytes: fewer are readable by chance. */
+const shortestPieced = 16
+
+/** Tags and selectors have the number of a byte or of a letter in them. */
+function shown(written: string): string {
+  return Array.from(written, (char) => {
+    const point = char.codePointAt(0) ?? 0
+    return point >= 0xe0100
+      ? String.fromCharCode(point - 0xe0100)
+      : point >= 0xe0020
+        ? String.fromCharCode(point - 0xe0000)
+        : ''
+  }).join('')
 }

@@ -1,5 +1,6 @@
 import { instructionsIn, useFolding } from './instruction-phrase.ts'
 import { lookalikes } from './lookalike.ts'
+import { withoutEscapes } from './plain-form.ts'
 
 /** What is suspicious in text from outside. */
 export type InboundKind = 'control' | 'invisible' | 'chat-template' | 'fake-call' | 'role-marker' | 'instruction'
@@ -29,19 +30,41 @@ const headers =
 export function inspectInbound(text: string): readonly InboundFinding[] {
   const found: InboundFinding[] = []
   const { folded, from } = fold(text, found)
-  const place = (kind: InboundKind, start: number, end: number): void => {
-    found.push({ kind, start: from[start] ?? 0, end: (from[end - 1] ?? text.length - 1) + 1 })
+  const known = new Set<string>()
+  for (const { kind, start, end } of marksIn(folded)) {
+    const one = { kind, start: from[start] ?? 0, end: (from[end - 1] ?? text.length - 1) + 1 }
+    known.add(`${kind} ${one.start}`)
+    found.push(one)
   }
-  for (const { index, 0: match } of folded.matchAll(templates)) place('chat-template', index, index + match.length)
-  for (const { index, 0: match } of folded.matchAll(calls)) place('fake-call', index, index + match.length)
+  // Whoever shows a page or reads JSON undoes escapes before a model sees the text.
+  const undone = withoutEscapes(text)
+  if (!undone) return found
+  const shown = fold(undone.text, [])
+  for (const { kind, start, end } of marksIn(shown.folded)) {
+    const place = undone.placeOf(shown.from[start] ?? 0)
+    if (known.has(`${kind} ${place}`)) continue
+    const last = undone.placeOf(shown.from[end - 1] ?? 0)
+    found.push({ kind, start: place, end: last + (escape.exec(text.slice(last, last + 33))?.[0].length ?? 1) })
+  }
+  return found
+}
+
+const escape = /^(?:&#?\w{1,31};?|[%=][\da-f]{2}|\\+u[\da-f]{4}|\\+x[\da-f]{2}|\\+.)/i
+
+/** Marks and commands in folded text, and where they stand in it. */
+function* marksIn(folded: string): Generator<InboundFinding> {
+  const at = (kind: InboundKind, { index, 0: match }: RegExpExecArray): InboundFinding => ({
+    kind,
+    start: index,
+    end: index + match.length,
+  })
+  for (const match of folded.matchAll(templates)) yield at('chat-template', match)
+  for (const match of folded.matchAll(calls)) yield at('fake-call', match)
   // One word and a colon is a label; two who speak in turn are a conversation.
   const speakers = [...folded.matchAll(roles)]
-  if (new Set(speakers.map(([, role]) => role)).size > 1) {
-    for (const { index, 0: match } of speakers) place('role-marker', index, index + match.length)
-  }
-  for (const { index, 0: match } of folded.matchAll(headers)) place('role-marker', index, index + match.length)
-  for (const { start, end } of instructionsIn(folded)) place('instruction', start, end)
-  return found
+  if (new Set(speakers.map(([, role]) => role)).size > 1) for (const match of speakers) yield at('role-marker', match)
+  for (const match of folded.matchAll(headers)) yield at('role-marker', match)
+  for (const { start, end } of instructionsIn(folded)) yield { kind: 'instruction', start, end }
 }
 
 /**

@@ -5,6 +5,7 @@ import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-ru
 import { encodedTextsIn } from './encoded-text.ts'
 import { isDesignated, isFetched, isNamed, isOwn, isRecordNamed, isToldOf, namesOthers, originOf } from './origin.ts'
 import type { Origin } from './origin.ts'
+import { plainForm, withoutEscapes } from './plain-form.ts'
 import { secretArgument } from './secret-argument.ts'
 import { exactForm, holds, looseForm } from './wording.ts'
 
@@ -212,7 +213,7 @@ export const disguisedContent: DataFlowRule = (sink) => {
         ask: { reason: `${sink.call.tool.name} would send text that is encoded`, evidence: evidenceOf(sink, one) },
       }
     }
-    for (const address of urlsIn(one.value)) {
+    for (const address of linksIn(one.value)) {
       const origin = originOf(address, sink.call.tool, sink.known)
       if (isOurs(origin)) continue
       const sources =
@@ -228,6 +229,12 @@ export const disguisedContent: DataFlowRule = (sink) => {
     }
   }
   return undefined
+}
+
+/** The links that are written there, and those that show once escapes are undone and what is not seen is gone. */
+function linksIn(text: string): ReadonlySet<string> {
+  const plain = plainForm(text)
+  return new Set([...urlsIn(text), ...urlsIn(plain), ...urlsIn(withoutEscapes(plain)?.text ?? '')])
 }
 
 const disguises: ReadonlySet<string> = new Set(['base64', 'base64url', 'hex', 'reversed', 'rot13'])

@@ -1,6 +1,7 @@
 import { defineExtension } from '@provost/core'
 import type { ChildResult, Extension } from '@provost/core'
 
+import { outliersOf, standingsFold, suspicionOf } from './child-standing.ts'
 import { createTaintIndex } from './taint-index.ts'
 
 export interface MergeGuardOptions {
@@ -14,7 +15,8 @@ const copied = 0.6
 /**
  * Judges the results of a fan-out before they become one: children that failed are left out, of untrusted ones that say
  * the same thing word for word only the first counts, and where there are trusted ones the untrusted never get more
- * than their share.
+ * than their share. Those come last who stand alone with what they say, and whose agent failed, copied or stood alone
+ * in earlier fan-outs of the log.
  */
 export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> {
   const { untrustedShare = 0.5 } = options
@@ -23,10 +25,14 @@ export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> 
     scope: 'tree',
     hooks: {
       async merge(children, ctx) {
-        const [trusted, untrusted] = [true, false].map((is) =>
-          children.filter((child) => child.status === 'completed' && (child.label.integrity === 'trusted') === is),
-        )
-        if (!trusted || !untrusted) return children
+        const done = children.filter(({ status }) => status === 'completed')
+        const standings = ctx.fold(standingsFold)
+        const outliers = outliersOf(done)
+        const odds = (child: ChildResult): number => (outliers.has(child) ? 1 : 0) + suspicionOf(child, standings)
+        const trusted = done.filter(({ label }) => label.integrity === 'trusted')
+        const untrusted = done
+          .filter(({ label }) => label.integrity === 'untrusted')
+          .toSorted((a, b) => odds(a) - odds(b))
         const { kept: distinct, copies } = withoutCopies(untrusted)
         const room =
           trusted.length === 0 || untrustedShare >= 1
@@ -34,11 +40,17 @@ export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> 
             : Math.floor((trusted.length * untrustedShare) / (1 - untrustedShare))
         const taken = new Set([...trusted, ...distinct.slice(0, Math.max(0, room))])
         const left = children.filter((child) => !taken.has(child))
-        if (left.length > 0) {
-          const evidence = { left: left.map(({ key, agent, status }) => ({ key, agent, status })), copies }
+        const odd = [...outliers].filter(({ label }) => label.integrity === 'untrusted')
+        if (left.length > 0 || odd.length > 0) {
+          const evidence = {
+            left: left.map(({ key, agent, status }) => ({ key, agent, status })),
+            copies: copies.map(({ key }) => key),
+            outliers: odd.map(({ key }) => key),
+            suspects: [...copies, ...odd].map(({ agent }) => agent),
+          }
           await ctx.audit('flagged', {
             rule: 'merge-guard',
-            sources: left.flatMap(({ label }) => label.sources),
+            sources: [...left, ...odd].flatMap(({ label }) => label.sources),
             evidence,
           })
         }
@@ -49,14 +61,14 @@ export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> 
 }
 
 /** Of answers that are mostly one another's words, the first. */
-function withoutCopies(children: readonly ChildResult[]): { kept: ChildResult[]; copies: string[] } {
+function withoutCopies(children: readonly ChildResult[]): { kept: ChildResult[]; copies: ChildResult[] } {
   const index = createTaintIndex()
   const kept: ChildResult[] = []
-  const copies: string[] = []
+  const copies: ChildResult[] = []
   for (const child of children) {
     const shared = index.check(child.text).reduce((most, { span: [start, end] }) => most + end - start, 0)
     if (child.text.length > 0 && shared >= child.text.length * copied) {
-      copies.push(child.key)
+      copies.push(child)
       continue
     }
     index.add(child.text, { source: child.key, label: child.label })

@@ -72,7 +72,13 @@ function walk(
 ): Json {
   if (depth > deepest) throw new RangeError('The arguments are nested too deeply to be checked.')
   const here = Object.hasOwn(declared, path) ? declared[path] : boundary
-  if (typeof value === 'string') return change(value, path, here)
+  if (typeof value === 'string') {
+    const written = here === 'http-header' ? parsed(value) : undefined
+    if (written === undefined) return change(value, path, here)
+    // Whoever makes headers of it reads the JSON first: what is an escape here is a line break there.
+    const checked = JSON.stringify(walk(written, path, here, depth + 1, change, {}))
+    return checked === JSON.stringify(written) ? change(value, path, here) : checked
+  }
   if (Array.isArray(value))
     return value.map((item: Json, n) => walk(item, `${path}/${n}`, here, depth + 1, change, declared))
   if (!isRecord(value)) return value
@@ -83,6 +89,17 @@ function walk(
     fields.push([change(key, at, here), walk(isJson(item) ? item : null, at, below, depth + 1, change, declared)])
   }
   return Object.fromEntries(fields)
+}
+
+/** An object or a list that is written as a text. */
+function parsed(text: string): Json | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJson(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The fields of JSON are JSON; the type of a record has forgotten it. */

@@ -1,5 +1,5 @@
 import { joinLabels, ProvostError } from '@provost/core'
-import type { JsonPointer, Label } from '@provost/core'
+import type { Label } from '@provost/core'
 
 import type { Reading } from './agreement.ts'
 import type { ArgumentText } from './argument-text.ts'
@@ -9,44 +9,14 @@ import type { Canonical, Suspicions } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
 import { decodeSpacedHex, decodeTokens } from './encoded-token.ts'
 import { decodeEscapes } from './escapes.ts'
+import { unveiled } from './plain-form.ts'
 import { createSecretValues } from './secret-value.ts'
 import { isCommonProse, sourceBytes, wholeWords } from './stretch.ts'
 import type { Stretch } from './stretch.ts'
 import { createStretches } from './stretch.ts'
+import { hitsOf, strongest } from './taint-hit.ts'
+import type { Found, TaintEncoding, TaintHit } from './taint-hit.ts'
 import { createTrackedText } from './tracked-text.ts'
-
-/**
- * How a span was written. `normalised`: case, width, accents, lookalikes, invisible characters or punctuation differ.
- * `split`: it goes over several values. `untracked`: nobody can say, for the index was full or the argument was
- * encoded too often over; it counts as found.
- */
-export type TaintEncoding =
-  | 'verbatim'
-  | 'normalised'
-  | 'base64'
-  | 'base64url'
-  | 'hex'
-  | 'url'
-  | 'html'
-  | 'json'
-  | 'reversed'
-  | 'rot13'
-  | 'split'
-  | 'untracked'
-
-/** A span of tracked text in the arguments of a call. */
-export interface TaintHit {
-  /** What was given with the text. */
-  readonly source: string
-  readonly label: Label
-  /** The value it stands in; `/` and nothing more for arguments that are one text. */
-  readonly path: JsonPointer
-  /** Where in that value, in UTF-16 code units, as it is written there. */
-  readonly span: readonly [start: number, end: number]
-  readonly view: TaintEncoding
-  /** Letters and digits that agree: what the length of a span means to a rule, however it was written. */
-  readonly length: number
-}
 
 /** Finds texts that were tracked in the arguments of calls, also where they were rewritten. */
 export interface TaintIndex {
@@ -89,26 +59,18 @@ interface Origin {
   readonly label: Label
 }
 
-/** A stretch in the coordinates of the joined arguments. */
-interface Found {
-  readonly start: number
-  readonly end: number
-  readonly length: number
-  readonly view: TaintEncoding
-  readonly origin: Origin
-}
-
 /** Text to look at: the arguments, or what was decoded from them. */
 interface Layer {
   readonly text: string
   readonly stretches: readonly number[]
   readonly as?: TaintEncoding
+  /** Its letters were looked at elsewhere: what counts is what is encoded in it. */
+  readonly isKnown?: true
   placeOf(index: number): number
 }
 
 const shortestSpan = 12
 const mostGroups = 16
-const mostHits = 1_000
 /** Canonical texts of arguments, one for each depth of encodings: made once, used for one check after the other. */
 const canonicals: Canonical[] = []
 /** Room for longer ones is given back. */
@@ -189,7 +151,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         appendCanonical(canonical, layer.text, suspicions, layer.stretches[n], layer.stretches[n + 1])
       }
       const stretches = createStretches()
-      tracked.find(canonical.bytes, canonical.length, stretches.add)
+      if (!layer.isKnown) tracked.find(canonical.bytes, canonical.length, stretches.add)
       const all = stretches.all()
       // Most arguments are fine: nobody asks where their letters stood.
       let places: Int32Array | undefined
@@ -199,9 +161,11 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         if (!origin || isExempt(layer, from(), canonical, stretch, all)) continue
         found.push(foundAt(layer, from(), stretch, origin))
       }
-      secrets.find(canonical, (start, end, origin) => {
-        found.push(foundAt(layer, from(), { start, end, reading: 'forward', sameCase: true }, origin))
-      })
+      if (!layer.isKnown) {
+        secrets.find(canonical, (start, end, origin) => {
+          found.push(foundAt(layer, from(), { start, end, reading: 'forward', sameCase: true }, origin))
+        })
+      }
       if (depth === deepest) return
       const into = (decoded: Decoded): void => {
         left -= decoded.text.length
@@ -217,6 +181,8 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     }
 
     examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
+    const bare = unveiled(joined.text)
+    if (bare) examine({ ...bare, stretches: [0, bare.text.length], isKnown: true }, 1)
     for (const canonical of canonicals) if (canonical.bytes.length > mostScratch) canonical.bytes = new Uint8Array(512)
     const hits = hitsOf(found, joined, minSpan)
     for (const { path, start, end } of joined.values) {
@@ -313,55 +279,4 @@ function isPlain(text: string, start: number, end: number, length: number): bool
     if (unit < 0xc0 || (unit >= 0x200b && unit < 0x2070) || unit >= 0xd800) return false
   }
   return true
-}
-
-/** All hits, or of too many the longest of each source and then the longest. */
-function strongest(hits: TaintHit[]): readonly TaintHit[] {
-  if (hits.length <= mostHits) return hits
-  const longest = new Map<string, TaintHit>()
-  for (const hit of hits) if (hit.length > (longest.get(hit.source)?.length ?? 0)) longest.set(hit.source, hit)
-  const first = new Set(longest.values())
-  const chosen = [...first, ...hits.toSorted((a, b) => b.length - a.length).filter((hit) => !first.has(hit))]
-  const kept = new Set(chosen.slice(0, mostHits))
-  return hits.filter((hit) => kept.has(hit))
-}
-
-/** Spans by value. One over several values counts for each that holds enough of it, else as split. */
-function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpan: number): TaintHit[] {
-  const hits: TaintHit[] = []
-  for (const { start, end, length, view, origin } of found.toSorted((a, b) => a.start - b.start)) {
-    const first = valueAt(values, start)
-    const value = values[first]
-    if (!value) continue
-    if (end <= value.end) {
-      const span = [start - value.start, end - value.start] as const
-      hits.push({ ...origin, path: value.path, span, view, length })
-      continue
-    }
-    const enough = (minSpan / length) * (end - start)
-    let [largest, most, whole] = [value, 0, false]
-    for (let n = first, part = values[n]; part && part.start < end; part = values[++n]) {
-      const [from, to] = [Math.max(start, part.start), Math.min(end, part.end)]
-      if (to - from > most) [largest, most] = [part, to - from]
-      if (to - from < enough) continue
-      whole = true
-      const share = Math.round((length * (to - from)) / (end - start))
-      hits.push({ ...origin, path: part.path, span: [from - part.start, to - part.start], view, length: share })
-    }
-    if (whole) continue
-    const span = [Math.max(start, largest.start) - largest.start, Math.min(end, largest.end) - largest.start] as const
-    hits.push({ ...origin, path: largest.path, span, view: 'split', length })
-  }
-  return hits
-}
-
-/** The number of the value that a position of the joined text is in. */
-function valueAt(values: ArgumentText['values'], position: number): number {
-  let [low, high] = [0, values.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((values[middle]?.start ?? 0) <= position) low = middle
-    else high = middle - 1
-  }
-  return low
 }

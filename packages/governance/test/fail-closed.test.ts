@@ -85,9 +85,10 @@ describe('a guard that breaks lets nothing pass', () => {
       label: { integrity: 'untrusted' as const, confidentiality: 'internal' as const, sources: [key] },
     })
     const audit = () => Promise.reject(new Error('no audit'))
-    // The hook is called by itself: it asks its context for nothing but the audit.
+    // The hook is called by itself: it asks its context for nothing else.
+    const fold = <S>({ initial }: { initial: S }) => initial
     const merging = async () =>
-      mergeGuard().hooks.merge?.([child('a'), child('b')], { audit } as unknown as HookContext)
+      mergeGuard().hooks.merge?.([child('a'), child('b')], { audit, fold } as unknown as HookContext)
     await expect(merging()).rejects.toThrow('no audit')
   })
 })

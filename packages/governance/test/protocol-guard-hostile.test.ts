@@ -29,6 +29,9 @@ describe('protocolGuard', () => {
     ['named like a prototype', JSON.parse('{"headers":{"__proto__":"x\\ny"}}')],
     ['with NUL', { cookie: 'a\0b' }],
     ['with an escape', { cookie: 'a\u001B[2J' }],
+    ['in JSON that is a text', { headers: '{"accept":"x\\nset-cookie: a=b"}' }],
+    ['in a list that is a text', { headers: '["a: x\\r\\nb: c"]' }],
+    ['in JSON in JSON', { headers: { a: JSON.stringify([JSON.stringify(['x\ny'])]) } }],
     ['after a long value', { cookie: `${'a'.repeat(300_000)}\nb` }],
   ])('a header is found %s', async (_, input) => {
     expect((await guarded([protocolGuard()], [{ name: 'send', input }])).ran).toEqual([])

@@ -104,6 +104,23 @@ test('noncharacters and separators in an argument do not cut a span', () => {
   }
 })
 
+test.each<[string, (text: string) => string]>([
+  ['base64', (text) => Buffer.from(text).toString('base64')],
+  ['hexadecimal', (text) => Buffer.from(text).toString('hex')],
+  ['percent signs', (text) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')],
+])('%s is read below what is not seen and below wide letters', (_, write) => {
+  const index = createTaintIndex()
+  index.add(mail, { source: 'mail', label })
+  const written = write(mail.slice(10, 60))
+  const wide = written.replaceAll(/[!-~]/g, (char) => String.fromCharCode(char.charCodeAt(0) + 0xfee0))
+  for (const text of [Array.from(written).join('\u200B'), written.replaceAll(/.{5}/g, '$&\u00AD'), wide]) {
+    const [hit, ...more] = index.check({ text: `x ${text} y` })
+    expect(more).toEqual([])
+    expect(hit?.length).toBeGreaterThan(30)
+    expect(text.length - ((hit?.span[1] ?? 0) - (hit?.span[0] ?? 0))).toBeLessThan(24)
+  }
+})
+
 test('names of entities are looked up among entities only', () => {
   const index = createTaintIndex()
   index.add(mail, { source: 'mail', label })

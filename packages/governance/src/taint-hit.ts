@@ -1,0 +1,98 @@
+import type { JsonPointer, Label } from '@provost/core'
+
+import type { ArgumentText } from './argument-text.ts'
+
+/**
+ * How a span was written. `normalised`: case, width, accents, lookalikes, invisible characters or punctuation differ.
+ * `split`: it goes over several values. `untracked`: nobody can say, for the index was full or the argument was
+ * encoded too often over; it counts as found.
+ */
+export type TaintEncoding =
+  | 'verbatim'
+  | 'normalised'
+  | 'base64'
+  | 'base64url'
+  | 'hex'
+  | 'url'
+  | 'html'
+  | 'json'
+  | 'reversed'
+  | 'rot13'
+  | 'split'
+  | 'untracked'
+
+/** A span of tracked text in the arguments of a call. */
+export interface TaintHit {
+  /** What was given with the text. */
+  readonly source: string
+  readonly label: Label
+  /** The value it stands in; `/` and nothing more for arguments that are one text. */
+  readonly path: JsonPointer
+  /** Where in that value, in UTF-16 code units, as it is written there. */
+  readonly span: readonly [start: number, end: number]
+  readonly view: TaintEncoding
+  /** Letters and digits that agree: what the length of a span means to a rule, however it was written. */
+  readonly length: number
+}
+
+/** A stretch in the coordinates of the joined arguments. */
+export interface Found {
+  readonly start: number
+  readonly end: number
+  readonly length: number
+  readonly view: TaintEncoding
+  readonly origin: { readonly source: string; readonly label: Label }
+}
+
+const mostHits = 1_000
+
+/** All hits, or of too many the longest of each source and then the longest. */
+export function strongest(hits: TaintHit[]): readonly TaintHit[] {
+  if (hits.length <= mostHits) return hits
+  const longest = new Map<string, TaintHit>()
+  for (const hit of hits) if (hit.length > (longest.get(hit.source)?.length ?? 0)) longest.set(hit.source, hit)
+  const first = new Set(longest.values())
+  const chosen = [...first, ...hits.toSorted((a, b) => b.length - a.length).filter((hit) => !first.has(hit))]
+  const kept = new Set(chosen.slice(0, mostHits))
+  return hits.filter((hit) => kept.has(hit))
+}
+
+/** Spans by value. One over several values counts for each that holds enough of it, else as split. */
+export function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpan: number): TaintHit[] {
+  const hits: TaintHit[] = []
+  for (const { start, end, length, view, origin } of found.toSorted((a, b) => a.start - b.start)) {
+    const first = valueAt(values, start)
+    const value = values[first]
+    if (!value) continue
+    if (end <= value.end) {
+      const span = [start - value.start, end - value.start] as const
+      hits.push({ ...origin, path: value.path, span, view, length })
+      continue
+    }
+    const enough = (minSpan / length) * (end - start)
+    let [largest, most, whole] = [value, 0, false]
+    for (let n = first, part = values[n]; part && part.start < end; part = values[++n]) {
+      const [from, to] = [Math.max(start, part.start), Math.min(end, part.end)]
+      if (to - from > most) [largest, most] = [part, to - from]
+      if (to - from < enough) continue
+      whole = true
+      const share = Math.round((length * (to - from)) / (end - start))
+      hits.push({ ...origin, path: part.path, span: [from - part.start, to - part.start], view, length: share })
+    }
+    if (whole) continue
+    const span = [Math.max(start, largest.start) - largest.start, Math.min(end, largest.end) - largest.start] as const
+    hits.push({ ...origin, path: largest.path, span, view: 'split', length })
+  }
+  return hits
+}
+
+/** The number of the value that a position of the joined text is in. */
+function valueAt(values: ArgumentText['values'], position: number): number {
+  let [low, high] = [0, values.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((values[middle]?.start ?? 0) <= position) low = middle
+    else high = middle - 1
+  }
+  return low
+}
