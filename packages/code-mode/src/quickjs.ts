@@ -205,7 +205,11 @@ export function createQuickJs(wasm: WebAssembly.Module): Engine {
         timezoneOffset: 0,
         ...around.options,
       })
-      return guestOf(vm, tokens, around)
+      const guest = guestOf(vm, tokens, around)
+      // The first touch of each page of new memory has to be waited for: better now than when there is a script.
+      vm.evalCode('(async()=>{})()').dispose()
+      guest.take()
+      return guest
     },
   }
 }

@@ -40,7 +40,7 @@ function reader(bytes: Uint8Array, start: number) {
 }
 
 /** The exports of a module that are kept, as the content of its section. */
-function exportsOf(content: Uint8Array, keep: (name: string) => boolean): Uint8Array {
+function exportsOf(content: Uint8Array, names: ReadonlySet<string>): Uint8Array {
   const read = reader(content, 0)
   const kept: Uint8Array[] = []
   for (let left = read.number(); left > 0; left--) {
@@ -48,7 +48,7 @@ function exportsOf(content: Uint8Array, keep: (name: string) => boolean): Uint8A
     const name = Buffer.from(read.take(read.number())).toString()
     read.byte()
     read.number()
-    if (keep(name)) kept.push(content.subarray(from, read.at))
+    if (names.has(name)) kept.push(content.subarray(from, read.at))
   }
   return Buffer.concat([numberBytes(kept.length), ...kept])
 }
@@ -57,7 +57,7 @@ function exportsOf(content: Uint8Array, keep: (name: string) => boolean): Uint8A
  * A WebAssembly module with fewer exports. An instance gets a function object for each of them, and of a C library, which
  * exports everything, that is half of what it costs to make one.
  */
-export function withExports(module: Uint8Array, keep: (name: string) => boolean): Uint8Array {
+export function withExports(module: Uint8Array, names: ReadonlySet<string>): Uint8Array {
   const head = 8
   const read = reader(module, head)
   const parts = [module.subarray(0, head)]
@@ -65,7 +65,7 @@ export function withExports(module: Uint8Array, keep: (name: string) => boolean)
     const id = read.byte()
     const content = read.take(read.number())
     if (id === customSection) continue
-    const kept = id === exportSection ? exportsOf(content, keep) : content
+    const kept = id === exportSection ? exportsOf(content, names) : content
     parts.push(Uint8Array.of(id), numberBytes(kept.length), kept)
   }
   return Buffer.concat(parts)

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 import { Piscina } from 'piscina'
 
+import { engineExports } from './engine-exports.ts'
 import type { Limits } from './limits.ts'
 import type { Task } from './task.ts'
 import { withExports } from './thin-wasm.ts'
@@ -29,12 +30,9 @@ async function ownFolders(): Promise<string[]> {
 
 let compiled: Promise<WebAssembly.Module> | undefined
 
-/** What the library itself calls of the engine; the rest is for extensions of it, and there are none. */
-const called = /^(qjs_|wasm_|_initialize$|memory$|__stack_pointer$)/
-
 async function compile(): Promise<WebAssembly.Module> {
   const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
-  return WebAssembly.compile(Buffer.from(withExports(engine, (name) => called.test(name))))
+  return WebAssembly.compile(Buffer.from(withExports(engine, engineExports)))
 }
 
 /** Starts `workers` threads and has each make ready what its first script needs. */
