@@ -181,7 +181,7 @@ function row({ store, hand }: Appends, resumed: Readonly<Record<string, Summary>
   }
   const [resume, resumeHand] = [of('resume store'), of('resume hand')]
   const perSecond = ({ wallMs }: Slices): number => (slice * 1_000) / median(wallMs)
-  const ratio = (of: keyof Slices): number => median(hand[of].map((by, n) => by / (store[of][n] ?? Number.NaN)))
+  const ratio = (what: keyof Slices): number => median(hand[what].map((by, n) => by / (store[what][n] ?? Number.NaN)))
   return {
     appends: perSecond(store),
     appendsByHand: perSecond(hand),
