@@ -5,7 +5,7 @@ import { streamTextLoop, toolLoopAgent } from './loop/ai.ts'
 import type { Contender } from './loop/contender.ts'
 import { openaiAgents } from './loop/openai-agents.ts'
 import { pi } from './loop/pi.ts'
-import { provost, provostSqlite } from './loop/provost.ts'
+import { provost, provostSqlite, provostSqliteWrites } from './loop/provost.ts'
 import { measureScaling } from './loop/scaling.ts'
 import type { Scaling } from './loop/scaling.ts'
 import { check } from './loop/script.ts'
@@ -18,7 +18,8 @@ Usage: node --conditions=@provost/source bench/loop.ts [options]
 
 All contenders follow the same script: each step streams one chunk of text and calls one trivial tool, the last step
 only talks. A step is one request to the model. Models and tools cost next to nothing, so what is left is the loop. Of
-Provost there are two rows: with the store in memory, and with one in a SQLite file, which flushes the start of each call.
+Provost there are three rows: with the store in memory; with one in a SQLite file, where each step is stored before the
+next; and there with a tool that writes instead of one that reads, whose every start is forced to the disk before it runs.
 
 Each contender is warmed up first, as a server is: V8 compiles what runs often. What a fresh process pays is the first
 sample of the warm-up, which the progress shows.
@@ -31,7 +32,15 @@ Options:
   --help            this text
 `
 
-const contenders: readonly Contender[] = [provost, provostSqlite, toolLoopAgent, streamTextLoop, openaiAgents, pi]
+const contenders: readonly Contender[] = [
+  provost,
+  provostSqlite,
+  provostSqliteWrites,
+  toolLoopAgent,
+  streamTextLoop,
+  openaiAgents,
+  pi,
+]
 const baseline = toolLoopAgent.name
 /** Steps in one sample at least. */
 const sampleSteps = 200

@@ -2,19 +2,24 @@ import { parseArgs } from 'node:util'
 
 import type { Entry } from 'provost'
 
-import { compare } from './measure.ts'
+import { collectGarbage, compare, median } from './measure.ts'
 import type { Plan, Subject, Summary } from './measure.ts'
 import { contenders } from './stores/contenders.ts'
 import { measureResumed } from './stores/resumed.ts'
 import type { Resumed } from './stores/resumed.ts'
 import type { Side } from './stores/side.ts'
 
+/** Appends in a row of one side before the other one has its turn. */
+const slice = 250
+
 const help = `Compares what stores cost with writing and reading the same rows by hand, in the same run.
 
 Usage: node --conditions=@provost/source bench/stores.ts [options]
 
 Appends: entries of about 1 KB to a new log, one at a time, each stored before the next. By hand: the same JSON as rows
-with a number and nothing else, with the same care for the disk. Resume: a long log of small entries is read from its
+with a number and nothing else, in as many transactions, with the same care for the disk. Store and hand take turns at
+slices of ${slice} appends, and the ratio is the median of what each pair of slices gives: what else the machine does in
+the meantime meets both. Resume: a long log of small entries is read from its
 beginning and parsed; with SQLite an agent goes on with a session as long, up to its answer. PostgreSQL runs where it is installed, on a server of its own that forces nothing to the disk.
 
 Options:
@@ -35,6 +40,8 @@ interface Row {
   /** Microseconds of CPU for one append. */
   readonly appendCpuUs: number
   readonly appendCpuUsByHand: number
+  /** Of the CPU that it takes the store, what it takes by hand. */
+  readonly appendCpuRatio: number
   /** Milliseconds. */
   readonly resumeMs: number
   readonly resumeMsByHand: number
@@ -103,10 +110,7 @@ async function measure({ appends, entries, plan, only }: Options): Promise<Repor
     const count = name === 'postgres' ? Math.ceil(appends / 10) : appends
     const opened = await open()
     const bodies = entriesOf(count, 'It was delivered on Monday, and signed for at the door. '.repeat(12))
-    const written = await compare(
-      both(`${name} append`, opened, (side) => side.append(bodies)),
-      plan,
-    )
+    const written = await compareAppends(name, opened, bodies, plan)
     await opened.store.fill(short)
     await opened.hand.fill(short)
     const read = async (side: Side): Promise<void> => {
@@ -115,7 +119,7 @@ async function measure({ appends, entries, plan, only }: Options): Promise<Repor
     }
     const resumed = await compare(both(`${name} resume`, opened, read), plan)
     await opened.close()
-    stores[name] = row(written, resumed, name, count)
+    stores[name] = row(written, resumed, name)
   }
   const resumed = only && !only.includes('sqlite') ? undefined : await measureResumed(entries, plan)
   return {
@@ -129,32 +133,69 @@ async function measure({ appends, entries, plan, only }: Options): Promise<Repor
   }
 }
 
-function row(
-  written: Readonly<Record<string, Summary>>,
-  resumed: Readonly<Record<string, Summary>>,
+/** Of one side: milliseconds by the clock and microseconds of CPU for each of its slices. */
+interface Slices {
+  readonly wallMs: number[]
+  readonly cpuUs: number[]
+}
+
+interface Appends {
+  readonly store: Slices
+  readonly hand: Slices
+}
+
+async function compareAppends(
   name: string,
-  count: number,
-): Row {
-  const of = (all: Readonly<Record<string, Summary>>, what: string): Summary => {
-    const found = all[`${name} ${what}`]
+  sides: { readonly store: Side; readonly hand: Side },
+  bodies: readonly Entry[],
+  { runs, warmUps, progress }: Plan,
+): Promise<Appends> {
+  const taken: Appends = { store: { wallMs: [], cpuUs: [] }, hand: { wallMs: [], cpuUs: [] } }
+  for (let run = 0; run < warmUps + runs; run++) {
+    const logs = { store: await sides.store.begin(), hand: await sides.hand.begin() }
+    collectGarbage()
+    for (let from = 0, turn = run; from < bodies.length; from += slice, turn++) {
+      const entries = bodies.slice(from, from + slice)
+      for (const side of turn % 2 === 0 ? (['store', 'hand'] as const) : (['hand', 'store'] as const)) {
+        const [cpu, wall] = [process.cpuUsage(), performance.now()]
+        await logs[side].append(entries)
+        const { user, system } = process.cpuUsage(cpu)
+        if (run < warmUps) continue
+        // The last slice may be a shorter one.
+        taken[side].wallMs.push(((performance.now() - wall) * slice) / entries.length)
+        taken[side].cpuUs.push(((user + system) * slice) / entries.length)
+      }
+    }
+    await logs.store.end()
+    await logs.hand.end()
+    progress(`${run < warmUps ? 'warm-up' : `${run - warmUps + 1}/${runs}`} ${name} append`)
+  }
+  return taken
+}
+
+function row({ store, hand }: Appends, resumed: Readonly<Record<string, Summary>>, name: string): Row {
+  const of = (what: string): Summary => {
+    const found = resumed[`${name} ${what}`]
     if (!found) throw new Error(`nothing was measured of ${name} ${what}`)
     return found
   }
-  const [append, appendHand] = [of(written, 'append store'), of(written, 'append hand')]
-  const [resume, resumeHand] = [of(resumed, 'resume store'), of(resumed, 'resume hand')]
+  const [resume, resumeHand] = [of('resume store'), of('resume hand')]
+  const perSecond = ({ wallMs }: Slices): number => (slice * 1_000) / median(wallMs)
+  const ratio = (what: keyof Slices): number => median(hand[what].map((by, n) => by / (store[what][n] ?? Number.NaN)))
   return {
-    appends: (count * 1_000) / append.wallMs,
-    appendsByHand: (count * 1_000) / appendHand.wallMs,
-    appendRatio: appendHand.wallMs / append.wallMs,
-    appendCpuUs: (append.cpuMs * 1_000) / count,
-    appendCpuUsByHand: (appendHand.cpuMs * 1_000) / count,
+    appends: perSecond(store),
+    appendsByHand: perSecond(hand),
+    appendRatio: ratio('wallMs'),
+    appendCpuUs: median(store.cpuUs) / slice,
+    appendCpuUsByHand: median(hand.cpuUs) / slice,
+    appendCpuRatio: ratio('cpuUs'),
     resumeMs: resume.wallMs,
     resumeMsByHand: resumeHand.wallMs,
     resumeRatio: resume.wallMs / resumeHand.wallMs,
   }
 }
 
-const columns = ['appends/s', 'by hand', 'ratio', 'CPU µs', 'by hand', 'resume ms', 'by hand', 'ratio']
+const columns = ['appends/s', 'by hand', 'ratio', 'CPU µs', 'by hand', 'ratio', 'resume ms', 'by hand', 'ratio']
 
 function table({ stores, entries, resumed }: Report): string {
   const cell = (text: string): string => text.padStart(11)
@@ -166,6 +207,7 @@ function table({ stores, entries, resumed }: Report): string {
       found.appendRatio.toFixed(2),
       found.appendCpuUs.toFixed(1),
       found.appendCpuUsByHand.toFixed(1),
+      found.appendCpuRatio.toFixed(2),
       found.resumeMs.toFixed(0),
       found.resumeMsByHand.toFixed(0),
       found.resumeRatio.toFixed(2),

@@ -11,7 +11,12 @@ import { aiSdkModel, inputSchema, look, question, toolDescription, toolName } fr
 
 type Run = () => Promise<{ readonly tally: Tally; readonly result: RunResult }>
 
-function prepare(steps: number, store?: SessionStore, extensions: readonly Extension<unknown>[] = []): Run {
+function prepare(
+  steps: number,
+  store?: SessionStore,
+  extensions: readonly Extension<unknown>[] = [],
+  effect: 'read' | 'write' = 'read',
+): Run {
   let tally = emptyTally()
   const agent = createAgent({
     name: 'looker',
@@ -21,6 +26,7 @@ function prepare(steps: number, store?: SessionStore, extensions: readonly Exten
         name: toolName,
         description: toolDescription,
         input: inputSchema,
+        effect,
         execute({ item }) {
           tally.executed++
           return look(item)
@@ -72,6 +78,16 @@ export const provostSqlite: Contender = {
   package: 'provost',
   prepare(steps) {
     const run = prepare(steps, openFile())
+    return async () => (await run()).tally
+  },
+}
+
+/** The same again, with a tool that must not run twice: before each call, its start is on the disk. */
+export const provostSqliteWrites: Contender = {
+  name: 'provost, sqlite, writes',
+  package: 'provost',
+  prepare(steps) {
+    const run = prepare(steps, openFile(), [], 'write')
     return async () => (await run()).tally
   },
 }

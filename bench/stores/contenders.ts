@@ -15,15 +15,22 @@ function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'provost-bench-'))
 }
 
+const end = async (): Promise<void> => {}
+
 const memory: Contender = {
   name: 'memory',
   async open() {
     const store = memoryStore()
     let kept: Entry[] = []
     const hand: Side = {
-      async append(entries) {
+      async begin() {
         const list: Entry[] = []
-        for (const entry of entries) list.push(entry)
+        return {
+          async append(entries) {
+            for (const entry of entries) list.push(entry)
+          },
+          end,
+        }
       },
       async fill(entries) {
         kept = [...entries]
@@ -46,10 +53,14 @@ const jsonl: Contender = {
     let files = 0
     const path = join(folder, 'hand.jsonl')
     const hand: Side = {
-      async append(entries) {
+      async begin() {
         const file = openSync(join(folder, `hand-${++files}.jsonl`), 'a')
-        for (const entry of entries) writeSync(file, `${JSON.stringify(entry)}\n`)
-        closeSync(file)
+        return {
+          async append(entries) {
+            for (const entry of entries) writeSync(file, `${JSON.stringify(entry)}\n`)
+          },
+          end: async () => closeSync(file),
+        }
       },
       async fill(entries) {
         for (const entry of entries) appendFileSync(path, `${JSON.stringify(entry)}\n`)
@@ -84,9 +95,12 @@ const sqlite: Contender = {
     )
     const insert = db.prepare('insert into rows (body) values (?)')
     const hand: Side = {
-      async append(entries) {
-        for (const entry of entries) insert.run(JSON.stringify(entry))
-      },
+      begin: async () => ({
+        async append(entries) {
+          for (const entry of entries) insert.run(JSON.stringify(entry))
+        },
+        end,
+      }),
       async fill(entries) {
         const statement = db.prepare('insert into long (body) values (?)')
         db.exec('begin')
@@ -119,10 +133,13 @@ const postgres: Contender = {
     await pool.query('create table rows (no bigserial primary key, body text)')
     await pool.query('create table long (no bigserial primary key, body text)')
     const hand: Side = {
-      async append(entries) {
-        const [name, text] = ['insert', 'insert into rows (body) values ($1)']
-        for (const entry of entries) await pool.query({ name, text, values: [JSON.stringify(entry)] })
-      },
+      begin: async () => ({
+        async append(entries) {
+          const [name, text] = ['insert', 'insert into rows (body) values ($1)']
+          for (const entry of entries) await pool.query({ name, text, values: [JSON.stringify(entry)] })
+        },
+        end,
+      }),
       async fill(entries) {
         const text = "insert into long (body) select unnest(string_to_array($1, E'\\n'))"
         await pool.query(text, [entries.map((entry) => JSON.stringify(entry)).join('\n')])

@@ -2,12 +2,19 @@ import type { Entry, SessionStore } from 'provost'
 
 /** What is measured: a store, or the same rows written and read by hand. */
 export interface Side {
-  /** Appends entries to a new log, one at a time, each of them stored before the next. */
-  append(entries: readonly Entry[]): Promise<unknown>
+  /** Begins a new log. */
+  begin(): Promise<Log>
   /** Fills the log that is read. */
   fill(entries: readonly Entry[]): Promise<unknown>
   /** Reads that log from its beginning, and gives the number of entries. */
   read(): Promise<number>
+}
+
+/** A log that is appended to. */
+export interface Log {
+  /** Appends entries, one at a time, each of them stored before the next. */
+  append(entries: readonly Entry[]): Promise<unknown>
+  end(): Promise<void>
 }
 
 /** A kind of store, and its rows by hand. */
@@ -30,12 +37,16 @@ export function storeSide(store: SessionStore): Side {
   }
 
   return {
-    async append(entries) {
+    async begin() {
       const log = `log-${++logs}`
       const fence = await lease(log)
       let after = 0
-      for (const entry of entries) after = (await store.append(log, [entry], { after, fence })).offset
-      await store.release(log, fence)
+      return {
+        async append(entries) {
+          for (const entry of entries) after = (await store.append(log, [entry], { after, fence })).offset
+        },
+        end: () => store.release(log, fence),
+      }
     },
     async fill(entries) {
       const fence = await lease(long)

@@ -33,6 +33,8 @@ export function learn({ state, projection }: KnownLog, entries: Iterable<Entry>)
 /** The entries of a log behind an offset. */
 export async function readLog(store: SessionStore, log: string, after = 0): Promise<readonly Entry[]> {
   const entries: Entry[] = []
-  for await (const entry of store.read(log, after)) entries.push(entry)
+  const reader = store.read(log, after)
+  if (!reader.pages) for await (const entry of reader) entries.push(entry)
+  else for await (const page of reader.pages()) for (const entry of page) entries.push(entry)
   return entries
 }

@@ -6,8 +6,20 @@ const none: readonly string[] = []
  * whatever the shape of the mention. Looks at every 64th character only, until one can be part of a hash.
  */
 export function hashesIn(text: string): readonly string[] {
-  let found: string[] | undefined
-  let at = hashLength - 1
+  for (let at = hashLength - 1; at < text.length; at += hashLength) {
+    if (isHexAt(text, at) && mayBeHash(text, at)) return hashesFrom(text, at)
+  }
+  return none
+}
+
+/** Of a run of 64 around a place, one half is before it or behind it. */
+function mayBeHash(text: string, at: number): boolean {
+  return (isHexAt(text, at - 16) && isHexAt(text, at - 31)) || (isHexAt(text, at + 16) && isHexAt(text, at + 31))
+}
+
+function hashesFrom(text: string, start: number): readonly string[] {
+  const found: string[] = []
+  let at = start
   while (at < text.length) {
     if (!isHexAt(text, at)) {
       at += hashLength
@@ -17,10 +29,10 @@ export function hashesIn(text: string): readonly string[] {
     while (from > 0 && at - from < hashLength && isHexAt(text, from - 1)) from--
     let to = at + 1
     while (isHexAt(text, to)) to++
-    if (to - from === hashLength) (found ??= []).push(text.slice(from, to))
+    if (to - from === hashLength) found.push(text.slice(from, to))
     at = to + hashLength
   }
-  return found ?? none
+  return found.length > 0 ? found : none
 }
 
 /**

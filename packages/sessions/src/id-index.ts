@@ -10,6 +10,9 @@ export interface IdIndex {
   add(id: string, offset: number): void
 }
 
+/** Of a UUID. */
+const prefixLength = 36
+
 /** Hashes of ids are not to be foreseen: nobody can choose ids that are slow to look up. */
 const seed = Math.floor(Math.random() * 2 ** 32)
 
@@ -22,18 +25,30 @@ export function createIdIndex(idAt: (offset: number) => string | undefined): IdI
   /** Pairs of a hash and an offset, from the place on that the hash names; without an offset, a pair is free. */
   let slots = new Uint32Array(256)
   let size = 0
+  /** An id is looked for before it is taken in. */
+  let last: string | undefined
+  let lastHash = 0
+  /** What the first id begins with, the name of its run, is not looked at again in each id that begins with it. */
+  let prefix: string | undefined
+
+  function hash(id: string): number {
+    if (id === last) return lastHash
+    prefix ??= id.slice(0, prefixLength)
+    last = id
+    return (lastHash = hashFrom(id, id.startsWith(prefix) ? prefix.length : 0))
+  }
 
   /** The first free pair for a hash. */
-  function free(hash: number): number {
+  function free(code: number): number {
     const mask = slots.length - 2
-    let at = (hash << 1) & mask
+    let at = (code << 1) & mask
     while (slots[at + 1] !== 0) at = (at + 2) & mask
     return at
   }
 
-  function put(hash: number, offset: number): void {
-    const at = free(hash)
-    slots[at] = hash
+  function put(code: number, offset: number): void {
+    const at = free(code)
+    slots[at] = code
     slots[at + 1] = offset
   }
 
@@ -48,25 +63,25 @@ export function createIdIndex(idAt: (offset: number) => string | undefined): IdI
       return size
     },
     find(id) {
-      const hash = hashOf(id)
+      const code = hash(id)
       const mask = slots.length - 2
-      for (let at = (hash << 1) & mask; slots[at + 1] !== 0; at = (at + 2) & mask) {
+      for (let at = (code << 1) & mask; slots[at + 1] !== 0; at = (at + 2) & mask) {
         const offset = slots[at + 1] ?? 0
-        if (slots[at] === hash && idAt(offset) === id) return offset
+        if (slots[at] === code && idAt(offset) === id) return offset
       }
       return undefined
     },
     add(id, offset) {
       if (++size * 4 > slots.length) grow()
-      put(hashOf(id), offset)
+      put(hash(id), offset)
     },
   }
 }
 
 /** FNV-1a over the code units, with its bits mixed once more: the lower ones choose the place. */
-function hashOf(id: string): number {
+function hashFrom(id: string, from: number): number {
   let hash = seed
-  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01_00_01_93)
+  for (let at = from; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01_00_01_93)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c_1b_3c_6d)
   return (hash ^ (hash >>> 13)) >>> 0
 }

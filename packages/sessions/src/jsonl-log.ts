@@ -1,11 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
 
-import type { Appended, AppendPosition, Entry, Lease, NewEntry } from '@provost/core'
+import type { Appended, AppendPosition, Entry, EntryReader, Lease, NewEntry } from '@provost/core'
 import { isRecord } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
 import type { KnownIds } from './append-plan.ts'
-import { readEntry, writeEntry } from './entry-text.ts'
+import { entriesOf, readEntries, writeEntry } from './entry-text.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
 import { damaged, openLines } from './log-file.ts'
 import type { LineFile, Torn } from './log-file.ts'
@@ -27,7 +27,7 @@ export interface JsonlLogs {
   lease(name: string, owner: string, ttlMs: number): Lease | 'busy'
   release(name: string, fence: number): Promise<void>
   append(name: string, entries: readonly NewEntry[], at: AppendPosition, flushed: Flushed): Promise<Appended>
-  read(name: string, after: number): AsyncIterable<Entry>
+  read(name: string, after: number): EntryReader
   /** Removes a log with its lease. */
   remove(name: string): Promise<void>
   close(): Promise<void>
@@ -75,10 +75,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
   async function idsOf(log: OpenLog): Promise<KnownIds> {
     const ids = new Map<string, number>()
     for await (const page of pagesOf(log, 0)) {
-      for (const line of page) {
-        const { id, offset } = entryOf(log.path, line)
-        ids.set(id, offset)
-      }
+      for (const { id, offset } of entriesIn(log.path, page)) ids.set(id, offset)
     }
     return knownIds(ids)
   }
@@ -87,7 +84,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     const found: Entry[] = []
     for (const offset of offsets) {
       for await (const [line = ''] of pagesOf(log, offset - 1)) {
-        found.push(entryOf(log.path, line))
+        found.push(...entriesIn(log.path, [line]))
         break
       }
     }
@@ -98,6 +95,26 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     logs.delete(name)
     await log.flushing
     log.file?.close()
+  }
+
+  async function* entryPages(name: string, after: number): AsyncIterable<readonly Entry[]> {
+    alive()
+    const log = logs.get(name) ?? (existsSync(folder.logPath(name)) ? logOf(name) : undefined)
+    if (!log) return
+    const collects = after === 0 && log.lease && !log.ids
+    const ids = new Map<string, number>()
+    const end = tailOf(log)
+    try {
+      for await (const page of pagesOf(log, after)) {
+        const entries = entriesIn(log.path, page)
+        if (collects) for (const { id, offset } of entries) ids.set(id, offset)
+        yield entries
+      }
+      // Whoever is about to write reads the log first: its ids need not be read a second time.
+      if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(knownIds(ids))
+    } finally {
+      if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
+    }
   }
 
   return {
@@ -143,27 +160,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
       return { offset, existing: known.length > 0 ? await stored(log, known) : [] }
     },
 
-    async *read(name, after) {
-      alive()
-      const log = logs.get(name) ?? (existsSync(folder.logPath(name)) ? logOf(name) : undefined)
-      if (!log) return
-      const collects = after === 0 && log.lease && !log.ids
-      const ids = new Map<string, number>()
-      const end = tailOf(log)
-      try {
-        for await (const page of pagesOf(log, after)) {
-          for (const line of page) {
-            const entry = entryOf(log.path, line)
-            if (collects) ids.set(entry.id, entry.offset)
-            yield entry
-          }
-        }
-        // Whoever is about to write reads the log first: its ids need not be read a second time.
-        if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(knownIds(ids))
-      } finally {
-        if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
-      }
-    },
+    read: (name, after) => entriesOf(() => entryPages(name, after)),
 
     async remove(name) {
       const log = logs.get(name)
@@ -186,9 +183,9 @@ function knownIds(ids: Map<string, number>): KnownIds {
   return { find: (id) => ids.get(id), add: (id, offset) => void ids.set(id, offset) }
 }
 
-function entryOf(path: string, line: string): Entry {
+function entriesIn(path: string, lines: readonly string[]): readonly Entry[] {
   try {
-    return readEntry(line)
+    return readEntries(lines)
   } catch (cause) {
     throw damaged(path, cause)
   }

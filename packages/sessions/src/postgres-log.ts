@@ -1,9 +1,9 @@
-import type { Appended, AppendPosition, Entry, Lease, NewEntry } from '@provost/core'
+import type { Appended, AppendPosition, Entry, EntryReader, Lease, NewEntry } from '@provost/core'
 
 import { planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
 import { toColumn } from './column-text.ts'
-import { readEntry, writeEntry } from './entry-text.ts'
+import { entriesOf, readEntries, readEntry, writeEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { isTaken } from './postgres-database.ts'
 import type { PostgresDatabase, Row, Value } from './postgres-database.ts'
@@ -15,7 +15,7 @@ export interface PostgresLogs {
   lease(name: string, owner: string, ttlMs: number): Promise<Lease | 'busy'>
   release(name: string, fence: number): Promise<void>
   append(name: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
-  read(name: string, after: number): AsyncIterable<Entry>
+  read(name: string, after: number): EntryReader
 }
 
 /** A century: what is longer is as good as for ever. */
@@ -122,6 +122,35 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     })
   }
 
+  async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
+    const [log] = await query('provost-tail', `select no, tail from ${t('logs')} where key = $1`, [nameKey(name)])
+    if (!log) return
+    const [no, end] = [String(log[0]), Number(log[1])]
+    const page = (from: number, rows: number): Promise<readonly Row[]> => {
+      const values: readonly Value[] = [no, from, Math.min(end, from + rows)]
+      const text = `select body from ${t('entries')} where log = $1 and "offset" > $2 and "offset" <= $3 order by "offset"`
+      const found = query('provost-read', text, values)
+      // A reader that leaves does not look at the page that was fetched ahead.
+      found.catch(() => {})
+      return found
+    }
+    let from = Math.max(0, after)
+    let size = 64
+    let next = from < end ? page(from, size) : undefined
+    while (next) {
+      const rows: readonly Row[] = await next
+      // A log that was deleted meanwhile.
+      if (rows.length === 0) return
+      from += size
+      let bytes = 0
+      for (const [body] of rows) bytes += String(body).length
+      size = Math.min(longestPage, Math.max(1, Math.floor((pageBytes * rows.length) / Math.max(1, bytes))))
+      // The next page is on its way while this one is worked on.
+      next = from < end ? page(from, size) : undefined
+      yield readEntries(rows.map(([body]) => String(body)))
+    }
+  }
+
   return {
     async lease(name, owner, ttlMs) {
       const [row] = await query('provost-lease', leaseSql, [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs)])
@@ -146,33 +175,6 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       }
     },
 
-    async *read(name, after) {
-      const [log] = await query('provost-tail', `select no, tail from ${t('logs')} where key = $1`, [nameKey(name)])
-      if (!log) return
-      const [no, end] = [String(log[0]), Number(log[1])]
-      const page = (from: number, rows: number): Promise<readonly Row[]> => {
-        const values: readonly Value[] = [no, from, Math.min(end, from + rows)]
-        const text = `select body from ${t('entries')} where log = $1 and "offset" > $2 and "offset" <= $3 order by "offset"`
-        const found = query('provost-read', text, values)
-        // A reader that leaves does not look at the page that was fetched ahead.
-        found.catch(() => {})
-        return found
-      }
-      let from = Math.max(0, after)
-      let size = 64
-      let next = from < end ? page(from, size) : undefined
-      while (next) {
-        const rows: readonly Row[] = await next
-        // A log that was deleted meanwhile.
-        if (rows.length === 0) return
-        from += size
-        let bytes = 0
-        for (const [body] of rows) bytes += String(body).length
-        size = Math.min(longestPage, Math.max(1, Math.floor((pageBytes * rows.length) / Math.max(1, bytes))))
-        // The next page is on its way while this one is worked on.
-        next = from < end ? page(from, size) : undefined
-        for (const [body] of rows) yield readEntry(String(body))
-      }
-    },
+    read: (name, after) => entriesOf(() => pagesOf(name, after)),
   }
 }

@@ -1,9 +1,9 @@
-import type { AppendPosition, Appended, Entry, Lease, NewEntry } from '@provost/core'
+import type { AppendPosition, Appended, Entry, EntryReader, Lease, NewEntry } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
-import { readEntry, writeEntry } from './entry-text.ts'
+import { entriesOf, readEntries, readEntry, writeEntry } from './entry-text.ts'
 import { createIdIndex } from './id-index.ts'
 import type { IdIndex } from './id-index.ts'
 import { nameKey } from './name-key.ts'
@@ -27,7 +27,7 @@ export interface SqliteLogs {
   lease(name: string, owner: string, ttlMs: number): Lease | 'busy'
   release(name: string, fence: number): void
   append(name: string, entries: readonly NewEntry[], at: AppendPosition): Appended
-  read(name: string, after: number): AsyncIterable<Entry>
+  read(name: string, after: number): EntryReader
   /** Forgets what is known of a log. */
   drop(name: string): void
 }
@@ -75,17 +75,21 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return log
   }
 
+  /** What stands behind one place and up to another: a log has no gaps. */
+  function bodies(from: number, to: number): readonly string[] {
+    return rows(sql('select body from entries where place > ? and place <= ? order by place'), from, to).map(([body]) =>
+      String(body),
+    )
+  }
+
   function idsOf(log: Held): IdIndex {
     if (log.ids) return log.ids
     const ids = indexOf(log.no)
     const base = log.no * logSpan
     // Of a log that was read before it is written they are known already; an index would cost every append.
     for (let from = base; from < base + log.tail; from += pageSize) {
-      const to = Math.min(from + pageSize, base + log.tail)
-      for (const [body] of rows(sql('select body from entries where place > ? and place <= ?'), from, to)) {
-        const { id, offset } = readEntry(String(body))
-        ids.add(id, offset)
-      }
+      const page = bodies(from, Math.min(from + pageSize, base + log.tail))
+      for (const { id, offset } of readEntries(page)) ids.add(id, offset)
     }
     log.ids = ids
     return ids
@@ -126,8 +130,19 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     )
   }
 
+  /** One entry that neither the list nor a blob has to hear of, which most are: a row and nothing else. */
+  function writeOne(log: Held, entry: NewEntry): boolean | undefined {
+    if (entry.type === 'run' || entry.type === 'ext' || log.tail + 1 >= logSpan) return undefined
+    const text = writeEntry(entry, log.tail + 1)
+    if (hashesIn(text).length > 0) return undefined
+    return insertOne.run(log.no * logSpan + log.tail + 1, text, log.no, log.fence).changes === 1
+  }
+
   /** @returns false when the fence is not the log's any more: nothing was written then. */
   function write(name: string, log: Held, entries: readonly NewEntry[]): boolean {
+    const [only] = entries
+    const stands = only && entries.length === 1 ? writeOne(log, only) : undefined
+    if (stands !== undefined) return stands
     if (log.tail + entries.length >= logSpan) throw full(logSpan)
     const texts = entries.map((entry, n) => writeEntry(entry, log.tail + n + 1))
     const change = runChange(entries)
@@ -174,6 +189,31 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     })
   }
 
+  async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
+    alive()
+    const [number] = row(sql('select no from logs where key = ?'), nameKey(name)) ?? []
+    if (number === undefined) return
+    const no = Number(number)
+    const base = no * logSpan
+    const tail = tailOf(no)
+    const writing = leased.get(name)
+    // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
+    const ids = after === 0 && writing && !writing.ids ? indexOf(no) : undefined
+    let from = Math.max(0, after)
+    for (let pages = 1; from < tail; pages++) {
+      const page = bodies(base + from, base + Math.min(from + pageSize, tail))
+      // A log that was deleted meanwhile.
+      if (page.length === 0) return
+      const entries = readEntries(page)
+      if (ids) for (const { id, offset } of entries) ids.add(id, offset)
+      from += pageSize
+      yield entries
+      // A long log does not keep the rest of the process waiting.
+      if (pages % pagesInARow === 0) await new Promise(setImmediate)
+    }
+    if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
+  }
+
   return {
     lease,
 
@@ -196,32 +236,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       return { offset: log.tail, existing: known.length > 0 ? known.map((offset) => entryAt(log.no, offset)) : none }
     },
 
-    async *read(name, after) {
-      alive()
-      const [number] = row(sql('select no from logs where key = ?'), nameKey(name)) ?? []
-      if (number === undefined) return
-      const no = Number(number)
-      const base = no * logSpan
-      const end = base + tailOf(no)
-      const writing = leased.get(name)
-      // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
-      const ids = after === 0 && writing && !writing.ids ? indexOf(no) : undefined
-      const page = sql('select place, body from entries where place > ? and place <= ? order by place limit ?')
-      let place = base + Math.max(0, after)
-      for (let pages = 1; place < end; pages++) {
-        const found = rows(page, place, end, pageSize)
-        if (found.length === 0) return
-        for (const [at, body] of found) {
-          const entry = readEntry(String(body))
-          ids?.add(entry.id, entry.offset)
-          place = Number(at)
-          yield entry
-        }
-        // A long log does not keep the rest of the process waiting.
-        if (pages % pagesInARow === 0) await new Promise(setImmediate)
-      }
-      if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
-    },
+    read: (name, after) => entriesOf(() => pagesOf(name, after)),
 
     drop: (name) => void leased.delete(name),
   }
