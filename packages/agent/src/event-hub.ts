@@ -52,8 +52,11 @@ export interface EventHub {
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
   relay(event: Numbered, by: Reaction): void
-  /** Hears of children, for one who listens to the session: none of them knows of him. */
-  follow(receive: (event: AgentEvent, by: Reaction) => void): void
+  /**
+   * Hears of children, for those who listen to the session, whom no child knows; one follower at most.
+   * @param heeds whether anybody listens now.
+   */
+  follow(receive: (event: AgentEvent, by: Reaction) => void, heeds: () => boolean): void
   /** Whether anybody follows the run from outside. */
   readonly followed: boolean
   /** No event follows: iterations end. */
@@ -80,7 +83,7 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     above?.relay(event, by)
   }
 
-  const followers = new Set<(event: Numbered, by: Reaction) => void>()
+  let follower: { hear(event: Numbered, by: Reaction): void; heeds(): boolean } | undefined
 
   return {
     get active() {
@@ -88,13 +91,13 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     },
 
     get followed() {
-      return queues.size + followers.size > 0 || above?.followed === true
+      return queues.size > 0 || follower?.heeds() === true || above?.followed === true
     },
 
     relay(event, by) {
       if (closed || ended) return
       for (const queue of queues) queue.push(event)
-      for (const follower of followers) follower(event, by)
+      follower?.hear(event, by)
       above?.relay(event, by)
     },
 
@@ -131,9 +134,9 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       return () => subscribers.delete(subscriber)
     },
 
-    follow(receive) {
+    follow(receive, heeds) {
       let seq = 0
-      followers.add((event, by) => receive(event(++seq), by))
+      follower = { hear: (event, by) => receive(event(++seq), by), heeds }
     },
 
     subscribe() {

@@ -77,6 +77,8 @@ export interface RunHost<Output> {
   readonly edits: NewEntry[]
   /** Resolves when the session's own writing is done: it needs the same lease. */
   ready(): Promise<void> | undefined
+  /** Whether anybody listens to the session. */
+  isHeard(): boolean
   /** The run is over, before anybody else hears of it. */
   settle(result: RunResult<Output>): void
 }
@@ -209,7 +211,7 @@ async function perform<Output>(
     scope.watched = watched || lineage?.asks === true
     scope.tree.children.set(runId, scope.children)
     hearWithHooks(scope, hub)
-    followWithListeners(scope, hub)
+    if (host) followWithListeners(scope, hub, host.isHeard)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
     // In a store that ends with the process, only those who hold the session can reach it.
@@ -364,7 +366,7 @@ export function asError(thrown: unknown): ProvostError {
 }
 
 /** Whoever listens to the session hears of children as well; extensions that govern children hear of them there. */
-function followWithListeners(scope: RunScope, hub: EventHub): void {
+function followWithListeners(scope: RunScope, hub: EventHub, isHeard: () => boolean): void {
   for (const extension of scope.entry.listeners) {
     const hook = extension.hooks.event
     if (!hook) continue
@@ -372,7 +374,7 @@ function followWithListeners(scope: RunScope, hub: EventHub): void {
       const chain = [...by, extension]
       const ctx = observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
       observe(scope, extension, chain, () => hook(event, ctx))
-    })
+    }, isHeard)
   }
 }
 

@@ -1,4 +1,13 @@
-import { createAgent, filters, foldLog, handoff, replayHandoffs, replaySession, RunState } from '@provost/agent'
+import {
+  createAgent,
+  filters,
+  foldLog,
+  handoff,
+  replayHandoffs,
+  replayInputs,
+  replaySession,
+  RunState,
+} from '@provost/agent'
 import type { Agent, AgentStream, Handoff } from '@provost/agent'
 import { textOf } from '@provost/core'
 import type {
@@ -29,7 +38,7 @@ type Node =
   | { readonly does: 'pay' }
   | { readonly does: 'work' }
   | { readonly does: 'remote' }
-  | { readonly does: 'call'; readonly children: readonly Node[] }
+  | { readonly does: 'call'; readonly children: readonly Node[]; readonly filter: FilterDescriptor | undefined }
   | { readonly does: 'fan'; readonly children: readonly Node[]; readonly how: 'concat' | 'first-success' }
   /** Hands over to all of them in one step, and may work in it as well. */
   | { readonly does: 'hand'; readonly targets: readonly Target[]; readonly works: boolean }
@@ -56,7 +65,11 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
   node: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
     fc.constantFrom<Node>({ does: 'say' }, { does: 'fail' }, { does: 'pay' }, { does: 'work' }, { does: 'remote' }),
-    fc.record({ does: fc.constant('call'), children: fc.array(tie('node'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({
+      does: fc.constant('call'),
+      children: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+      filter: fc.option(filter, { nil: undefined }),
+    }),
     fc.record({
       does: fc.constant('fan'),
       children: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
@@ -135,7 +148,9 @@ function make(of: Node, name: string, shared: Shared): Agent {
   } else if (of.does === 'call') {
     for (const [index, child] of of.children.entries()) {
       const agent = build(child, `${name}_${index}`, shared)
-      tools.push(agent.toTool({ name: `child_${index}`, description: 'A child.', input: empty, prompt: () => 'Go.' }))
+      const inputFilter = of.filter && { inputFilter: of.filter }
+      const shape = { input: empty, prompt: () => 'Go.' }
+      tools.push(agent.toTool({ name: `child_${index}`, description: 'A child.', ...inputFilter, ...shape }))
     }
   } else if (of.does === 'fan') {
     const children = of.children.map((child, index) => ({
@@ -251,7 +266,8 @@ async function expectReplays(
   cut: number,
 ): Promise<void> {
   for (const entries of logs.values()) {
-    for (const { entry, intact } of replayHandoffs(entries)) expect([entry.id, intact]).toEqual([entry.id, true])
+    for (const { entry, intact } of [...replayHandoffs(entries), ...replayInputs(entries)])
+      expect([entry.id, intact]).toEqual([entry.id, true])
     const started = entries.find((entry) => entry.type === 'run' && entry.op === 'started')
     const agent = started && agents.get(started.agent)
     if (!agent) continue
@@ -361,7 +377,11 @@ test('a crash at any moment repeats no child that has ended', async () => {
   const graph: Node = {
     does: 'fan',
     how: 'concat',
-    children: [{ does: 'work' }, { does: 'call', children: [{ does: 'work' }, { does: 'pay' }] }, { does: 'say' }],
+    children: [
+      { does: 'work' },
+      { does: 'call', children: [{ does: 'work' }, { does: 'pay' }], filter: undefined },
+      { does: 'say' },
+    ],
   }
   const store = memoryStore()
   let appends = 0

@@ -10,6 +10,8 @@ export interface Listeners {
   readonly extension: Extension
   add<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   remove<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
+  /** Whether there are any for events. */
+  isHeard(): boolean
   /** Listeners who are still busy with a question of the run, which their answer may let go on; none inside of one. */
   answering(): Promise<unknown> | undefined
 }
@@ -83,6 +85,7 @@ export function createListeners(): Listeners {
       if (type === 'tool.call') asked = without(asked, (one) => one.listener === listener)
       else hearing = without(hearing, (one) => one.type === type && one.listener === listener)
     },
+    isHeard: () => hearing.length > 0,
     answering() {
       return busy.size === 0 || within.getStore() ? undefined : Promise.all(busy)
     },

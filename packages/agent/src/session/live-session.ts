@@ -124,7 +124,16 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     clearTimeout(alarm)
     mailbox = createMailbox(mailbox)
     tree = createTree()
-    const host: RunHost<Output> = { known, cursor, mailbox, tree, edits: edits.entries, ready: () => writing, settle }
+    const host: RunHost<Output> = {
+      known,
+      cursor,
+      mailbox,
+      tree,
+      edits: edits.entries,
+      ready: () => writing,
+      isHeard: listeners.isHeard,
+      settle,
+    }
     const handle = startRun<Output>(plan, begin, { ...base, ...given, sessionId: id }, watched, host)
     underway = { handle, sent, quiet }
     track(handle)
