@@ -23,6 +23,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
 import type { AskedBy, ToToolOptions } from './agent-tool.ts'
 import { agentTool } from './agent-tool.ts'
+import { currentJoin } from './current-run.ts'
 import type { FanOutOptions } from './fan-out/run-fan-out.ts'
 import { fanOutFor } from './fan-out/run-fan-out.ts'
 import type { HandoffTarget } from './handoff/handoff.ts'
@@ -62,7 +63,10 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   /** Starts or resumes a run and gives its events. The run goes on whether or not anybody iterates. */
   stream(state: RunState<Output>, ...options: With<ResumeOptions, App>): AgentStream<Output>
   stream(input: Input, ...options: With<RunOptions, App>): AgentStream<Output>
-  /** Starts or resumes a run and gives its result. Resolves whatever the model or a tool does. */
+  /**
+   * Starts or resumes a run and gives its result. Resolves whatever the model or a tool does. In the `invoke` of a fan-out
+   * it is a child of the run that fans out, unless it names a session.
+   */
   run(state: RunState<Output>, ...options: With<ResumeOptions, App>): Promise<RunResult<Output>>
   run(input: Input, ...options: With<RunOptions, App>): Promise<RunResult<Output>>
   /** Aborts all runs of this agent in this process; resolves when they have ended. */
@@ -175,7 +179,12 @@ export function createAgent<
     },
     progress: progressOf(planned),
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
-    run: async (input: Input | RunState<Output>, given?: Given) => start(input, given, false).result,
+    run: async (input: Input | RunState<Output>, given: Given = {}): Promise<RunResult<Output>> => {
+      const join = isRunState(input) || given.session || given.sessionId !== undefined ? undefined : currentJoin()
+      if (!join || isRunState(input)) return start(input, given, false).result
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what this very agent gives
+      return (await join(agent, input, given)) as RunResult<Output>
+    },
     fanOut: (given) => fanOutFor(options, given),
     toTool: (given: ToToolOptions & Partial<AskedBy<AnySchema>>) => agentTool(agent, given),
     async abort(abortOptions) {

@@ -4,6 +4,7 @@ import type { SecretScope } from '@provost/tools'
 
 import type { Act, Acts } from './acts.ts'
 import type { AgentPlan } from './agent-plan.ts'
+import type { Given } from './agent.ts'
 import { canBeAsked } from './ask.ts'
 import type { ChildFold } from './child-fold.ts'
 import type { Mirror } from './child-mirror.ts'
@@ -61,6 +62,10 @@ export interface Spawned {
   readonly place: Place
   /** Aborts this child alone. */
   readonly signal?: AbortSignal | undefined
+  /** Told when it waits for somebody outside, and when it goes on. */
+  readonly waits?: ((now: boolean) => void) | undefined
+  /** What whoever started it wants of its run. */
+  readonly wanted?: Given | undefined
 }
 
 interface Carried extends Spawned {
@@ -96,6 +101,7 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
         return result
       }
       const waits = [...known.state.waits.keys()]
+      spawned.waits?.(true)
       try {
         await host.acts.until(
           one,
@@ -105,6 +111,8 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
         // Nobody goes on with it any more: its log is brought to an end, too.
         if (!host.isLeft()) await join(carried, await runChild(carried)).catch(() => {})
         throw thrown
+      } finally {
+        spawned.waits?.(false)
       }
     }
   } finally {
@@ -186,6 +194,7 @@ async function runChild({
   known,
   mirror,
   signal,
+  wanted = {},
 }: Carried): Promise<RunResult<unknown>> {
   const { run } = known.state
   const mailbox = createMailbox()
@@ -199,6 +208,7 @@ async function runChild({
     ? { resume: localState(run.manifest, cursorOf(known.state, scope.sessionId, child.callId)), own: true as const }
     : { input }
   const { given } = scope
+  const { session: _, sessionId: __, signal: ___, ...own } = wanted
   const live: LiveChild = {
     ...(child.grant && { grant: child.grant }),
     spent: () => spentBy(known.state.run, scope.tree.children.get(child.callId)?.values()),
@@ -213,6 +223,7 @@ async function runChild({
       ...(given.principal && { principal: given.principal }),
       ...(given.onInput && { onInput: given.onInput }),
       context: given.context,
+      ...own,
     },
     false,
     undefined,

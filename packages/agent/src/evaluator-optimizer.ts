@@ -1,5 +1,6 @@
 import type {
   CompositeContext,
+  Decisions,
   Input,
   MaybePromise,
   ModelSpec,
@@ -67,6 +68,8 @@ export interface EvaluatorOptimizerOptions<Out> {
   readonly store?: SessionStore | undefined
   readonly signal?: AbortSignal | undefined
   readonly onApproval?: OnApproval | undefined
+  /** On what it waited for when it was started for the same session before: `error.pending` of a WaitsForSomebodyError. */
+  readonly decisions?: Decisions | undefined
   readonly principal?: Principal | undefined
   /** The app value of the tools. */
   readonly context?: unknown
@@ -88,7 +91,7 @@ export interface Optimized<Out> {
  * Each try after the first is told what was made before and what is to be done better.
  *
  * @throws ProvostError `generator-failed` where no output was made, `judge-failed`, `invalid-option`,
- *   `waits-for-somebody`, `aborted`
+ *   `waits-for-somebody` (WaitsForSomebodyError), `aborted`
  *
  * @example
  * const { output, accepted } = await evaluatorOptimizer({
@@ -107,6 +110,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
     store,
     signal,
     onApproval,
+    decisions,
     principal,
     context,
   } = options
@@ -124,6 +128,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
       within: session && { sessionId: session.id, same },
       signal,
       onApproval,
+      decisions,
       principal,
       context,
     },

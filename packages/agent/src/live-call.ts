@@ -197,14 +197,14 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     )
   }
 
-  function memoAt<T>(id: string, fn: () => T | Promise<T>): Promise<T>
-  function memoAt(id: string, fn: () => unknown): Promise<Json> {
+  function memoAt<T>(id: string, fn: (one: Act) => T | Promise<T>): Promise<T>
+  function memoAt(id: string, fn: (one: Act) => unknown): Promise<Json> {
     return remember(id, fn)
   }
 
-  async function remember(id: string, fn: () => unknown): Promise<Json> {
-    await acts.run(id, async () => {
-      const value = toJson(await fn())
+  async function remember(id: string, fn: (one: Act) => unknown): Promise<Json> {
+    await acts.run(id, async (one) => {
+      const value = toJson(await fn(one))
       heed()
       await sure(journal.append([memoEntry(state, call, id, value)]))
     })
@@ -249,7 +249,8 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
             call,
             spawner,
             boundary: { scope, call, memo: memoAt, wait: waitAt },
-            memo,
+            acts,
+            memo: async (at, fn) => memoAt(`${callId}/memo/${keyOf(at)}`, fn),
             signal: controller.signal,
           },
           options,

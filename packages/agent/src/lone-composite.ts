@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-import type { CompositeContext, Json, OnApproval, Principal, SessionStore } from '@provost/core'
+import type { CompositeContext, Decisions, Json, OnApproval, Principal, SessionStore } from '@provost/core'
 import { canonicalJson, ProvostError, toJson } from '@provost/core'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
@@ -12,6 +12,7 @@ import { readLog } from './known-log.ts'
 import { relayModel } from './relay-model.ts'
 import { cursorOf, localState } from './run-state.ts'
 import { startRun } from './run.ts'
+import { WaitsForSomebodyError } from './waits-for-somebody.ts'
 
 /** How work that is no agent's call is run all the same as one. */
 export interface LoneOptions {
@@ -28,16 +29,18 @@ export interface LoneOptions {
   readonly principal?: Principal | undefined
   readonly context?: unknown
   readonly onApproval?: OnApproval | undefined
+  /** On what it waited for before. */
+  readonly decisions?: Decisions | undefined
   readonly maxParallelTools?: number
 }
 
 /**
  * Runs work as the only call of a run: with a log, children, budgets and governance like any composite.
  *
- * @throws ProvostError what the work throws; `aborted`; `waits-for-somebody` where a child waits and nobody can be asked.
+ * @throws ProvostError what the work throws; `aborted`; WaitsForSomebodyError where a child waits and nobody can be asked.
  */
 export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeContext) => Promise<T>): Promise<T> {
-  const { name, agent, within, signal, principal, context, onApproval, maxParallelTools } = options
+  const { name, agent, within, signal, principal, context, onApproval, decisions, maxParallelTools } = options
   let outcome: { readonly value: T } | { readonly error: unknown } | undefined
   const composite = tool({
     name,
@@ -86,6 +89,7 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
       ...(signal && { signal }),
       ...(principal && { principal }),
       ...(onApproval && { onApproval }),
+      ...(broken && decisions),
       context,
     },
     false,
@@ -101,15 +105,9 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     if (known) return known[1] as T
   }
   if (result.status === 'failed') throw result.error
-  if (result.status === 'suspended') throw waits(name)
+  if (result.status === 'suspended') throw new WaitsForSomebodyError(name, result.pending, within !== undefined)
   throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
 }
 
 /** Of what the work has come to, in the log. */
 const outcomeKey = 'outcome'
-
-function waits(name: string): ProvostError {
-  return new ProvostError('waits-for-somebody', `A child of ${name} waits for somebody outside.`, {
-    hint: 'Give onApproval, or do it in a composite tool: there the run of the tool waits.',
-  })
-}

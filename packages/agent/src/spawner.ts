@@ -1,6 +1,16 @@
 import { hash } from 'node:crypto'
 
-import type { FilterDescriptor, Grant, Input, Label, RunResult, Spawnable, SpawnOptions } from '@provost/core'
+import type {
+  EntryOf,
+  FilterDescriptor,
+  Grant,
+  Input,
+  Label,
+  RunResult,
+  Spawnable,
+  SpawnOptions,
+  UsageReport,
+} from '@provost/core'
 import { checkFilter, isPromise, joinLabels, positionId, ProvostError, toJson, untrustedLabel } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 import { childSecrets } from '@provost/tools'
@@ -10,7 +20,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import { childPlan } from './child-plan.ts'
 import { carryChild, childResult } from './child-run.ts'
-import type { Place, Spawning } from './child-run.ts'
+import type { Place, Spawned, Spawning } from './child-run.ts'
 import { spawnedEntry } from './draft.ts'
 import { hashJson } from './entry.ts'
 import type { Boundary, Crosser } from './handoff/boundary.ts'
@@ -28,26 +38,27 @@ import type { RunScope } from './run-scope.ts'
 export interface Spawner {
   spawn<Out>(agent: Spawnable<Out>, input: Input, at: SpawnOptions): Promise<RunResult<Out>>
   /** The same without keeping the result, in a place of its own, and with a signal for this child alone. */
-  start(
-    agent: Spawnable,
-    input: Input,
-    at: SpawnOptions & { readonly signal?: AbortSignal },
-    place?: Place,
-  ): Promise<RunResult<unknown>>
+  start(agent: Spawnable, input: Input, at: SpawnOptions & Started, place?: Place): Promise<RunResult<unknown>>
   /** What a child that has ended has seen. */
   labelOf(key: string): Label | undefined
+  /** What a child has used that has ended. */
+  usageOf(key: string): UsageReport | undefined
   /** Whether a child has this id. */
   knows(id: string): boolean
 }
 
+/** How a child is started beyond what a composite can say. */
+export interface Started extends Pick<Spawned, 'waits' | 'wanted'> {
+  readonly signal?: AbortSignal
+}
+
 /** A child as its composite wants it. */
-interface Wanted extends Pick<SpawnOptions, 'exposeTurns'> {
+interface Wanted extends Pick<SpawnOptions, 'exposeTurns'>, Started {
   readonly input: Input
   readonly inputHash: string
   readonly grant: Grant | undefined
   readonly filter: FilterDescriptor | undefined
   readonly secrets: SecretScope
-  readonly signal?: AbortSignal
 }
 
 /** Makes the spawner of a composite call. */
@@ -59,7 +70,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
   function spawn(
     agent: Spawnable,
     input: Input,
-    at: SpawnOptions & { readonly signal?: AbortSignal },
+    at: SpawnOptions & Started,
     by: Crosser['by'],
     place: Place | undefined,
     keeps: boolean,
@@ -89,7 +100,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
   async function run(
     child: Crosser,
     own: AgentPlan,
-    { input, inputHash, grant, filter, secrets, signal, exposeTurns = false }: Wanted,
+    { input, inputHash, grant, filter, secrets, exposeTurns = false, signal, waits, wanted }: Wanted,
     place: Place = () => scope.slots.enter('parallel'),
   ): Promise<RunResult<unknown>> {
     const { state, journal } = scope
@@ -119,7 +130,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
           if (!spawned) return
           const { input: begins } = given ?? givenTo(boundary, child, input, spawned)
           live = await carryChild(
-            { scope, child: spawned, plan, input: begins, secrets, one, host, place, signal },
+            { scope, child: spawned, plan, input: begins, secrets, one, host, place, signal, waits, wanted },
             fresh,
           )
         })(),
@@ -130,6 +141,9 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     return resultBack(boundary, child, plan, result, label, exposeTurns)
   }
 
+  const joinedBy = (key: string): EntryOf<'child', 'joined'> | undefined =>
+    scope.state.run?.children.get(`${callId}/${keyOf(key)}`)?.joined
+
   return {
     knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,
     // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type says what its output is
@@ -137,7 +151,8 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
       return spawn(agent, input, at, 'tool', undefined, true)
     },
     start: async (agent, input, at, place) => spawn(agent, input, at, 'fanout', place, false),
-    labelOf: (key) => scope.state.run?.children.get(`${callId}/${keyOf(key)}`)?.joined?.label,
+    usageOf: (key) => joinedBy(key)?.usage,
+    labelOf: (key) => joinedBy(key)?.label,
   }
 }
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-import { createAgent, evaluatorOptimizer, runFanOut } from '@provost/agent'
+import { createAgent, evaluatorOptimizer, runFanOut, WaitsForSomebodyError } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { ChildResult } from '@provost/core'
 import { defineExtension } from '@provost/core'
@@ -440,8 +440,12 @@ test('a session remembers a fan-out that was broken off', async () => {
   })
   const children = [worker('a'), worker('b'), { agent: asks, input: 'pay', key: 'asks' }]
   const options = { children, mergeStrategy: 'concat', session, signal: controller.signal } as const
-  await expect(desk.fanOut(options)).rejects.toMatchObject({ code: 'waits-for-somebody' })
-  const { output } = await desk.fanOut({ ...options, onApproval: () => 'approve' })
+  const waits: unknown = await desk.fanOut(options).catch((error: unknown) => error)
+  if (!(waits instanceof WaitsForSomebodyError)) throw new Error('It waits for nobody.')
+  expect(waits).toMatchObject({ code: 'waits-for-somebody', hint: expect.stringContaining('decisions') })
+  const approvals = waits.pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const }))
+  expect(approvals).toHaveLength(1)
+  const { output } = await desk.fanOut({ ...options, decisions: { approvals } })
   expect(output).toBe('a\n\nb\n\npaid')
   expect(ran).toEqual(['a', 'b'])
 })

@@ -17,7 +17,11 @@ export type FanOutChild =
   | {
       /** Names it, and is its key. */
       readonly agentId: string
-      /** Resolves with what can be written as JSON. It is held to the time that is granted, and to nothing else. */
+      /**
+       * Resolves with what can be written as JSON. It is held to the time that is granted, and to nothing else. Agents that
+       * it runs with `agent.run` are children of the run that fans out, held to the whole grant; while all of them wait for
+       * somebody the run may suspend, and the work is done again from its start when it goes on.
+       */
       readonly invoke: (ctx: { readonly signal: AbortSignal }) => Promise<unknown>
     }
 

@@ -224,6 +224,7 @@ export type { Crossed, Handoff, HandoffOptions, HandoffTarget, ReplayedHandoff, 
 export type { SensitivityRule } from '@provost/core'
 
 // Events and errors.
+export { WaitsForSomebodyError } from '@provost/agent'
 export { assertNever, ProvostError, SessionBusyError } from '@provost/core'
 export type {
   AgentEvent,

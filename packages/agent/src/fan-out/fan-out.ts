@@ -4,6 +4,7 @@ import type {
   FanOut,
   FanOutChild,
   FanOutResult,
+  Grant,
   Json,
   RunResult,
   UsageReport,
@@ -12,8 +13,10 @@ import { addUsage, joinLabels, ProvostError, textOf, toErrorInfo, toJson, untrus
 import { createSlots } from '@provost/tools'
 
 import { keyOf } from '../act-key.ts'
+import type { Act, Acts } from '../acts.ts'
 import { addModelUsage } from '../child-fold.ts'
 import type { Place } from '../child-run.ts'
+import { joining } from '../current-run.ts'
 import { budgetExceeded } from '../grant.ts'
 import type { Boundary } from '../handoff/boundary.ts'
 import { comesBack, isJudged } from '../handoff/boundary.ts'
@@ -24,6 +27,7 @@ import { checkGrant } from '../purse.ts'
 import { hookFailed } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import type { Spawner } from '../spawner.ts'
+import { costOfUsage, joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
 import { mergeChildren, strategyOf } from './merge.ts'
 
 /** What a fan-out needs of the composite that makes it. */
@@ -34,7 +38,8 @@ export interface FanOutHost {
   /** Between the run and its children. */
   readonly boundary: Boundary
   /** Runs `fn` once for each key. */
-  memo<T>(key: string, fn: () => Promise<T>): Promise<T>
+  memo<T>(key: string, fn: (one: Act) => Promise<T>): Promise<T>
+  readonly acts: Acts
   readonly signal: AbortSignal
 }
 
@@ -88,7 +93,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
               child.agent.name,
               await spawner.start(child.agent, child.input, { key: at, grant: perBudget, signal: won.signal }, place),
             )
-          : await invoked(host, child, at, perBudget.durationMs, won.signal)
+          : await invoked(host, child, at, perBudget, won.signal)
       results[index] = result
       const { status, usage, cost, label, error } = result
       scope.journal.emit(
@@ -167,44 +172,62 @@ function lastWords({ messages }: RunResult<unknown>): string {
   return said ? textOf(said) : ''
 }
 
+/** What work of this process came to. */
+interface Invoked {
+  readonly output?: Json
+  readonly error?: ErrorInfo
+  readonly runs?: readonly string[]
+}
+
 /** Work of this process: what it comes to is written down, so that it is not done twice. */
 async function invoked(
-  { boundary, memo, signal }: FanOutHost,
+  { scope, boundary, spawner, acts, memo, signal }: FanOutHost,
   { agentId, invoke }: Extract<FanOutChild, { agentId: string }>,
   at: string,
-  durationMs: number | undefined,
+  grant: Grant,
   won: AbortSignal,
 ): Promise<ChildResult> {
-  const label = untrustedLabel(agentId)
-  const usage = { byModel: {} }
+  const { durationMs, ...spendable } = grant
   const time = durationMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(durationMs))
   const all = AbortSignal.any([signal, won, ...(time ? [time] : [])])
+  /** Keys of the agents that were run in it. */
+  let runs: readonly string[] = []
+  const spent = (): Pick<ChildResult, 'usage' | 'cost' | 'label'> => {
+    const usage = usageOf(usagesOf(spawner, runs))
+    const cost = costOfUsage(usage)
+    return { usage, ...(cost !== undefined && { cost }), label: labelOfRuns(spawner, runs, untrustedLabel(agentId)) }
+  }
   const ended = Promise.withResolvers<never>()
   ended.promise.catch(() => {})
   const end = (): void => ended.reject(all.reason)
   all.addEventListener('abort', end, { once: true })
   if (all.aborted) end()
   try {
-    const came = await memo(at, async (): Promise<{ output?: Json; error?: ErrorInfo }> => {
+    const came = await memo(at, async (one): Promise<Invoked> => {
+      const { join, keys } = joinedRuns(spawner, acts, one, at, spendable, all)
+      runs = keys
       try {
-        return { output: toJson(await Promise.race([invoke({ signal: all }), ended.promise])) }
+        const work = joining(scope, join, async () => invoke({ signal: all }))
+        return { output: toJson(await Promise.race([work, ended.promise])), runs: keys }
       } catch (thrown) {
         if (signal.aborted || won.aborted) throw thrown
         const over = { code: budgetExceeded, message: `The grant of ${durationMs} ms is used up.` }
-        return { error: time?.aborted ? over : toErrorInfo(thrown) }
+        return { error: time?.aborted ? over : toErrorInfo(thrown), runs: keys }
       }
     })
     const { output = null, error } = came
+    runs = came.runs ?? []
+    const own = spent()
     const failed = (info: ErrorInfo): ChildResult => {
-      return { key: agentId, agent: agentId, status: 'failed', text: '', error: info, usage, cost: 0, label }
+      return { key: agentId, agent: agentId, status: 'failed', text: '', error: info, ...own }
     }
     if (error) return failed(error)
     const text = typeof output === 'string' ? output : JSON.stringify(output)
-    const done = { key: agentId, agent: agentId, status: 'completed', usage, cost: 0, label } as const
+    const done = { key: agentId, agent: agentId, status: 'completed', ...own } as const
     if (!isJudged(boundary)) return { ...done, output, text }
     const child = { id: `${boundary.call.part.callId}/${keyOf(at)}`, agent: agentId, by: 'fanout' } as const
-    const said = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, label, agentId)
-    const back = await comesBack(boundary, child, [said], label)
+    const said = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, own.label, agentId)
+    const back = await comesBack(boundary, child, [said], own.label)
     if ('refused' in back) return failed(toErrorInfo(back.refused))
     if (!back.rewritten) return { ...done, output, text }
     const instead = back.payload.map((message) => textOf(message)).join('\n\n')
@@ -212,7 +235,7 @@ async function invoked(
   } catch (thrown) {
     signal.throwIfAborted()
     if (!won.aborted) throw thrown
-    return { key: agentId, agent: agentId, status: 'aborted', text: '', usage, cost: 0, label }
+    return { key: agentId, agent: agentId, status: 'aborted', text: '', ...spent() }
   } finally {
     all.removeEventListener('abort', end)
   }

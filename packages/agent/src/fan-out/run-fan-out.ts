@@ -1,4 +1,4 @@
-import type { FanOut, FanOutResult, OnApproval, Principal, SessionStore } from '@provost/core'
+import type { Decisions, FanOut, FanOutResult, OnApproval, Principal, SessionStore } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import type { AgentOptions } from '../agent-options.ts'
@@ -12,6 +12,8 @@ export interface FanOutOptions<T = string> extends FanOut<T> {
   readonly signal?: AbortSignal | undefined
   /** Asked for what children want approved. */
   readonly onApproval?: OnApproval | undefined
+  /** On what it waited for when it was started for the same session before: `error.pending` of a WaitsForSomebodyError. */
+  readonly decisions?: Decisions | undefined
   readonly principal?: Principal | undefined
   /** The app value of the children's tools. */
   readonly context?: unknown
@@ -20,7 +22,7 @@ export interface FanOutOptions<T = string> extends FanOut<T> {
 /**
  * Runs agents side by side and makes one output of what they say.
  *
- * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `waits-for-somebody`; `aborted`
+ * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `waits-for-somebody` (WaitsForSomebodyError); `aborted`
  *
  * @example
  * const { output, children } = await runFanOut({
@@ -40,7 +42,8 @@ export function fanOutFor<T>(
   agent: AgentOptions | undefined,
   options: FanOutOptions<T> & { readonly store?: SessionStore },
 ): Promise<FanOutResult<T>> {
-  const { session, signal, onApproval, principal, context, store, children, maxConcurrentChildren = 4 } = options
+  const { session, signal, onApproval, decisions, principal, context, store, children } = options
+  const { maxConcurrentChildren = 4 } = options
   const same = children.map((child) =>
     'agent' in child ? [child.key ?? '', child.agent.name, toJson(child.input)] : [child.agentId],
   )
@@ -52,6 +55,7 @@ export function fanOutFor<T>(
       within: session && { sessionId: session.id, same },
       signal,
       onApproval,
+      decisions,
       principal,
       context,
       maxParallelTools: maxConcurrentChildren,
