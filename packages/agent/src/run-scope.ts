@@ -206,7 +206,8 @@ async function callAround<T>(
         () => {},
       )
   }
-  return once()
+  // Awaited here: to return a promise takes two turns of the queue more.
+  return await once()
 }
 
 /** Calls observers, who may not disturb the run: what they throw is reported. */

@@ -51,3 +51,55 @@ test('a planted secret leaves by no route: not in live events, not in those read
     told.map(() => [true, false, false]),
   )
 })
+
+test('of fifty secrets in arguments, results, errors, stacks and keys, in whatever writing, none is in the stream', async () => {
+  const secrets = Array.from({ length: 50 }, (_, n) => {
+    const base = `s3cr3t-${n}-${(n * 7919 + 104_729).toString(36)}`
+    const shapes = [
+      `sk-${base}`,
+      `${base} with "quotes"`,
+      `pässwörd/${base}`,
+      `\ud800${base}`,
+      `${700_000_000 + n * 7_919}`,
+    ]
+    return shapes[n % shapes.length] ?? base
+  })
+  const all = secrets.join(' | ')
+  const leak = tool({
+    name: 'leak',
+    effect: 'read',
+    input: z.object({}).loose(),
+    secrets: secrets.map((_, n) => `S${n}`),
+    async execute(input, ctx) {
+      ctx.progress({ [all]: secrets })
+      if ('fails' in input) {
+        const error = Object.assign(new Error(`no: ${all}`, { cause: new Error(all) }), { code: secrets[0] })
+        error.stack += `\n    at ${all}`
+        throw error
+      }
+      return { [all]: secrets, deep: [{ upper: all.toUpperCase(), url: encodeURIComponent(all.toWellFormed()) }] }
+    },
+  })
+  const agent = createAgent({
+    name: 'desk',
+    model: scriptedModel([
+      { toolCalls: [{ name: 'leak', input: {} }] },
+      { text: `I know ${all}`, toolCalls: [{ name: 'leak', input: { fails: true } }] },
+      { error: Object.assign(new Error(`401 for ${all}`), { status: 401 }) },
+    ]),
+    tools: [leak],
+    secrets: Object.fromEntries(secrets.map((secret, n) => [`S${n}`, secretRef(() => secret)])),
+  })
+  const { frames } = await executed(serverOf([], { agents: [agent] }), { input: 'go' })
+  const text = JSON.stringify(frames)
+  const lower = text.toLowerCase()
+  const writings = (secret: string): string[] => [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    secret.toWellFormed(),
+    encodeURIComponent(secret.toWellFormed()),
+  ]
+  expect(text).toContain('⟦secret:S7⟧')
+  expect(text).toContain('agent.end')
+  expect(secrets.filter((secret) => writings(secret).some((one) => lower.includes(one.toLowerCase())))).toEqual([])
+})

@@ -41,18 +41,14 @@ export function openChat(
 ): ChatSpan {
   const { provider, model } = splitModel(record.name(op.model))
   const { temperature, maxOutputTokens } = op.settings
-  const attributes: Attributes = {
-    [attr.operation]: 'chat',
-    [attr.provider]: provider,
-    [attr.requestModel]: model,
-    ...given,
-    [own.step]: op.step,
-    [own.attempt]: op.attempt,
-  }
-  if (temperature !== undefined) attributes[attr.temperature] = temperature
-  if (maxOutputTokens !== undefined) attributes[attr.maxTokens] = maxOutputTokens
-  if (op.purpose !== undefined) attributes[own.purpose] = op.purpose
+  const attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
   const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, parent)
+  // What a span starts with is for samplers: the SDK checks it twice.
+  const told: Attributes = { ...given, [own.step]: op.step, [own.attempt]: op.attempt }
+  if (temperature !== undefined) told[attr.temperature] = temperature
+  if (maxOutputTokens !== undefined) told[attr.maxTokens] = maxOutputTokens
+  if (op.purpose !== undefined) told[own.purpose] = op.purpose
+  span.setAttributes(told)
   const measured = meters?.model(provider, model)
   const started = performance.now()
   let first: number | undefined
@@ -84,17 +80,17 @@ export function openChat(
   function describe(at: Span, outcome: ModelOutcome | undefined): string | undefined {
     if (!outcome) return fail(at, record, undefined, false)
     const { usage, cost, responseModel, finishReason, fault } = outcome
-    const told: Attributes = {}
-    if (responseModel !== undefined) told[attr.responseModel] = record.name(responseModel)
-    if (finishReason !== undefined) told[attr.finishReasons] = [finishReason]
-    if (first !== undefined) told[attr.timeToFirstChunk] = secondsSince(started, first)
-    if (usage.inputTokens !== undefined) told[attr.inputTokens] = usage.inputTokens
-    if (usage.outputTokens !== undefined) told[attr.outputTokens] = usage.outputTokens
-    if (usage.cacheReadTokens !== undefined) told[attr.cacheRead] = usage.cacheReadTokens
-    if (usage.cacheWriteTokens !== undefined) told[attr.cacheWrite] = usage.cacheWriteTokens
-    if (usage.reasoningTokens !== undefined) told[attr.reasoning] = usage.reasoningTokens
-    if (cost !== undefined) told[own.cost] = cost
-    at.setAttributes(told)
+    const answer: Attributes = {}
+    if (responseModel !== undefined) answer[attr.responseModel] = record.name(responseModel)
+    if (finishReason !== undefined) answer[attr.finishReasons] = [finishReason]
+    if (first !== undefined) answer[attr.timeToFirstChunk] = secondsSince(started, first)
+    if (usage.inputTokens !== undefined) answer[attr.inputTokens] = usage.inputTokens
+    if (usage.outputTokens !== undefined) answer[attr.outputTokens] = usage.outputTokens
+    if (usage.cacheReadTokens !== undefined) answer[attr.cacheRead] = usage.cacheReadTokens
+    if (usage.cacheWriteTokens !== undefined) answer[attr.cacheWrite] = usage.cacheWriteTokens
+    if (usage.reasoningTokens !== undefined) answer[attr.reasoning] = usage.reasoningTokens
+    if (cost !== undefined) answer[own.cost] = cost
+    at.setAttributes(answer)
     return fault && fail(at, record, { code: fault.class, message: fault.message }, mayTell())
   }
 

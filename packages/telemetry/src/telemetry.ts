@@ -38,6 +38,8 @@ export interface TelemetryOptions {
 /** Runs under way, by what they are traced with: where two extensions meet in one, the outer one traces it. */
 const taken = new WeakMap<object, Set<string>>()
 
+/** A hook may still ask a model when its run is over. */
+const mostLeft = 100
 const ownOps: Watching['ops'] = ['run', 'child']
 const everyOp: Watching['ops'] = [...ownOps, 'model', 'tool']
 const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
@@ -65,7 +67,10 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const runs = new Map<string, RunTrace>()
   /** Runs that this extension came to when they were under way. */
   const joined = new Map<string, RunInContext>()
-  const met = new WeakSet<HookContext['run']>()
+  /** Runs that this extension is around from their beginning, traced or not. */
+  const around = new Set<string>()
+  /** Of the last of those that were joined and are over. */
+  const left = new Set<string>()
   const key = options.tracer ?? trace
   const claimed = taken.get(key) ?? new Set<string>()
   taken.set(key, claimed)
@@ -98,16 +103,18 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
 
   function forget(runId: string): void {
     runs.delete(runId)
-    joined.delete(runId)
     claimed.delete(runId)
+    if (!joined.delete(runId)) return
+    left.add(runId)
+    const [oldest] = left
+    if (left.size > mostLeft && oldest !== undefined) left.delete(oldest)
   }
 
   /** The trace of a run that works. One that was handed on to an agent that traces, by others that do not, begins here. */
   function traceOf(ctx: HookContext): RunTrace | undefined {
     const { id, sessionId } = ctx.run
     const known = runs.get(id)
-    if (known || met.has(ctx.run) || claimed.has(id)) return known
-    met.add(ctx.run)
+    if (known || around.has(id) || claimed.has(id) || left.has(id)) return known
     const agent = ctx.agent.name
     const run = begin({ kind: 'run', id, runId: id, agent }, ctx, true)
     if (run) joined.set(id, { runId: id, sessionId, agent, scrub: ctx.scrub, span: run.span.spanContext() })
@@ -121,8 +128,17 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   }
 
   async function aroundRun<T>(op: OpOf<'run' | 'child'>, next: () => Promise<T>, ctx: HookContext): Promise<T> {
+    const { runId } = op
+    if (op.kind === 'run') around.add(runId)
+    try {
+      return await followRun(op, next, ctx)
+    } finally {
+      if (op.kind === 'run') around.delete(runId)
+    }
+  }
+
+  async function followRun<T>(op: OpOf<'run' | 'child'>, next: () => Promise<T>, ctx: HookContext): Promise<T> {
     const { runId, agent } = op
-    if (op.kind === 'run') met.add(ctx.run)
     const known = runs.get(runId)
     if (!known && claimed.has(runId)) return next()
     const run = known ?? begin(op, ctx)

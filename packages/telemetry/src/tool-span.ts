@@ -40,24 +40,18 @@ export function openTool(
   const operation: Operation = retrieval.has(op.toolName) ? 'retrieval' : 'execute_tool'
   const retrieves = operation === 'retrieval'
   // Readers take whatever has the attributes of a tool for one.
-  const attributes: Attributes = retrieves
-    ? { [attr.operation]: operation, ...given, [own.tool]: name, [own.callId]: op.callId }
-    : {
-        [attr.operation]: operation,
-        ...given,
-        [attr.toolName]: name,
-        [attr.toolCallId]: op.callId,
-        [attr.toolType]: 'function',
-      }
-  if (input !== undefined) attributes[retrieves ? own.query : attr.toolArguments] = input
-  if (op.effect !== undefined) attributes[own.effect] = op.effect
+  const attributes = { [attr.operation]: operation, [retrieves ? own.tool : attr.toolName]: name }
   const isSandbox = sandbox.has(op.toolName)
-  if (isSandbox) attributes[own.operation] = 'execute_sandbox'
-  const span = tracer.startSpan(
-    `${isSandbox ? 'execute_sandbox' : operation} ${name}`,
-    { kind: SpanKind.INTERNAL, attributes },
-    parent,
-  )
+  const title = `${isSandbox ? 'execute_sandbox' : operation} ${name}`
+  const span = tracer.startSpan(title, { kind: SpanKind.INTERNAL, attributes }, parent)
+  // What a span starts with is for samplers: the SDK checks it twice.
+  const told: Attributes = retrieves
+    ? { ...given, [own.callId]: op.callId }
+    : { ...given, [attr.toolCallId]: op.callId, [attr.toolType]: 'function' }
+  if (input !== undefined) told[retrieves ? own.query : attr.toolArguments] = input
+  if (op.effect !== undefined) told[own.effect] = op.effect
+  if (isSandbox) told[own.operation] = 'execute_sandbox'
+  span.setAttributes(told)
   const started = performance.now()
   let ended: number | undefined
   let settled = false

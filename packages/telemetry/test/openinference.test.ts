@@ -14,7 +14,9 @@ it('OpenInference takes our spans for what they are, and counts no tokens twice'
   await agent.run('go')
   const retrieving = traced([lookStep, doneStep], {}, { retrievalTools: ['look'] })
   await retrieving.agent.run('go')
-  const spans = [...take(), ...retrieving.take()]
+  const scripting = traced([lookStep, doneStep], {}, { sandboxTools: ['look'] })
+  await scripting.agent.run('go')
+  const spans = [...take(), ...retrieving.take(), ...scripting.take()]
   const converted = spans.map(({ name, attributes }) => ({ name, as: { ...convert(attributes) } }))
   const kinds = converted.map(({ name, as }) => [name, as[SemanticConventions.OPENINFERENCE_SPAN_KIND]])
   expect(kinds).toEqual([
@@ -29,6 +31,10 @@ it('OpenInference takes our spans for what they are, and counts no tokens twice'
     ['invoke_agent desk', 'AGENT'],
     ['chat scripted-model', 'LLM'],
     ['retrieval look', 'RETRIEVER'],
+    ['chat scripted-model', 'LLM'],
+    ['invoke_agent desk', 'AGENT'],
+    ['chat scripted-model', 'LLM'],
+    ['execute_sandbox look', 'TOOL'],
     ['chat scripted-model', 'LLM'],
   ])
   const counted = converted.filter(({ as }) => SemanticConventions.LLM_TOKEN_COUNT_PROMPT in as)
