@@ -109,7 +109,8 @@ const places: Readonly<Record<string, () => readonly SessionStore[]>> = {
   'in another process': () => [sqliteStore(join(folder, 'a.db')), sqliteStore(join(folder, 'a.db'))],
 }
 
-async function dropsAnywhere(opened: readonly SessionStore[]): Promise<void> {
+/** Runs the team at the first store, has readers drop at its events, and lets them come back at the last store. */
+async function expectResumes(opened: readonly SessionStore[]): Promise<void> {
   const [store = memoryStore(), other = store] = opened
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const here = team(
@@ -166,7 +167,7 @@ async function dropsAnywhere(opened: readonly SessionStore[]): Promise<void> {
 
 test.each(Object.entries(places))(
   'whoever drops at any event, with children that speak side by side, resumes behind it %s',
-  (_, stores) => dropsAnywhere(stores()),
+  (_, stores) => expectResumes(stores()),
 )
 
 // Starting a server of databases takes longer than all else here.
@@ -175,7 +176,7 @@ test.runIf(full && findPostgres() !== undefined)(
   async () => {
     const postgres = await startPostgres()
     try {
-      await dropsAnywhere([postgresStore(postgres.url), postgresStore(postgres.url)])
+      await expectResumes([postgresStore(postgres.url), postgresStore(postgres.url)])
     } finally {
       await postgres.stop()
     }
