@@ -1,8 +1,11 @@
 // Many event streams at once, of a Provost server and of a bare Hono loop that writes as many frames: is anything lost, how
 // late do events come, what does it cost? node --conditions=@provost/source bench/sse.ts [--json] [--streams 500]
+// [--store memory|sqlite]: with SQLite, what passes is kept for other processes too
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { loadavg } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -12,6 +15,7 @@ const { values } = parseArgs({
     json: { type: 'boolean' },
     streams: { type: 'string', default: '500' },
     chunks: { type: 'string', default: '50' },
+    store: { type: 'string', default: 'memory' },
   },
 })
 const streams = Number(values.streams)
@@ -71,10 +75,18 @@ async function read(url: string, seen: Seen): Promise<void> {
 }
 
 async function measure(side: string): Promise<Figures> {
+  const folder = mkdtempSync(join(tmpdir(), 'provost-sse-'))
   const script = fileURLToPath(new URL('sse/side.ts', import.meta.url))
   const child = spawn(
     process.execPath,
-    ['--conditions=@provost/source', script, side, String(chunks), String(delayMs)],
+    [
+      '--conditions=@provost/source',
+      script,
+      side,
+      String(chunks),
+      String(delayMs),
+      values.store === 'sqlite' ? join(folder, 'sessions.db') : '',
+    ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },
@@ -112,6 +124,7 @@ async function measure(side: string): Promise<Figures> {
     }
   } finally {
     child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -127,6 +140,7 @@ const result = {
   streams,
   chunks,
   delayMs,
+  store: values.store,
   load: loadavg()[0],
   provost,
   hono,

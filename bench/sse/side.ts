@@ -3,12 +3,12 @@ import { createServer, serve } from '@provost/server'
 import { scriptedModel } from '@provost/testing'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
-import { memoryStore } from 'provost'
+import { memoryStore, sqliteStore } from 'provost'
 import { createAgent } from 'provost'
 
-// One side of the comparison, a process of its own: node side.ts provost|hono CHUNKS DELAY_MS. It says its port, and at
-// GET /spent what it has used.
-const [side = '', chunkCount = '50', delay = '20'] = process.argv.slice(2)
+// One side of the comparison, a process of its own: node side.ts provost|hono CHUNKS DELAY_MS [FILE]. It says its port, and
+// at GET /spent what it has used. FILE is where sessions are kept; without it, in memory.
+const [side = '', chunkCount = '50', delay = '20', file = ''] = process.argv.slice(2)
 const count = Number(chunkCount)
 const delayMs = Number(delay)
 const chunk = 'some words of an answer '
@@ -22,7 +22,7 @@ setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 100).unref
 
 async function listen(): Promise<number> {
   if (side === 'provost') {
-    const store = memoryStore()
+    const store = file === '' ? memoryStore() : sqliteStore(file)
     const model = scriptedModel([{ text: Array.from({ length: count }, () => chunk), delayMs }], {
       after: 'repeat-last',
     })

@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import { createAgent } from '@provost/agent'
 import type { ClientOptions, ClientTool } from '@provost/client'
 import { createClient } from '@provost/client'
 import type { AgentEvent, SessionStore } from '@provost/core'
 import { createServer } from '@provost/server'
-import { memoryStore } from '@provost/sessions'
+import { memoryStore, sqliteStore } from '@provost/sessions'
 import type { ScriptedStep } from '@provost/testing'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -161,6 +165,34 @@ test('wherever a connection is cut, it comes back by itself: no event is lost or
     expect({ cut, text: text(events) }).toEqual({ cut, text: text(whole) })
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
   }
+})
+
+test('it may come back to another process each time: the text goes on where it was cut', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'provost-client-'))
+  const words = Array.from({ length: 30 }, (_, n) => `word ${n} `)
+  const stores = [0, 1].map(() => sqliteStore(join(folder, 'sessions.db')))
+  const servers = stores.map((store) => {
+    const model = scriptedModel([{ text: words, delayMs: 10 }])
+    return createServer({ agents: [createAgent({ name: 'desk', model, store })], store, recoverMs: 60_000 })
+  })
+  let requests = 0
+  const client = createClient({
+    baseUrl: 'http://localhost',
+    fetch: cutting([1_500, 2_000, 1_000])(async (url, init) => {
+      const server = servers[requests++ % 2]
+      return server ? server.fetch(new Request(url, init)) : Response.error()
+    }),
+  })
+  const events = await all(client.session().execute('x'))
+  expect(requests).toBeGreaterThan(2)
+  expect(events.map((event) => (event.type === 'text.delta' ? event.delta : '')).join('')).toBe(words.join(''))
+  const lasting = events.flatMap(({ id, type }) => (id.includes('~') ? [] : [`${type} ${id}`]))
+  expect(new Set(lasting).size).toBe(lasting.length)
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+  expect(events.filter(({ type }) => type === 'message.start')).toHaveLength(2)
+  for (const server of servers) await server.close()
+  for (const store of stores) await store.close()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 test('a signal aborts the run on the server', async () => {

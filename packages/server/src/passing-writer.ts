@@ -32,7 +32,7 @@ interface Passing {
 /** All logs together are written in one transaction, at most every {@link collectMs}. */
 export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
   const logs = new Map<string, Passing>()
-  const told = new Map<string, { offset: number; readonly at: number }>()
+  const told = new Map<string, { readonly offset: number; readonly at: number }>()
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
   let underway = 0
@@ -60,10 +60,22 @@ export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
       .then(() => buffer.keep(pieces))
       .catch(() => names)
       .then((full) => {
-        for (const log of full) passingOf(log).full = true
+        for (const passing of full.map((log) => logs.get(log))) if (passing) passing.full = true
         underway--
       })
     return writing
+  }
+
+  /** What passed before an entry is told of in the log. */
+  function tell(log: string, offset: number, then: 'goes on' | 'over'): void {
+    const passing = logs.get(log)
+    if (passing) passing.full = false
+    if (then === 'over') {
+      void write([log])
+      logs.delete(log)
+    }
+    told.set(log, { offset, at: performance.now() })
+    schedule()
   }
 
   function drop(before: number): void {
@@ -96,18 +108,9 @@ export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
     push(item) {
       const { event, log, position } = item
       if (!position) return
+      if (event.type === 'agent.end') return tell(log, position.offset, 'over')
       if (!position.passing) {
-        if (event.type !== 'message.end' && event.type !== 'agent.end') return
-        const passing = logs.get(log)
-        if (!passing) return
-        told.set(log, { offset: position.offset, at: performance.now() })
-        passing.full = false
-        if (event.type === 'agent.end') {
-          // What it said last goes with the entry that is about to be written, or has gone.
-          void write([log])
-          logs.delete(log)
-        }
-        schedule()
+        if (event.type === 'message.end') tell(log, position.offset, 'goes on')
         return
       }
       const passing = passingOf(log)

@@ -4,8 +4,6 @@ import { fileURLToPath } from 'node:url'
 
 import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
-import { chromium } from 'playwright-core'
-import { build } from 'vite'
 import { expect, test } from 'vitest'
 
 import { deskOf } from './served.ts'
@@ -14,6 +12,7 @@ const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin']
 const browser = folders.map((folder) => join(folder, 'chromium')).find(existsSync)
 
 async function bundled(): Promise<string> {
+  const { build } = await import('vite')
   const entry = fileURLToPath(new URL('fixture/page.ts', import.meta.url))
   const result = await build({
     configFile: false,
@@ -26,7 +25,10 @@ async function bundled(): Promise<string> {
   throw new Error('nothing was bundled')
 }
 
-test.skipIf(browser === undefined)(
+/** A bundler and a browser take seconds: where all is tested. The other tests of chats send what `useChat` sends. */
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
+test.runIf(full && browser !== undefined)(
   'useChat in a browser gets text, tool parts and an approval round (needs chromium)',
   async () => {
     const script = await bundled()
@@ -36,6 +38,7 @@ test.skipIf(browser === undefined)(
     server.app.get('/', (c) => c.html('<div id="root"></div><script src="/page.js"></script>'))
     server.app.get('/page.js', (c) => c.body(script, 200, { 'content-type': 'text/javascript' }))
     const listening = await serve(server, { port: 0 })
+    const { chromium } = await import('playwright-core')
     const running = await chromium.launch({
       executablePath: browser ?? '',
       args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],

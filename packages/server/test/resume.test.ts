@@ -6,8 +6,8 @@ import { createAgent, handoff } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
 import type { Server } from '@provost/server'
 import { createServer } from '@provost/server'
-import { memoryStore, sqliteStore } from '@provost/sessions'
-import { scriptedModel } from '@provost/testing'
+import { memoryStore, postgresStore, sqliteStore } from '@provost/sessions'
+import { findPostgres, scriptedModel, startPostgres } from '@provost/testing'
 import { afterAll, expect, test } from 'vitest'
 
 import type { Frame } from './served.ts'
@@ -100,7 +100,8 @@ const folder = mkdtempSync(join(tmpdir(), 'provost-resume-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Whoever drops: all where all is tested, else some. */
-const step = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 4
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+const step = full ? 1 : 4
 
 /** Stores of processes that share one, or of one process alone. */
 const places: Readonly<Record<string, () => readonly SessionStore[]>> = {
@@ -108,61 +109,76 @@ const places: Readonly<Record<string, () => readonly SessionStore[]>> = {
   'in another process': () => [sqliteStore(join(folder, 'a.db')), sqliteStore(join(folder, 'a.db'))],
 }
 
+/** Runs the team at the first store, has readers drop at its events, and lets them come back at the last store. */
+async function expectResumes(opened: readonly SessionStore[]): Promise<void> {
+  const [store = memoryStore(), other = store] = opened
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const here = team(
+    store,
+    gates.map(({ promise }) => promise),
+  )
+  const there = other === store ? here : team(other, [])
+  const response = await ask(here, '/api/agent/execute', { body: { input: 'go' } })
+  const id = response.headers.get('x-session-id') ?? ''
+  const whole = reader(response)
+  const readers: { readonly before: readonly Frame[]; readonly after: ReturnType<typeof reader> }[] = []
+  const follow = async (last: string | undefined, before: readonly Frame[]): Promise<void> => {
+    const headers = last === undefined ? {} : { 'last-event-id': last }
+    readers.push({ before, after: reader(await ask(there, `/api/agent/session/${id}/events`, { headers })) })
+  }
+  const silent = [
+    'let me ask|some words |some words ',
+    'let me ask|some words of a child|some words of a child|last words ',
+  ]
+  await follow(undefined, [])
+  for (const [index, gate] of gates.entries()) {
+    await expect.poll(() => textOf(whole.frames), { timeout: 20_000 }).toBe(silent[index])
+    const [far] = readers
+    await expect.poll(() => textOf(far?.after.frames ?? []), { timeout: 20_000 }).toBe(silent[index])
+    for (const [at, frame] of [...whole.frames.entries()]) {
+      if (frame.id !== undefined && at % step === index % step) await follow(frame.id, whole.frames.slice(0, at + 1))
+    }
+    gate.resolve()
+  }
+  await whole.over
+  const all = had(whole.frames)
+  expect(Object.values(all.said)).toEqual([
+    'let me ask',
+    'some words of a child',
+    'some words of a child',
+    'last words of all',
+  ])
+  expect(whole.frames.filter(({ data }) => data.type === 'agent.start')).toHaveLength(3)
+  for (const { before, after } of readers) {
+    await after.over
+    expect(had([...before, ...after.frames]), `behind ${before.at(-1)?.id}`).toEqual(all)
+    expect(after.frames.at(-1)?.data.type).toBe('execute_complete')
+  }
+  // When all is over, too, and what passed is not kept any more.
+  for (const [at, frame] of [...whole.frames.entries()]) {
+    if (frame.id === undefined || at % (step * 3) > 0) continue
+    const rest = await ask(there, `/api/agent/session/${id}/events`, { headers: { 'last-event-id': frame.id } })
+    expect(had([...whole.frames.slice(0, at + 1), ...framesIn(await rest.text())]).lasting).toEqual(all.lasting)
+  }
+  await here.close()
+  if (there !== here) await there.close()
+  for (const one of opened) await one.close()
+}
+
 test.each(Object.entries(places))(
   'whoever drops at any event, with children that speak side by side, resumes behind it %s',
-  async (_, stores) => {
-    const opened = stores()
-    const [store = memoryStore(), other = store] = opened
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const here = team(
-      store,
-      gates.map(({ promise }) => promise),
-    )
-    const there = other === store ? here : team(other, [])
-    const response = await ask(here, '/api/agent/execute', { body: { input: 'go' } })
-    const id = response.headers.get('x-session-id') ?? ''
-    const whole = reader(response)
-    const readers: { readonly before: readonly Frame[]; readonly after: ReturnType<typeof reader> }[] = []
-    const follow = async (last: string | undefined, before: readonly Frame[]): Promise<void> => {
-      const headers = last === undefined ? {} : { 'last-event-id': last }
-      readers.push({ before, after: reader(await ask(there, `/api/agent/session/${id}/events`, { headers })) })
+  (_, stores) => expectResumes(stores()),
+)
+
+// Starting a server of databases takes longer than all else here.
+test.runIf(full && findPostgres() !== undefined)(
+  'whoever drops at any event resumes behind it in another process, over PostgreSQL (needs the server)',
+  async () => {
+    const postgres = await startPostgres()
+    try {
+      await expectResumes([postgresStore(postgres.url), postgresStore(postgres.url)])
+    } finally {
+      await postgres.stop()
     }
-    const silent = [
-      'let me ask|some words |some words ',
-      'let me ask|some words of a child|some words of a child|last words ',
-    ]
-    await follow(undefined, [])
-    for (const [index, gate] of gates.entries()) {
-      await expect.poll(() => textOf(whole.frames), { timeout: 20_000 }).toBe(silent[index])
-      const [far] = readers
-      await expect.poll(() => textOf(far?.after.frames ?? []), { timeout: 20_000 }).toBe(silent[index])
-      for (const [at, frame] of [...whole.frames.entries()]) {
-        if (frame.id !== undefined && at % step === index % step) await follow(frame.id, whole.frames.slice(0, at + 1))
-      }
-      gate.resolve()
-    }
-    await whole.over
-    const all = had(whole.frames)
-    expect(Object.values(all.said)).toEqual([
-      'let me ask',
-      'some words of a child',
-      'some words of a child',
-      'last words of all',
-    ])
-    expect(whole.frames.filter(({ data }) => data.type === 'agent.start')).toHaveLength(3)
-    for (const { before, after } of readers) {
-      await after.over
-      expect(had([...before, ...after.frames]), `behind ${before.at(-1)?.id}`).toEqual(all)
-      expect(after.frames.at(-1)?.data.type).toBe('execute_complete')
-    }
-    // When all is over, too, and what passed is not kept any more.
-    for (const [at, frame] of [...whole.frames.entries()]) {
-      if (frame.id === undefined || at % (step * 3) > 0) continue
-      const rest = await ask(there, `/api/agent/session/${id}/events`, { headers: { 'last-event-id': frame.id } })
-      expect(had([...whole.frames.slice(0, at + 1), ...framesIn(await rest.text())]).lasting).toEqual(all.lasting)
-    }
-    await here.close()
-    if (there !== here) await there.close()
-    for (const one of opened) await one.close()
   },
 )
