@@ -18,7 +18,7 @@ export interface PassingWriter {
 const collectMs = 50
 const longestMs = 500
 /** Milliseconds for which what passed is still there once the log has it whole: for readers who are about to come to it. */
-const graceMs = 3_000
+const graceMs = 10_000
 
 interface Passing {
   readonly pieces: OpenPiece[]
