@@ -117,6 +117,8 @@ describe('a remote call with a deadline', () => {
 
 describe('a session that waits', () => {
   const quick = tool({ name: 'courier', input: z.object({}), timeoutMs: 5 })
+  /** Not over before its session is closed, even on a slow machine. */
+  const soon = tool({ name: 'courier', input: z.object({}), timeoutMs: 300 })
 
   test('goes on by itself when a remote call expires', async () => {
     const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [quick] })
@@ -158,8 +160,8 @@ describe('a session that waits', () => {
 
   test('in several processes goes on in one of them', async () => {
     const { ephemeral: _, ...store } = memoryStore()
-    const open = () => world([{ text: 'Without it.' }], { tools: [quick], store }).agent
-    const first = world([{ toolCalls: [{ name: 'courier' }] }], { tools: [quick], store })
+    const open = () => world([{ text: 'Without it.' }], { tools: [soon], store }).agent
+    const first = world([{ toolCalls: [{ name: 'courier' }] }], { tools: [soon], store })
     const session = await first.agent.createSession({ id: 's' })
     session.send('go')
     await session.waitForIdle()
@@ -176,13 +178,13 @@ describe('a session that waits', () => {
 
   test('does not go on once it is closed', async () => {
     const { ephemeral: _, ...store } = memoryStore()
-    const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [quick], store })
+    const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [soon], store })
     const session = await agent.createSession({ id: 's' })
     session.send('go')
     await session.waitForIdle()
     await session.close()
     const { length } = await readLog(store, 's')
-    await new Promise((resolve) => setTimeout(resolve, 15))
+    await new Promise((resolve) => setTimeout(resolve, 350))
     expect(await readLog(store, 's')).toHaveLength(length)
   })
 
