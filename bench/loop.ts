@@ -26,7 +26,7 @@ sample of the warm-up, which the progress shows.
 
 Options:
   --steps 10,1000   lengths of the compared runs (default 10,1000)
-  --warm-up 20000   steps of each contender and length before its first sample, or 20 s of CPU (default 20000)
+  --warm-up 20000   steps of each contender and length before its first sample, or 10 s of CPU (default 20000)
   --runs 7          samples of each contender and length; the medians are compared (default 7)
   --json            one JSON object on stdout, nothing else
   --help            this text
@@ -186,7 +186,7 @@ async function main(): Promise<void> {
   const report = await measure(options.lengths, {
     runs: options.runs,
     warmUps: options.warmUp,
-    warmUpMs: 20_000,
+    warmUpMs: 10_000,
     budgetMs: 30_000,
     progress: (text) => process.stderr.write(`${text}\n`),
   })
