@@ -415,16 +415,17 @@ test('--otel sends traces and metrics to a collector', async () => {
 })
 
 test.each([
-  ['refuses', 'ECONNREFUSED 127.0.0.1'],
-  ['says nothing', 'it did not answer within 0.02 s'],
-])('a collector that %s is not waited for, and named', async (does, why) => {
+  // Long enough for the refusal to arrive, on any machine.
+  ['refuses', 2_000, 'ECONNREFUSED 127.0.0.1'],
+  ['says nothing', 20, 'it did not answer within 0.02 s'],
+])('a collector that %s is not waited for, and named', async (does, patienceMs, why) => {
   const sockets = new Set<Socket>()
   const mute = createMute((socket) => void sockets.add(socket))
   await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
   const address = mute.address()
   const url = new URL(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
   if (does === 'refuses') await new Promise((resolve) => mute.close(resolve))
-  const tracing = await openTracing({ to: 'collector', url }, false, 20)
+  const tracing = await openTracing({ to: 'collector', url }, false, patienceMs)
   trace.getTracer('test').startSpan('one').end()
   const problem = await tracing.close()
   for (const api of [context, trace, metrics, diag]) api.disable()
