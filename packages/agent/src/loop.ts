@@ -245,7 +245,7 @@ export function* turns(state: LogState, entry: AgentPlan, maxSteps: number, fenc
           }
         }
         const place = stepPlace(state, run, position)
-        const answered = answerTo('model', yield { ask: 'model', request: new PlainRequest(state, plan) })
+        const answered = answerTo('model', yield { ask: 'model', request: requestOf(state, plan) })
         const failed = 'failure' in answered
         const entries = failed
           ? failureEntries(state, plan, place, answered.failure)
@@ -309,29 +309,18 @@ function maxStepsReached(maxSteps: number): { code: string; message: string; hin
   }
 }
 
-/** What the model is asked by default. A class for its getter: in a literal it would cost more than all the rest. */
-class PlainRequest implements ModelRequest {
-  readonly model: string
-  readonly spec: ModelRequest['spec']
-  readonly label: ModelRequest['label']
-  readonly tail: ModelRequest['tail']
-  readonly tools: ModelRequest['tools']
-  readonly params: ModelRequest['params']
-  readonly #state: LogState
-
-  constructor(state: LogState, plan: AgentPlan) {
-    this.#state = state
-    this.model = plan.modelName
-    this.spec = chooseModel(plan.model)
-    this.label = state.viewLabel
-    this.tail = state.run?.tail ?? []
-    this.tools = plan.offered
-    this.params = plan.settings
-  }
-
-  /** Copied only for those who look: a step must not cost what the history is long. */
-  get messages(): readonly Message[] {
-    return [...this.#state.view]
+function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
+  return {
+    model: plan.modelName,
+    spec: chooseModel(plan.model),
+    label: state.viewLabel,
+    // Copied only for those who look: a step must not cost what the history is long.
+    get messages() {
+      return [...state.view]
+    },
+    tail: state.run?.tail ?? [],
+    tools: plan.offered,
+    params: plan.settings,
   }
 }
 

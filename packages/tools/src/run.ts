@@ -92,8 +92,6 @@ interface Call {
   readonly scrubber: Scrubber
   /** Of the secrets that the tool declares. */
   values: ReadonlyMap<string, string>
-  /** The same, as the tool sees them. */
-  secrets?: ToolContext['secrets']
   /** Of the text that is yielded. */
   pieces?: ScrubStream
   readonly run: ToolRun
@@ -151,62 +149,36 @@ function settle(call: Call, given: unknown, input: unknown): MaybePromise<ToolOu
 }
 
 function contextOf(call: Call): ToolContext {
-  const context = new CallContext(call)
-  return call.bridge ? Object.assign(context, call.bridge.ops) : context
-}
-
-/**
- * What a tool is given. A class for its getters: most tools look at little of it, a signal and a copy of a long history
- * are dear, and getters in a literal are too.
- */
-class CallContext implements ToolContext {
-  readonly callId: string
-  readonly runtime: Runtime
-  readonly context: unknown
-  readonly fold: ToolContext['fold']
-  readonly blob: ToolContext['blob']
-  readonly putBlob: ToolContext['putBlob']
-  readonly scrub: ToolContext['scrub']
-  readonly ask: ToolContext['ask']
-  readonly progress: ToolContext['progress']
-  readonly #call: Call
-
-  constructor(call: Call) {
-    const { run } = call
-    this.#call = call
-    this.callId = run.callId
-    this.runtime = run.runtime
-    this.context = run.context
-    this.fold = (fold) => run.access.fold(fold)
-    this.blob = (hash) => run.access.blob(hash)
-    this.putBlob = (bytes) => run.access.putBlob(call.scrubber.scrubBytes(bytes))
-    this.scrub = (text) => call.scrubber.scrub(text)
-    this.ask = (question) => put(call, question)
-    this.progress = (data) => {
+  const { run, signal, bridge } = call
+  const context: ToolContext = {
+    callId: run.callId,
+    get idempotencyKey() {
+      return run.idempotencyKey
+    },
+    // Most tools never look at it, and a signal is dear.
+    get signal() {
+      return signal.get()
+    },
+    runtime: run.runtime,
+    get session() {
+      return run.access.session
+    },
+    fold: (fold) => run.access.fold(fold),
+    blob: (hash) => run.access.blob(hash),
+    putBlob: (bytes) => run.access.putBlob(call.scrubber.scrubBytes(bytes)),
+    secrets: secretsFor(call.tool, call.values, () => call.over),
+    scrub: (text) => call.scrubber.scrub(text),
+    context: run.context,
+    // A copy of a long history is only for those who look.
+    get messages() {
+      return run.messages
+    },
+    ask: (question) => put(call, question),
+    progress(data) {
       if (!call.over) run.progress(call.scrubber.scrubJson(jsonOf(call.tool, data)))
-    }
+    },
   }
-
-  get idempotencyKey(): string {
-    return this.#call.run.idempotencyKey
-  }
-
-  get signal(): AbortSignal {
-    return this.#call.signal.get()
-  }
-
-  get session(): ToolContext['session'] {
-    return this.#call.run.access.session
-  }
-
-  get secrets(): ToolContext['secrets'] {
-    const call = this.#call
-    return (call.secrets ??= secretsFor(call.tool, call.values, () => call.over))
-  }
-
-  get messages(): readonly Message[] {
-    return this.#call.run.messages
-  }
+  return bridge ? Object.assign(context, bridge.ops) : context
 }
 
 /** Characters that a tool may yield as text: more than any result that is kept. */
