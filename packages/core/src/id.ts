@@ -1,8 +1,20 @@
-import { v7 } from 'uuid'
+/** The last millisecond an id was made in, and how many were made in it. */
+let moment = 0
+let count = 0
 
-/** A time-ordered UUID: the id of a session or a root run. Every other id comes from a position in the log. */
+/**
+ * A UUID of version 7: the id of a session or a root run. Every other id comes from a position in the log. Those of one
+ * process sort in the order they were made in; who needs more than 4,096 in a millisecond borrows from the next.
+ *
+ * @see RFC 9562, section 6.2, method 1
+ */
 export function uuidv7(): string {
-  return v7()
+  const now = Date.now()
+  if (now > moment) [moment, count] = [now, 0]
+  else if (++count > 0xf_ff) [moment, count] = [moment + 1, 0]
+  const time = moment.toString(16).padStart(12, '0')
+  // The other half is that of a version 4, 62 random bits: Node makes those many at a time, which is far cheaper.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}${crypto.randomUUID().slice(18)}`
 }
 
 /**
