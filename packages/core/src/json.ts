@@ -93,10 +93,14 @@ function isJsonList(value: Json): value is readonly Json[] {
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  // The parent first: V8 is slower the other way round. Lists by index: by key they are several times slower.
   Object.freeze(value)
-  for (const key in value) {
-    const item = value[key]
-    if (typeof item === 'object' && item !== null) deepFreeze(item)
-  }
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) freezeItem(value[at])
+  } else for (const key in value) freezeItem(value[key])
   return value
+}
+
+function freezeItem(item: unknown): void {
+  if (typeof item === 'object' && item !== null) deepFreeze(item)
 }
