@@ -7,26 +7,25 @@ import { createEventQueue } from './event-queue.ts'
 /** Where and when an event happened. A log entry says so of the events that belong to it. */
 export type EventPlace = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
 
-/** Makes an event for one subscriber, who counts. */
-export type Numbered = (seq: number) => AgentEvent
+/** An event that only its reader's number is missing from: each reader counts for itself. */
+export interface Unnumbered<K extends EventType = EventType> {
+  readonly type: K
+  readonly id: string
+  readonly place: EventPlace
+  readonly parents: readonly string[]
+  readonly payload: EventPayloads[K]
+  /** As it was last numbered: whoever follows from the start counts the same. */
+  last: AgentEvent | undefined
+}
 
-/** An event that only its reader's number is missing from. */
-export function numbered<K extends EventType>(
-  id: string,
-  { runId, step, agent, at }: EventPlace,
-  parents: readonly string[],
-  type: K,
-  payload: EventPayloads[K],
-): Numbered {
-  let last: AgentEvent | undefined
-  return (seq) => {
-    // Whoever follows from the start counts the same.
-    if (last?.seq === seq) return last
-    const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
-    last = made as AgentEvent
-    return last
-  }
+/** The event as the reader gets it for whom it is the `seq`-th. */
+export function numbered(event: Unnumbered, seq: number): AgentEvent {
+  if (event.last?.seq === seq) return event.last
+  const { type, id, place, parents, payload } = event
+  const { runId, step, agent, at } = place
+  const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
+  return (event.last = made as AgentEvent)
 }
 
 /** The observers who set an event off, one by reacting to the other. */
@@ -51,7 +50,7 @@ export interface EventHub {
   /** A bounded queue to iterate; it begins with the next event. */
   subscribe(): EventQueue
   /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
-  relay(event: Numbered, by: Reaction): void
+  relay(event: Unnumbered, by: Reaction): void
   /**
    * Hears of children, for those who listen to the session, whom no child knows; one follower at most.
    * @param heeds whether anybody listens now.
@@ -70,20 +69,20 @@ export interface EventHub {
  * @param above the hub of the run above.
  */
 export function createEventHub(parents: readonly string[], above?: EventHub): EventHub {
-  const subscribers = new Set<(event: Numbered, by: Reaction, type: EventType) => void>()
+  const subscribers = new Set<(event: Unnumbered, by: Reaction) => void>()
   const queues = new Set<EventQueue>()
-  const emitted: { readonly event: Numbered; readonly by: Reaction; readonly type: EventType }[] = []
+  const emitted: { readonly event: Unnumbered; readonly by: Reaction }[] = []
   let emitting = false
   /** After `agent.end` nothing follows, whatever a hook still throws or emits. */
   let ended = false
   let closed = false
 
-  function send(event: Numbered, by: Reaction, type: EventType): void {
-    for (const subscriber of subscribers) subscriber(event, by, type)
+  function send(event: Unnumbered, by: Reaction): void {
+    for (const subscriber of subscribers) subscriber(event, by)
     above?.relay(event, by)
   }
 
-  let follower: { hear(event: Numbered, by: Reaction): void; heeds(): boolean } | undefined
+  let follower: { hear(event: Unnumbered, by: Reaction): void; heeds(): boolean } | undefined
 
   return {
     get active() {
@@ -101,23 +100,23 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
       above?.relay(event, by)
     },
 
-    emit(id, { runId, step, agent, at }, type, payload, by = nobody) {
+    emit(id, place, type, payload, by = nobody) {
       if ((subscribers.size === 0 && above?.followed !== true) || ended) return
       ended = type === 'agent.end'
       for (const key in payload) {
         const value = payload[key]
         if (typeof value === 'object' && value !== null) deepFreeze(value)
       }
-      const event = numbered(id, { runId, step, agent, at }, parents, type, payload)
+      const event: Unnumbered = { type, id, place, parents, payload, last: undefined }
       if (emitting) {
         // A listener that emits: for everybody, its event follows the one it reacts to.
-        emitted.push({ event, by, type })
+        emitted.push({ event, by })
         return
       }
       emitting = true
       try {
-        send(event, by, type)
-        for (let next = emitted.shift(); next; next = emitted.shift()) send(next.event, next.by, next.type)
+        send(event, by)
+        for (let next = emitted.shift(); next; next = emitted.shift()) send(next.event, next.by)
       } finally {
         emitting = false
       }
@@ -125,10 +124,10 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
 
     listen(observer, receive, types) {
       let seq = 0
-      const subscriber = (event: Numbered, by: Reaction, type: EventType): void => {
+      const subscriber = (event: Unnumbered, by: Reaction): void => {
         if (by.includes(observer)) return
         seq++
-        if (types?.has(type) !== false) receive(event(seq), by)
+        if (types?.has(event.type) !== false) receive(numbered(event, seq), by)
       }
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)
@@ -136,7 +135,7 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
 
     follow(receive, heeds) {
       let seq = 0
-      follower = { hear: (event, by) => receive(event(++seq), by), heeds }
+      follower = { hear: (event, by) => receive(numbered(event, ++seq), by), heeds }
     },
 
     subscribe() {

@@ -1,10 +1,11 @@
 import type { AgentEvent } from '@provost/core'
 
-import type { Numbered } from './event-hub.ts'
+import { numbered } from './event-hub.ts'
+import type { Unnumbered } from './event-hub.ts'
 
 /** The events of a run for one reader: a queue that a slow reader cannot make grow without bound. */
 export interface EventQueue extends AsyncIterable<AgentEvent> {
-  readonly push: (event: Numbered) => void
+  readonly push: (event: Unnumbered) => void
   close(): void
 }
 
@@ -17,8 +18,10 @@ export const queueLimit = 1024
  * @param left is called when the reader leaves before the end.
  */
 export function createEventQueue(left: () => void): EventQueue {
-  let queue: AgentEvent[] = []
+  /** What waits stands from `head` to `tail`; the places before are free, and used again once all is read. */
+  let queue: (AgentEvent | undefined)[] = []
   let head = 0
+  let tail = 0
   let seq = 0
   let closed = false
   /** Where the last delta of a part stands in the queue, while it is over its limit. */
@@ -26,26 +29,27 @@ export function createEventQueue(left: () => void): EventQueue {
   const readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
 
   function take(): AgentEvent | undefined {
+    if (head === tail) return undefined
     const event = queue[head]
-    if (!event) return undefined
-    head++
-    if (head === queue.length || head >= queueLimit) {
-      // Now and then, so that taking costs the same for each and what was read can be freed.
-      queue = queue.slice(head)
+    queue[head++] = undefined
+    if (head === tail || head >= queueLimit) {
+      // Now and then, so that taking costs the same for each.
+      if (head < tail) queue = queue.slice(head, tail)
+      tail -= head
       head = 0
       if (deltas.size > 0) deltas.clear()
     }
     return event
   }
 
-  function enqueue(numbered: Numbered): void {
-    if (queue.length - head < queueLimit) {
+  function enqueue(unnumbered: Unnumbered): void {
+    if (tail - head < queueLimit) {
       // What comes from here on stands behind it: nothing is joined to what came before.
       if (deltas.size > 0) deltas.clear()
-      queue.push(numbered(++seq))
+      queue[tail++] = numbered(unnumbered, ++seq)
       return
     }
-    const event = numbered(seq + 1)
+    const event = numbered(unnumbered, seq + 1)
     const key = deltaKey(event)
     const at = key === undefined ? undefined : deltas.get(key)
     const earlier = at === undefined ? undefined : queue[at]
@@ -55,8 +59,8 @@ export function createEventQueue(left: () => void): EventQueue {
       return
     }
     seq++
-    if (key !== undefined) deltas.set(key, queue.length)
-    queue.push(event)
+    if (key !== undefined) deltas.set(key, tail)
+    queue[tail++] = event
   }
 
   function end(): void {
@@ -74,7 +78,7 @@ export function createEventQueue(left: () => void): EventQueue {
     return() {
       left()
       queue = []
-      head = 0
+      head = tail = 0
       end()
       return Promise.resolve({ value: undefined, done: true })
     },
@@ -84,7 +88,7 @@ export function createEventQueue(left: () => void): EventQueue {
     push(event) {
       if (closed) return
       const reader = readers.shift()
-      if (reader) reader({ value: event(++seq), done: false })
+      if (reader) reader({ value: numbered(event, ++seq), done: false })
       else enqueue(event)
     },
     close: end,

@@ -59,7 +59,11 @@ export function logEvents(sessionId: string, options: LogEventsOptions = {}): Lo
   function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
     if (!place) return
     for (const value of Object.values(payload)) if (typeof value === 'object' && value !== null) deepFreeze(value)
-    out.push({ offset: offsetOf(state), n, event: numbered(id, place, parents, type, payload)(++seq) })
+    out.push({
+      offset: offsetOf(state),
+      n,
+      event: numbered({ type, id, place, parents, payload, last: undefined }, ++seq),
+    })
   }
 
   const emit: EmitDurable = Object.assign(
