@@ -28,7 +28,7 @@ export function createCallSignal(parent: AbortSignal): CallSignal {
     },
     release() {
       released = true
-      parent.removeEventListener('abort', follow)
+      if (controller) parent.removeEventListener('abort', follow)
     },
   }
 }

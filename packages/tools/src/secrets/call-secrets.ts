@@ -25,7 +25,21 @@ async function resolveAll(
 
 /** What `ctx.secrets` is: the declared ones, as long as the call goes on. */
 export function secretsFor(
-  { name: tool }: Tool,
+  tool: Tool,
+  values: ReadonlyMap<string, string>,
+  over: () => boolean,
+): Readonly<Record<string, string>> {
+  if (values.size > 0) return secretsOf(tool.name, values, over)
+  // Most tools declare none: what refuses them is the same in each call.
+  let refusing = withoutSecrets.get(tool)
+  if (!refusing) withoutSecrets.set(tool, (refusing = secretsOf(tool.name, values, () => false)))
+  return refusing
+}
+
+const withoutSecrets = new WeakMap<Tool, Readonly<Record<string, string>>>()
+
+function secretsOf(
+  tool: string,
   values: ReadonlyMap<string, string>,
   over: () => boolean,
 ): Readonly<Record<string, string>> {
