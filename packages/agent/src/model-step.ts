@@ -205,10 +205,11 @@ async function attempt(
   }
   const given = await aroundModel(scope, op, call)
   // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
-  const answer = { ...given, parts: scrubParts(scope.secrets.scrubber, given.parts) }
-  const message = said(scope.state.agent, messageId, label, answer.parts)
+  const parts = scrubParts(scope.secrets.scrubber, given.parts)
+  const answer = parts === given.parts ? given : { ...given, parts }
+  const message = said(scope.state.agent, messageId, label, parts)
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
-  if (answer.parts.length > 0 && !request.hold) scope.partial = message
+  if (parts.length > 0 && !request.hold) scope.partial = message
   return { model, message, answer, sent, pieces }
 }
 

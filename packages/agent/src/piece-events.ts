@@ -107,9 +107,10 @@ export function pieceEvents(scope: RunScope, messageId: string, hold: 'text' | '
   return {
     emit: hold === undefined ? emit : (piece) => void (isHeld(piece, hold) ? held.push(piece) : emit(piece)),
     release(message) {
+      if (held.length === 0) return
       const calls = new Set(message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])))
       const standing = held.filter((piece) => !isCallPiece(piece) || calls.has(piece.callId))
-      const replaced = held.length > 0 && textIn(held) !== textIn(piecesOf(message))
+      const replaced = textIn(held) !== textIn(piecesOf(message))
       for (const piece of replaced ? [...piecesOf(message), ...standing.filter(isCallPiece)] : standing) emit(piece)
       held.length = 0
     },
