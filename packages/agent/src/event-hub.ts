@@ -1,32 +1,10 @@
-import type { AgentEvent, EventBase, EventPayloads, EventType, Extension } from '@provost/core'
+import type { AgentEvent, EventPayloads, EventType, Extension } from '@provost/core'
 import { deepFreeze } from '@provost/core'
 
 import type { EventQueue } from './event-queue.ts'
 import { createEventQueue } from './event-queue.ts'
-
-/** Where and when an event happened. A log entry says so of the events that belong to it. */
-export type EventPlace = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
-
-/** An event that only its reader's number is missing from: each reader counts for itself. */
-export interface Unnumbered<K extends EventType = EventType> {
-  readonly type: K
-  readonly id: string
-  readonly place: EventPlace
-  readonly parents: readonly string[]
-  readonly payload: EventPayloads[K]
-  /** As it was last numbered: whoever follows from the start counts the same. */
-  last: AgentEvent | undefined
-}
-
-/** The event as the reader gets it for whom it is the `seq`-th. */
-export function numbered(event: Unnumbered, seq: number): AgentEvent {
-  if (event.last?.seq === seq) return event.last
-  const { type, id, place, parents, payload } = event
-  const { runId, step, agent, at } = place
-  const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
-  return (event.last = made as AgentEvent)
-}
+import { numbered } from './unnumbered.ts'
+import type { EventPlace, Unnumbered } from './unnumbered.ts'
 
 /** The observers who set an event off, one by reacting to the other. */
 export type Reaction = readonly Extension[]

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '@provost/core'
 
-import { numbered } from './event-hub.ts'
-import type { Unnumbered } from './event-hub.ts'
+import { numbered } from './unnumbered.ts'
+import type { Unnumbered } from './unnumbered.ts'
 
 /** The events of a run for one reader: a queue that a slow reader cannot make grow without bound. */
 export interface EventQueue extends AsyncIterable<AgentEvent> {

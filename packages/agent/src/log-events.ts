@@ -1,13 +1,13 @@
 import type { AgentEvent, Entry, EventPayloads, EventType } from '@provost/core'
 import { deepFreeze } from '@provost/core'
 
-import type { EventPlace } from './event-hub.ts'
-import { numbered } from './event-hub.ts'
 import { applyEntry } from './fold.ts'
 import { knownLog } from './known-log.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import type { EmitDurable } from './projection.ts'
+import type { EventPlace } from './unnumbered.ts'
+import { numbered } from './unnumbered.ts'
 
 /**
  * An event, and where it stands in the log: the n-th of the entry with this offset. The start of an answer, which mostly
