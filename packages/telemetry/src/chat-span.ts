@@ -1,11 +1,12 @@
 import type { Attributes, Context, Span } from '@opentelemetry/api'
-import { context, SpanKind, trace } from '@opentelemetry/api'
+import { context, SpanKind } from '@opentelemetry/api'
 import type { Message, ModelOutcome, OpOf } from '@provost/core'
 
 import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import { splitModel } from './provider-name.ts'
 import { attr, own } from './semconv.ts'
+import { withSpan } from './span-context.ts'
 
 /** The span of one call of a model. */
 export interface ChatSpan {
@@ -106,7 +107,7 @@ export function openChat(
     },
     async run(next) {
       try {
-        const answer = await context.with(trace.setSpan(parent, span), next)
+        const answer = await context.with(withSpan(parent, span), next)
         close(op.outcome, false)
         return answer
       } catch (thrown) {

@@ -11,6 +11,7 @@ import type { Given } from './open-span.ts'
 import { fail, mark, present, secondsSince } from './open-span.ts'
 import { hear } from './run-events.ts'
 import { attr, own } from './semconv.ts'
+import { withSpan } from './span-context.ts'
 import type { ToolSpan } from './tool-span.ts'
 import { openTool } from './tool-span.ts'
 import { fromHeaders, lastSpans, logKeyOf, toHeaders } from './trace-context.ts'
@@ -155,7 +156,7 @@ export function traceRun(
   /** What is active here, with a span that stands above what is opened next. */
   function under(above: Span): Context {
     const active = context.active()
-    return trace.getSpan(active) === above ? active : trace.setSpan(active, above)
+    return trace.getSpan(active) === above ? active : withSpan(active, above)
   }
   const mayTell = (at: HookContext): boolean => !isSecret(at.view.label)
 

@@ -1,11 +1,12 @@
 import type { Attributes, Context, Span } from '@opentelemetry/api'
-import { context, SpanKind, trace } from '@opentelemetry/api'
+import { context, SpanKind } from '@opentelemetry/api'
 import type { ErrorInfo, HandoffMode, OpOf } from '@provost/core'
 
 import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import type { Operation } from './semconv.ts'
 import { attr, own } from './semconv.ts'
+import { withSpan } from './span-context.ts'
 
 /** The span of one call of a tool. */
 export interface ToolSpan {
@@ -59,7 +60,7 @@ export function openTool(
     span,
     async run(next) {
       try {
-        return await context.with(trace.setSpan(parent, span), next)
+        return await context.with(withSpan(parent, span), next)
       } finally {
         ended = performance.now()
       }
