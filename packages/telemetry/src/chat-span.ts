@@ -45,11 +45,11 @@ export function openChat(
   const attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
   const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, parent)
   // What a span starts with is for samplers: the SDK checks it twice.
-  const told: Attributes = { ...given, [own.step]: op.step, [own.attempt]: op.attempt }
+  const told: Attributes = { [own.step]: op.step, [own.attempt]: op.attempt }
   if (temperature !== undefined) told[attr.temperature] = temperature
   if (maxOutputTokens !== undefined) told[attr.maxTokens] = maxOutputTokens
   if (op.purpose !== undefined) told[own.purpose] = op.purpose
-  span.setAttributes(told)
+  span.setAttributes(given).setAttributes(told)
   const measured = meters?.model(provider, model)
   const started = performance.now()
   let first: number | undefined

@@ -292,8 +292,8 @@ export function traceRun(
       called++
       const above = ran.parent === undefined ? undefined : calls.get(ran.parent)
       const { callId } = ran
-      const given = { ...shared, [own.step]: at.run.step }
-      const call = openTool(parts, ran, under(above?.span ?? current()), given, inputs.get(callId))
+      const input = inputs.size > 0 ? inputs.get(callId) : undefined
+      const call = openTool(parts, ran, under(above?.span ?? current()), shared, at.run.step, input)
       if (inputs.size > 0) inputs.delete(callId)
       // Where it began is told only once; one that goes on elsewhere has it from the log.
       const begun = op.resumed || joins ? told(at.fold(errandsOf), callId) : undefined
