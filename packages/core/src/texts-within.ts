@@ -36,7 +36,7 @@ function* insidesOf(value: object): Iterable<unknown> {
   if (value instanceof Map || value instanceof Set || value instanceof Headers) yield* value
   else if (value instanceof Date || value instanceof URL || value instanceof URLSearchParams) yield String(value)
   else if (value instanceof RegExp) yield value.source
-  else if (value instanceof String) yield value.valueOf()
+  else if (Object.prototype.toString.call(value) === '[object String]') yield Object.values(value).join('')
   else if (value instanceof Request || value instanceof Response) yield* [value.url, value.headers]
   for (const key of Reflect.ownKeys(value)) {
     yield key
