@@ -1,4 +1,4 @@
-import { context } from '@opentelemetry/api'
+import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -69,7 +69,11 @@ async function rowOf(name: string, steps: number, url: (path: string) => string)
   const spans = collected.take()
   return {
     async run() {
-      for (const { name: one, attributes } of spans) tracer.startSpan(one, { attributes }).end()
+      const [first, ...others] = spans
+      const root = tracer.startSpan(first?.name ?? '', { attributes: first?.attributes ?? {} })
+      const under = trace.setSpan(context.active(), root)
+      for (const { name: one, attributes } of others) tracer.startSpan(one, { attributes }, under).end()
+      root.end()
     },
     settle,
   }

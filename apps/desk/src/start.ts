@@ -96,6 +96,7 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
     await memory.close()
     const problem = await tracing.close()
     if (problem !== undefined) write(`${colours.yellow(`traces: ${oneLine(problem, 200)}`)}\n`)
+    else if (tracing.where !== undefined) write(`traces: ${oneLine(tracing.where, 200)}\n`)
   }
 }
 

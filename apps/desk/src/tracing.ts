@@ -11,6 +11,8 @@ export interface Tracing {
   readonly extensions: readonly Extension<unknown>[]
   /** What is to be shown once an event has been. */
   after(event: AgentEvent): string
+  /** Where they are in the end, if not on the terminal. */
+  readonly where?: string
   /** Sends what has not been sent. @returns what went wrong. */
   close(): Promise<string | undefined>
 }
@@ -52,6 +54,7 @@ async function intoPicture(file: string): Promise<Tracing> {
   const { tracer, take } = collectSpans()
   return {
     ...none,
+    where: `drawn in ${file}`,
     extensions: [telemetry({ tracer })],
     async close() {
       await writeFile(file, drawSpans(take(), { title: 'The desk at work', attributes: 'first' }))
@@ -95,6 +98,7 @@ async function toCollector(url: URL, patienceMs: number): Promise<Tracing> {
   )
   return {
     ...none,
+    where: `sent to ${url.href}, as those of provost-desk`,
     extensions: [telemetry()],
     async close() {
       const closed = Promise.allSettled([tracers.shutdown(), meters.shutdown()])

@@ -411,7 +411,7 @@ test('--otel sends traces and metrics to a collector', async () => {
   expect(sent.code).toBe(0)
   expect(bodies.get('/v1/traces')).toMatch(/provost-desk.*invoke_agent triage/)
   expect(bodies.get('/v1/metrics')).toContain('gen_ai.invoke_agent.duration')
-  expect(sent.out).not.toContain('traces:')
+  expect(sent.out).toContain('\ntraces: sent to http://127.0.0.1')
 })
 
 test.each([

@@ -116,9 +116,10 @@ export function createActs(host: ActsHost): Acts {
     async until(one, come) {
       if (come()) return
       const coming = Promise.withResolvers<void>()
-      one.look = () => {
+      const look = (): void => {
         if (come()) coming.resolve()
       }
+      one.look = look
       setParked(one, true)
       try {
         await orStopped(coming.promise)

@@ -1,3 +1,4 @@
+import { liveFields } from '@provost/core'
 import { childSecrets, createSlots } from '@provost/tools'
 import type { SecretScope } from '@provost/tools'
 
@@ -31,20 +32,9 @@ export function createScope(
   { hub, log, startRun, lineage, tree }: Pick<RunScope, 'hub' | 'log' | 'startRun' | 'lineage' | 'tree'>,
   secrets: SecretScope = entry.secrets,
 ): RunScope {
-  /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
-  const handed = new Map<AgentPlan, SecretScope>()
-  let watched: { readonly plan: AgentPlan; readonly watchers: Watchers } | undefined
   const children: RunScope['children'] = new Map()
-  const scope: RunScope = {
-    get plan() {
-      return activePlan(entry, journal.state)
-    },
+  const fixed = {
     entry,
-    get watchers() {
-      const { plan } = scope
-      if (watched?.plan !== plan) watched = { plan, watchers: watchersOf(plan.hooks) }
-      return watched.watchers
-    },
     id,
     sessionId,
     given,
@@ -62,14 +52,6 @@ export function createScope(
       return strictest(left, lineage.remaining())
     },
     signal: control.controller.signal,
-    get secrets() {
-      const { plan } = scope
-      // Also where it got the conversation back, and is governed by those who had it meanwhile.
-      if (plan.name === entry.name) return secrets
-      const own = handed.get(plan) ?? childSecrets(secrets, plan.secrets, { secrets: 'isolated' })
-      handed.set(plan, own)
-      return own
-    },
     prompts: new Map(),
     mailbox,
     inbox: undefined,
@@ -82,9 +64,6 @@ export function createScope(
     instructions: activePlan(entry, journal.state).instructions ?? '',
     prepared: undefined,
     hear() {},
-    get graceMs() {
-      return graceOf(control)
-    },
     pendingPolicy: () => control.options.onPendingApprovals ?? 'deny',
     step: journal.state.run?.id === id ? journal.state.run.step : 0,
     attempt: 1,
@@ -100,6 +79,48 @@ export function createScope(
     spent: undefined,
     partial: undefined,
     contextFor: hookContexts(() => scope),
-  }
+  } satisfies Omit<RunScope, keyof ActiveAgent>
+  const scope: RunScope = ofActiveAgent(fixed, {
+    entry,
+    journal,
+    control,
+    secrets,
+    handed: new Map(),
+    watched: undefined,
+  })
   return scope
 }
+
+type ActiveAgent = Pick<RunScope, 'plan' | 'watchers' | 'secrets' | 'graceMs'>
+
+interface Entered {
+  readonly entry: AgentPlan
+  readonly journal: Journal
+  readonly control: AbortControl
+  readonly secrets: SecretScope
+  /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
+  readonly handed: Map<AgentPlan, SecretScope>
+  watched: { readonly plan: AgentPlan; readonly watchers: Watchers } | undefined
+}
+
+const planOf = ({ entry, journal }: Entered): AgentPlan => activePlan(entry, journal.state)
+
+/** What changes when the run is handed over. */
+const ofActiveAgent = liveFields<Entered, ActiveAgent>({
+  plan: planOf,
+  watchers(of) {
+    const plan = planOf(of)
+    if (of.watched?.plan !== plan) of.watched = { plan, watchers: watchersOf(plan.hooks) }
+    return of.watched.watchers
+  },
+  secrets(of) {
+    const { entry, secrets, handed } = of
+    const plan = planOf(of)
+    // Also where it got the conversation back, and is governed by those who had it meanwhile.
+    if (plan.name === entry.name) return secrets
+    const own = handed.get(plan) ?? childSecrets(secrets, plan.secrets, { secrets: 'isolated' })
+    handed.set(plan, own)
+    return own
+  },
+  graceMs: ({ control }) => graceOf(control),
+})

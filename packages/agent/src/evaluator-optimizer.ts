@@ -1,6 +1,7 @@
 import type {
   CompositeContext,
   Decisions,
+  Extension,
   Input,
   MaybePromise,
   ModelSpec,
@@ -66,6 +67,8 @@ export interface EvaluatorOptimizerOptions<Out> {
   readonly session?: Session<unknown, never> | undefined
   /** Default: one in memory. */
   readonly store?: SessionStore | undefined
+  /** Those of scope `tree` cover what it does, as they would be an agent's: telemetry, policies. */
+  readonly extensions?: readonly Extension<unknown>[] | undefined
   readonly signal?: AbortSignal | undefined
   readonly onApproval?: OnApproval | undefined
   /** On what it waited for when it was started for the same session before: `error.pending` of a WaitsForSomebodyError. */
@@ -108,6 +111,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
     maxIterations = 3,
     session,
     store,
+    extensions,
     signal,
     onApproval,
     decisions,
@@ -124,6 +128,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
     {
       name: 'evaluator_optimizer',
       agent: { name: 'evaluator_optimizer', model: agent.model, ...(agent.prices && { prices: agent.prices }) },
+      extensions,
       store: store ?? (session ? own : undefined),
       within: session && { sessionId: session.id, same },
       signal,

@@ -13,7 +13,7 @@ const nobody: Reaction = Object.freeze([])
 /** Hands the events of a run to everybody who listens. */
 export interface EventHub {
   /** Whether anybody listens: without, events need not be made. */
-  readonly active: boolean
+  active(): boolean
   emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
    * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
@@ -35,7 +35,7 @@ export interface EventHub {
    */
   follow(receive: (event: AgentEvent, by: Reaction) => void, heeds: () => boolean): void
   /** Whether anybody follows the run from outside. */
-  readonly followed: boolean
+  followed(): boolean
   /** No event follows: iterations end. */
   close(): void
 }
@@ -63,13 +63,8 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
   let follower: { hear(event: Unnumbered, by: Reaction): void; heeds(): boolean } | undefined
 
   return {
-    get active() {
-      return subscribers.size > 0 || above?.followed === true
-    },
-
-    get followed() {
-      return queues.size > 0 || follower?.heeds() === true || above?.followed === true
-    },
+    active: () => subscribers.size > 0 || above?.followed() === true,
+    followed: () => queues.size > 0 || follower?.heeds() === true || above?.followed() === true,
 
     relay(event, by) {
       if (closed || ended) return
@@ -79,7 +74,7 @@ export function createEventHub(parents: readonly string[], above?: EventHub): Ev
     },
 
     emit(id, place, type, payload, by = nobody) {
-      if ((subscribers.size === 0 && above?.followed !== true) || ended) return
+      if ((subscribers.size === 0 && above?.followed() !== true) || ended) return
       ended = type === 'agent.end'
       for (const key in payload) {
         const value = payload[key]

@@ -234,9 +234,14 @@ class CallRun implements ToolRun {
     this.context = given.context
     this.secrets = scope.secrets
     if (live) this.bridge = live.bridge
-    if (canBeAsked(scope)) this.ask = (question, at) => ask(scope, call, question, at)
-    this.progress = (data) => journal.emit('tool.execute.progress', { callId, toolName, data }, step)
-    this.partial = (piece) => journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step)
+    const asking: ToolRun['ask'] = (question, at) => ask(scope, call, question, at)
+    const progress: ToolRun['progress'] = (data) =>
+      journal.emit('tool.execute.progress', { callId, toolName, data }, step)
+    const partial: ToolRun['partial'] = (piece) =>
+      journal.emit('tool.execute.partial', { callId, toolName, ...piece }, step)
+    if (canBeAsked(scope)) this.ask = asking
+    this.progress = progress
+    this.partial = partial
   }
 
   get idempotencyKey(): string {

@@ -1,17 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
-import type {
-  EmittedByExtensions,
-  EventType,
-  Extension,
-  Fold,
-  HookContext,
-  Json,
-  Label,
-  Message,
-  View,
-} from '@provost/core'
-import { isEventType, isRecord, positionId, ProvostError, toJson } from '@provost/core'
+import type { EmittedByExtensions, EventType, Extension, Fold, HookContext, Json, Label, View } from '@provost/core'
+import { isEventType, isRecord, liveFields, positionId, ProvostError, toJson } from '@provost/core'
 import { modelName, windowOf } from '@provost/provider'
 
 import { newEntry } from './entry.ts'
@@ -26,31 +16,37 @@ import { stepModel } from './step-model.ts'
 import type { ViewSize } from './view-size.ts'
 import { createViewSize } from './view-size.ts'
 
-/** Makes the contexts that a run hands to hooks: one for each extension, all over the same log. */
-export function hookContexts(scope: () => RunScope): (extension: Extension) => HookContext {
-  const contexts = new Map<Extension, HookContext>()
+/** What a context has otherwise for one hook. */
+export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'audit' | 'emit' | 'generate' | 'report'>>
+
+/** The contexts of a run: one for each extension, all over the same log, and more of them with changes. */
+export type ContextFor = (extension: Extension, changes?: ContextChanges) => HookContext
+
+/** Makes the contexts that a run hands to hooks. */
+export function hookContexts(scope: () => RunScope): ContextFor {
+  const known = new Map<Extension, { readonly fixed: FixedContext; readonly context: HookContext }>()
   const size = createViewSize()
-  return (extension) => {
-    let context = contexts.get(extension)
-    if (!context) contexts.set(extension, (context = contextOf(extension, scope(), size)))
-    return context
+  return (extension, changes) => {
+    let one = known.get(extension)
+    if (!one) {
+      const fixed = fixedContext(extension, scope())
+      // Of its own, as one that another stands on would be kept for long.
+      known.set(extension, (one = { fixed, context: ofScope({ ...fixed }, { scope: scope(), size }) }))
+    }
+    return changes ? ofScope({ ...one.fixed, ...changes }, { scope: scope(), size }) : one.context
   }
 }
 
-/** A context whose hooks run again after a human's decision. */
-export function withApproval(ctx: HookContext, approval: HookContext['approval']): HookContext {
-  // A child object sees all getters of the run's context, and the approval beside them.
-  const child: HookContext = Object.create(ctx, { approval: { value: approval, enumerable: true } })
-  return child
-}
-
 /** A context whose hook is shown what is not in the view yet: what it generates from that carries its label too. */
-export function knowing(scope: RunScope, extension: Extension, label: Label): HookContext {
-  const ask = (request: Parameters<HookContext['generate']>[0]): ReturnType<typeof generate> =>
+export function knowing(
+  scope: RunScope,
+  extension: Extension,
+  label: Label,
+  approval?: HookContext['approval'],
+): HookContext {
+  const ask: HookContext['generate'] = (request: Parameters<HookContext['generate']>[0]) =>
     generate(scope, extension, request, label)
-  const child: { generate: HookContext['generate'] } & HookContext = Object.create(scope.contextFor(extension))
-  child.generate = ask
-  return child
+  return scope.contextFor(extension, { generate: ask, ...(approval && { approval }) })
 }
 
 /**
@@ -59,15 +55,11 @@ export function knowing(scope: RunScope, extension: Extension, label: Label): Ho
  * @param deaf who does not hear what it reports.
  */
 export function observing(scope: RunScope, extension: Extension, by: Reaction, deaf: Reaction): HookContext {
-  const emit = (...args: readonly unknown[]): void => emitFor(scope, extension, args, by)
-  const failed = (thrown: unknown, name: string): void => report(scope, thrown, { kind: 'listener', name }, deaf)
-  const audit: HookContext['audit'] = (decision, row) => auditFor(scope, extension, decision, row, by)
-  const child: HookContext = Object.create(scope.contextFor(extension), {
-    audit: { value: audit, enumerable: true },
-    emit: { value: emit, enumerable: true },
-    report: { value: failed, enumerable: true },
+  return scope.contextFor(extension, {
+    emit: (...args: readonly unknown[]): void => emitFor(scope, extension, args, by),
+    report: (thrown, name) => report(scope, thrown, { kind: 'listener', name }, deaf),
+    audit: (decision, row) => auditFor(scope, extension, decision, row, by),
   })
-  return child
 }
 
 interface Folded {
@@ -76,7 +68,10 @@ interface Folded {
   readonly fold: Fold<unknown>
 }
 
-function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookContext {
+type FixedContext = Omit<HookContext, keyof OfScope>
+
+/** What does not change while the run goes on. */
+function fixedContext(extension: Extension, scope: RunScope): FixedContext {
   const { state, journal, given } = scope
   // Of this run alone: the last one of the session may have been somebody else's.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
@@ -103,48 +98,19 @@ function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookC
     return value
   }
 
-  const context: HookContext = {
-    get session() {
-      const { ephemeral, private: owned } = scope.plan.store
-      return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
-    },
-    // A tree-scoped extension goes along when the run is handed over.
-    get agent() {
-      const { name, description } = scope.plan
-      return { name, ...(description !== undefined && { description }) }
-    },
+  const run = {
+    id: scope.id,
+    sessionId: scope.sessionId,
+    rootId: scope.lineage?.rootId ?? scope.id,
+    parents: scope.lineage?.parents ?? [],
+    ...(principal && { principal }),
+    ...(scope.lineage?.grant && { grant: scope.lineage.grant }),
+  }
+  return {
     ...(principal && { principal }),
     signal: scope.signal,
     context: given.context,
-    get tools() {
-      return scope.plan.infos
-    },
-    run: {
-      id: scope.id,
-      sessionId: scope.sessionId,
-      rootId: scope.lineage?.rootId ?? scope.id,
-      parents: scope.lineage?.parents ?? [],
-      ...(principal && { principal }),
-      ...(scope.lineage?.grant && { grant: scope.lineage.grant }),
-      get remaining() {
-        return scope.remaining()
-      },
-      get step() {
-        return scope.step
-      },
-      get attempt() {
-        return scope.attempt
-      },
-    },
-    get intent(): readonly Message[] {
-      return [...(scope.lineage?.intent() ?? []), ...state.intent]
-    },
-    get instructions() {
-      return scope.instructions
-    },
-    get view(): View {
-      return viewOf(scope, size)
-    },
+    run: ofRun(run, scope),
     fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
     blob: (hash) => scope.plan.store.blob(hash),
     putBlob: (bytes) => scope.plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
@@ -164,30 +130,51 @@ function contextOf(extension: Extension, scope: RunScope, size: ViewSize): HookC
     now: () => Date.now(),
     uuid: () => randomUUID(),
   }
-  return context
 }
+
+const ofRun = liveFields<RunScope, Pick<HookContext['run'], 'remaining' | 'step' | 'attempt'>>({
+  remaining: (scope) => scope.remaining(),
+  step: ({ step }) => step,
+  attempt: ({ attempt }) => attempt,
+})
+
+interface Scoped {
+  readonly scope: RunScope
+  readonly size: ViewSize
+}
+
+type OfScope = Pick<HookContext, 'session' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
+
+const ofScope = liveFields<Scoped, OfScope>({
+  session({ scope }) {
+    const { ephemeral, private: owned } = scope.plan.store
+    return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
+  },
+  // A tree-scoped extension goes along when the run is handed over.
+  agent({ scope }) {
+    const { name, description } = scope.plan
+    return { name, ...(description !== undefined && { description }) }
+  },
+  tools: ({ scope }) => scope.plan.infos,
+  intent: ({ scope }) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
+  instructions: ({ scope }) => scope.instructions,
+  view: ({ scope, size }) => viewOf(scope, size),
+})
 
 /** What the model is about to see. The messages are copied for those who look. */
 function viewOf(scope: RunScope, size: ViewSize): View {
   const { state } = scope
   const model = modelName(stepModel(scope))
   const window = windowOf(model)
-  return {
-    get messages() {
-      return [...state.view]
-    },
-    label: state.viewLabel,
-    get tokens() {
-      return size.messages(scope)
-    },
-    get overhead() {
-      return size.beside(scope)
-    },
-    model,
-    ...(window !== undefined && { window }),
-    trigger: scope.trigger,
-  }
+  const fixed = { label: state.viewLabel, model, ...(window !== undefined && { window }), trigger: scope.trigger }
+  return ofView(fixed, { scope, size })
 }
+
+const ofView = liveFields<Scoped, Pick<View, 'messages' | 'tokens' | 'overhead'>>({
+  messages: ({ scope }) => [...scope.state.view],
+  tokens: ({ scope, size }) => size.messages(scope),
+  overhead: ({ scope, size }) => size.beside(scope),
+})
 
 /** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */
 const folded = new WeakMap<LogState, Map<string, Folded>>()

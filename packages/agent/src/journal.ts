@@ -132,7 +132,7 @@ export function openJournal(
   }
 
   /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */
-  async function write(drafts: readonly NewEntry[], emit = hub.active ? durable : muted): Promise<Written> {
+  async function write(drafts: readonly NewEntry[], emit = hub.active() ? durable : muted): Promise<Written> {
     writing = true
     try {
       const before = offsetOf(state)
@@ -166,7 +166,7 @@ export function openJournal(
   }
 
   async function catchUp(): Promise<void> {
-    const tell = hub.active ? durable : muted
+    const tell = hub.active() ? durable : muted
     for await (const entry of store.read(log, offsetOf(state))) commit(entry, tell)
     projection.flush(tell)
   }
@@ -183,7 +183,7 @@ export function openJournal(
   const refused = (): Promise<never> => Promise.reject(refusal())
 
   const emit: Journal['emit'] = (type, payload, at, by) => {
-    if (!hub.active) return
+    if (!hub.active()) return
     if (type === 'step.start') projection.stepped()
     const { runId, step, agent } = place()
     const id = `${log}:${offsetOf(state)}~${passing++}`

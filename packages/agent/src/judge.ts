@@ -18,7 +18,6 @@ import { throughResultHooks } from './call-result.ts'
 import { hashJson } from './entry.ts'
 import type { Handoff } from './handoff/handoff.ts'
 import { judgeTransfer } from './handoff/judge-transfer.ts'
-import { withApproval } from './hook-context.ts'
 import { joinAsks } from './join-asks.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
@@ -206,7 +205,7 @@ async function opinionOn(
   let rewrittenBy: string | undefined
   for (const { extension, hook } of scope.plan.hooks['tool.call']) {
     const by = extension.name
-    const ctx = approval ? withApproval(scope.contextFor(extension), approval) : scope.contextFor(extension)
+    const ctx = scope.contextFor(extension, approval && { approval })
     try {
       const answer = await hook(args === call.input ? call : { ...call, input: args }, ctx)
       if (!answer) continue
@@ -253,8 +252,8 @@ async function toolAsk(
   // Nobody is asked about arguments that cannot run.
   if (!parsed.ok) return undefined
   try {
-    const own = scope.contextFor(scope.plan.self)
-    const wish = await definition.needsApproval(parsed.value, approval ? withApproval(own, approval) : own, call.callId)
+    const ctx = scope.contextFor(scope.plan.self, approval && { approval })
+    const wish = await definition.needsApproval(parsed.value, ctx, call.callId)
     if (wish === false) return undefined
     return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
-import type { CompositeContext, Decisions, Json, OnApproval, Principal, SessionStore } from '@provost/core'
-import { canonicalJson, ProvostError, toJson } from '@provost/core'
+import type { CompositeContext, Decisions, Extension, Json, OnApproval, Principal, SessionStore } from '@provost/core'
+import { canonicalJson, ProvostError, relayProvider, toJson } from '@provost/core'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -20,6 +20,8 @@ export interface LoneOptions {
   readonly name: string
   /** What the agent is made of that it is done for: its tree-scoped extensions, store and secrets hold. */
   readonly agent?: AgentOptions | undefined
+  /** More of them. */
+  readonly extensions?: readonly Extension<unknown>[] | undefined
   readonly store?: SessionStore | undefined
   /**
    * The session that it is done for, and what tells it from other such work there: one that a crash broke off goes on.
@@ -66,13 +68,13 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     name: agent?.name ?? name,
     model: relayModel(name),
     tools: [composite],
-    extensions: (agent?.extensions ?? []).filter(({ scope }) => scope === 'tree'),
+    extensions: [...(agent?.extensions ?? []), ...(options.extensions ?? [])].filter(({ scope }) => scope === 'tree'),
     ...(store && { store }),
     ...(runtime && { runtime }),
     ...(secrets && { secrets }),
     ...(leaseMs !== undefined && { leaseMs }),
     ...(maxParallelTools !== undefined && { maxParallelTools }),
-    prices: { ...prices, [`provost/${name}`]: { input: 0, output: 0 } },
+    prices: { ...prices, [`${relayProvider}/${name}`]: { input: 0, output: 0 } },
   })
   const sessionId = within && `${within.sessionId}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
   const past = sessionId === undefined ? undefined : foldLog(await readLog(plan.store, sessionId))

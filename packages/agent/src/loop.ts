@@ -17,7 +17,7 @@ import type {
   ToolResult,
   Usage,
 } from '@provost/core'
-import { assertNever, isPromise, trustedLabel } from '@provost/core'
+import { assertNever, isPromise, liveFields, trustedLabel } from '@provost/core'
 import { chooseModel } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -310,19 +310,19 @@ function maxStepsReached(maxSteps: number): { code: string; message: string; hin
 }
 
 function requestOf(state: LogState, plan: AgentPlan): ModelRequest {
-  return {
+  const request = {
     model: plan.modelName,
     spec: chooseModel(plan.model),
     label: state.viewLabel,
-    // Copied only for those who look: a step must not cost what the history is long.
-    get messages() {
-      return [...state.view]
-    },
     tail: state.run?.tail ?? [],
     tools: plan.offered,
     params: plan.settings,
   }
+  return withMessages(request, state)
 }
+
+/** Copied only for those who look: a step must not cost what the history is long. */
+const withMessages = liveFields<LogState, Pick<ModelRequest, 'messages'>>({ messages: ({ view }) => [...view] })
 
 function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, Json>> {
   const values: Record<string, Json> = {}

@@ -1,5 +1,5 @@
 import type { Label, MaybePromise, MessageInit, ModelRequest, ModelSettings, OneModel, ToolInfo } from '@provost/core'
-import { joinLabels, trustedLabel } from '@provost/core'
+import { joinLabels, liveFields, trustedLabel } from '@provost/core'
 import { chooseModel, modelName } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -41,6 +41,13 @@ export function prepareRequest(scope: RunScope, options: StepRequest): MaybeProm
   return { tail, ...offering(plan, tools), model, settings }
 }
 
+type Seen = Pick<ModelRequest, 'label' | 'messages'>
+
+const withView = liveFields<RunScope, Seen, Pick<ModelRequest, 'tail'>>({
+  label: (scope, { tail }) => sentLabel(scope, tail),
+  messages: ({ state }) => [...state.view],
+})
+
 /** How confidential a request is: its view, its tail and our own instructions. */
 export function sentLabel(scope: RunScope, tail: readonly MessageInit[]): Label {
   const { state, instructions, plan } = scope
@@ -57,20 +64,15 @@ async function throughHooks(
   settings: ModelSettings,
   named: readonly string[] | undefined,
 ): Promise<PreparedRequest> {
-  const { plan, state } = scope
-  let request: ModelRequest = {
+  const { plan } = scope
+  const asked = {
     model: modelName(chosen),
     spec: chosen,
-    get label() {
-      return sentLabel(scope, this.tail)
-    },
-    get messages() {
-      return [...state.view]
-    },
     tail,
     tools: named ? namedTools(plan, named) : plan.offered,
     params: settings,
   }
+  let request: ModelRequest = withView(asked, scope)
   let hold: 'text' | 'all' | undefined
   /** Deferred tools that a hook has offered: what a later one took away does not come back. */
   const raised = new Set<string>()

@@ -360,8 +360,9 @@ async function judgeAnswer(
     attempt: scope.attempt,
     ...costEntry(scope, answer.usage, model),
   }
+  const spent = (): NewEntry => answeredEntry(scope.state, scope.plan, place, answered)
   // Whatever comes of the answer, it was paid for.
-  scope.spent = () => answeredEntry(scope.state, scope.plan, place, answered)
+  scope.spent = spent
   const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: joinAsks(asks) }
   // What was held back and does not do was never said.

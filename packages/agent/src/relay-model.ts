@@ -1,11 +1,11 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
-import { ProvostError } from '@provost/core'
+import { ProvostError, relayProvider } from '@provost/core'
 
 /** Stands where a run needs a model and there is nothing to ask: it calls the one tool, and ends with its result. */
 export function relayModel(toolName: string): LanguageModelV4 {
   return {
     specificationVersion: 'v4',
-    provider: 'provost',
+    provider: relayProvider,
     modelId: toolName,
     supportedUrls: {},
     doGenerate: () =>

@@ -1,5 +1,5 @@
-import type { RunResult } from '@provost/core'
-import { fromErrorInfo, parseWith, ProvostError, scrubError } from '@provost/core'
+import type { RunResult, RunState } from '@provost/core'
+import { fromErrorInfo, liveFields, parseWith, ProvostError, scrubError } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import type { LogState } from './log-state.ts'
@@ -56,20 +56,23 @@ function reportOf<Output>(
   const cursor = cursorOf(state, sessionId, runId)
   const below = [...children].map(([log, its]) => [log, its.entries, its.entries.length] as const)
   const manifest = state.run?.manifest ?? plan.manifest
-  return {
+  const report = {
     text,
     messages,
     usage,
     ...(cost !== undefined && { cost }),
     pending: pendingWork(state),
-    get state() {
-      const logs = below.map(([log, entries, length]) => [log, entries.slice(0, length)] as const)
-      return runStateOf<Output>(plan, manifest, cursor, state.entries, Object.fromEntries(logs))
-    },
     runId,
     sessionId,
   }
+  return withState(report, () => {
+    const logs = below.map(([log, entries, length]) => [log, entries.slice(0, length)] as const)
+    return runStateOf<never>(plan, manifest, cursor, state.entries, Object.fromEntries(logs))
+  })
 }
+
+// Few want it.
+const withState = liveFields<() => RunState<never>, { readonly state: RunState<never> }>({ state: (made) => made() })
 
 /** A spread would read the state, which few want, for everybody. */
 function withGetters<A extends object, B extends object>(report: A, rest: B): A & B {

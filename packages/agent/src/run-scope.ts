@@ -3,7 +3,6 @@ import type {
   ErrorSource,
   Extension,
   Grant,
-  HookContext,
   MaybePromise,
   Message,
   NewEntry,
@@ -16,6 +15,7 @@ import type { SecretScope, Slots } from '@provost/tools'
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
 import type { EventHub, Reaction } from './event-hub.ts'
+import type { ContextFor } from './hook-context.ts'
 import type { Hooked } from './hook-table.ts'
 import type { Inbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
@@ -111,7 +111,7 @@ export interface RunScope {
   spent: (() => NewEntry) | undefined
   /** What the model has said of a message that is not finished. */
   partial: Message | undefined
-  contextFor(extension: Extension): HookContext
+  readonly contextFor: ContextFor
 }
 
 /** Thrown inside a run to end it: the status and what `result.error` says. */

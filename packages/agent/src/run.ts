@@ -11,7 +11,15 @@ import type {
   RunState,
   RunStatus,
 } from '@provost/core'
-import { fromErrorInfo, isPromise, ProvostError, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
+import {
+  fromErrorInfo,
+  isPromise,
+  liveFields,
+  ProvostError,
+  SessionBusyError,
+  toErrorInfo,
+  uuidv7,
+} from '@provost/core'
 
 import type { AbortControl } from './abort-control.ts'
 import { createAbortControl, linkSignal } from './abort-control.ts'
@@ -117,13 +125,10 @@ export function startRun<Output>(
     })
   const ended = result.then(() => {})
 
-  return {
+  const handle: Omit<RunHandle<Output>, 'output'> = {
     runId,
     result,
     ended,
-    get output() {
-      return result.then(outputOf)
-    },
     steer: (input) => void mailbox.steers.push({ input }),
     followUp: (input) => void mailbox.followUps.push({ input }),
     async resolve(decisions) {
@@ -145,7 +150,14 @@ export function startRun<Output>(
       return queue[Symbol.asyncIterator]()
     },
   }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what all handles share cannot know of what type this one's output is
+  return withOutput(handle, () => result.then(outputOf)) as RunHandle<Output>
 }
+
+// It rejects where the run did not complete: made only for those who ask.
+const withOutput = liveFields<() => Promise<unknown>, { readonly output: Promise<unknown> }>({
+  output: (made) => made(),
+})
 
 function outputOf<Output>(result: RunResult<Output>): Output {
   if (result.status === 'completed') return result.output
@@ -381,7 +393,7 @@ function followWithListeners(scope: RunScope, hub: EventHub, isHeard: () => bool
 /** Lets the extensions hear of what happens. */
 export function hearWithHooks(scope: RunScope, hub: EventHub): void {
   const hearing = new Map<Extension, () => void>()
-  scope.hear = () => {
+  const hear = (): void => {
     const hooks = new Map(scope.watchers.event.map((hooked) => [hooked.extension, hooked]))
     for (const [extension, leave] of hearing) {
       if (hooks.has(extension)) continue
@@ -392,7 +404,8 @@ export function hearWithHooks(scope: RunScope, hub: EventHub): void {
       if (!hearing.has(extension)) hearing.set(extension, hearWith(scope, hub, hooked))
     }
   }
-  scope.hear()
+  scope.hear = hear
+  hear()
 }
 
 function hearWith(scope: RunScope, hub: EventHub, { extension, hook, types }: HookedEvent): () => void {

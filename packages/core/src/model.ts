@@ -47,3 +47,9 @@ export interface ModelSettings {
   /** Milliseconds for one whole attempt. Default 600,000. */
   readonly timeoutMs?: number
 }
+
+/**
+ * The provider of what stands for a model where a run needs one and there is nothing to ask, as in a fan-out that no agent
+ * called for: `provost-relay/fan_out`. Who counts model calls does not count its.
+ */
+export const relayProvider = 'provost-relay'

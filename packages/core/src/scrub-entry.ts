@@ -111,11 +111,20 @@ function partIn(scrubber: Scrubber, part: Part): Part {
     }
     case 'tool-call':
       // A model may call whatever it likes.
-      return fieldsOf(part, { toolName: scrubber.scrub(part.toolName), input: scrubber.tokenise(part.input) })
+      return fieldsOf(part, {
+        toolName: scrubber.scrub(part.toolName),
+        toolCallId: scrubber.scrub(part.toolCallId),
+        input: scrubber.tokenise(part.input),
+      })
     case 'tool-result': {
       const output = outputIn(scrubber, part.output)
       const details = part.details === undefined ? {} : { details: scrubber.scrubJson(part.details) }
-      return fieldsOf(part, { output, ...details })
+      return fieldsOf(part, {
+        toolName: scrubber.scrub(part.toolName),
+        toolCallId: scrubber.scrub(part.toolCallId),
+        output,
+        ...details,
+      })
     }
     case 'file':
     case 'reasoning-file':

@@ -21,6 +21,6 @@ export function scrubError(scrubber: Scrubber, thrown: unknown): unknown {
   const stack = thrown.stack === undefined ? undefined : scrubber.scrub(thrown.stack)
   Object.defineProperty(error, 'stack', { value: stack, configurable: true, writable: true })
   if (!(thrown instanceof ProvostError))
-    Object.defineProperty(error, 'name', { value: thrown.name, configurable: true, writable: true })
+    Object.defineProperty(error, 'name', { value: scrubber.scrub(thrown.name), configurable: true, writable: true })
   return error
 }

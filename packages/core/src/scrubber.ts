@@ -2,6 +2,7 @@ import type { ScrubStream } from './scrub-stream.ts'
 import { scrubStream } from './scrub-stream.ts'
 import { shortestPart, writingsOf } from './secret-writing.ts'
 import { redactedToken, secretToken } from './secret.ts'
+import { someTextIn } from './texts-within.ts'
 
 /** Takes known secrets out of what is about to be shown or stored. What a tool receives is never scrubbed. */
 export interface Scrubber {
@@ -84,13 +85,7 @@ export function createScrubber(): Scrubber {
     scrub,
     scrubValue: (value) => scrubWithin(value, scrub, new Map(), 0),
     holds(value) {
-      let held = false
-      const look = (text: string): string => {
-        held ||= scrub(text) !== text
-        return text
-      }
-      scrubWithin(value, look, new Map(), 0)
-      return held
+      return values.size > 0 && someTextIn(value, (text) => scrub(text) !== text)
     },
     scrubJson: (value) => (values.size === 0 ? value : mapTexts(value, scrub)),
     tokenise: (value) => (values.size === 0 ? value : mapTexts(value, (text) => replace(text, reversible))),

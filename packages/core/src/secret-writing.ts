@@ -9,6 +9,10 @@ export function writingsOf(value: string): ReadonlySet<string> {
   const all = new Set([value, escaped, JSON.stringify(escaped).slice(1, -1), hex, plainAscii(escaped)])
   const wellFormed = value.toWellFormed()
   all
+    .add(value.normalize('NFC'))
+    .add(value.normalize('NFD'))
+    .add(encodeURIComponent(encodeURIComponent(wellFormed)))
+  all
     .add(encodeURIComponent(wellFormed))
     .add(encodeURI(wellFormed))
     .add(new URLSearchParams([['', value]]).toString().slice(1))

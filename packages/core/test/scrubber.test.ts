@@ -18,6 +18,7 @@ describe('a value is found by what it is', () => {
     ['as it is', secret],
     ['in other case', secret.toUpperCase()],
     ['in JSON', JSON.stringify(secret).slice(1, -1)],
+    ['in a URL that is part of another', encodeURIComponent(encodeURIComponent(secret))],
     ['in JSON in JSON', JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
     ['in a URL', encodeURIComponent(secret)],
     ['in a form', new URLSearchParams([['', secret]]).toString().slice(1)],
@@ -138,6 +139,31 @@ test('an error that holds none is the very same; one that does is another, witho
   expect(scrubbed).toMatchObject({ name: 'ProvostError', code: 'x', message: `a ${shown}`, hint: shown })
   expect(scrubbed).toMatchObject({ cause: { name: 'TypeError' } })
   expect(inspect(scrubbed, { depth: 9, showHidden: true })).not.toContain('pa$$')
+})
+
+describe('an error that hides a secret is another one without it, where it is hidden', () => {
+  const chain = (length: number): Error =>
+    Array.from({ length }).reduce<Error>((cause) => new Error('failed', { cause }), new Error(secret))
+  const holding = (held: unknown) => Object.assign(new Error('failed'), { held })
+  test.each<[string, unknown]>([
+    ['among errors', new Error('failed', { cause: new AggregateError([new AggregateError([new Error(secret)])]) })],
+    ['at the end of a long chain of causes', chain(300)],
+    ['in its name', Object.assign(new Error('failed'), { name: secret })],
+    ['in a key that is a symbol', Object.assign(new Error('failed'), { [Symbol(secret)]: 1 })],
+    ['in a symbol', holding(Symbol(secret))],
+    ['in a field that is not enumerable', Object.defineProperty(new Error('failed'), 'held', { value: secret })],
+    ['in a field that is inherited', holding(Object.create({ secret }))],
+    ['in a key of a map', holding(new Map([[secret, 1]]))],
+    ['in a field of a function', holding(Object.assign(() => {}, { secret }))],
+    ['in a boxed text', holding(Object(secret))],
+    ['in headers', holding(new Headers({ authorization: JSON.stringify(secret) }))],
+  ])('%s', (_, hidden) => {
+    const scrubbed = inspect(scrubError(scrubber(), hidden), { depth: 1000, showHidden: true })
+    expect(leaks(scrubbed)).toBe(false)
+  })
+
+  const leaks = (text: string): boolean =>
+    [secret, JSON.stringify(secret).slice(1, -1), inspect(secret).slice(1, -1)].some((one) => text.includes(one))
 })
 
 test('bytes are scrubbed where they are text', () => {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Json, Message, ModelMessage, Part } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { isRecord, liveFields } from '@provost/core'
 
 import type { ImportedMessage } from './model-message.ts'
 import { fromModelMessages } from './model-message.ts'
@@ -90,9 +90,9 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
     return messages
   }
 
-  return {
-    append: (message) => place(toWire(message, ids), wire, sent),
-    reset: (messages) => {
+  const prompt = {
+    append: (message: Message) => place(toWire(message, ids), wire, sent),
+    reset: (messages: readonly Message[]) => {
       const fresh: LanguageModelV4Message[] = []
       const freshIds = createWireIds()
       for (const message of messages) place(toWire(message, freshIds), fresh, 0)
@@ -100,20 +100,20 @@ export function createPrompt(options: PromptOptions = {}): Prompt {
       ids = freshIds
       sent = 0
     },
-    get length() {
-      return wire.length
-    },
-    build: (tail) => {
+    build: (tail?: readonly Message[]) => {
       sent = wire.length
-      const prompt = wire.slice()
+      const sending = wire.slice()
       if (tail && tail.length > 0) {
         const tailIds = ids.fork()
-        for (const message of tail) place(toWire(message, tailIds), prompt, sent)
+        for (const message of tail) place(toWire(message, tailIds), sending, sent)
       }
-      return prompt
+      return sending
     },
   }
+  return withLength(prompt, () => wire.length)
 }
+
+const withLength = liveFields<() => number, Pick<Prompt, 'length'>>({ length: (count) => count() })
 
 /** Adds messages to a prompt; nothing below `fixed` is touched. */
 function place(messages: readonly LanguageModelV4Message[], into: LanguageModelV4Prompt, fixed: number): void {

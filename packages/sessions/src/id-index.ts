@@ -1,3 +1,5 @@
+import { liveFields } from '@provost/core'
+
 /**
  * Where the ids of a log stand. Keeps eight bytes for each and not the id itself: what has the same hash is compared with
  * what stands in the log, so a log of any length costs little to know, and an append next to nothing.
@@ -58,11 +60,8 @@ export function createIdIndex(idAt: (offset: number) => string | undefined): IdI
     for (let at = 0; at < old.length; at += 2) if (old[at + 1] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0)
   }
 
-  return {
-    get size() {
-      return size
-    },
-    find(id) {
+  const index = {
+    find(id: string) {
       const code = hash(id)
       const mask = slots.length - 2
       for (let at = (code << 1) & mask; slots[at + 1] !== 0; at = (at + 2) & mask) {
@@ -71,12 +70,15 @@ export function createIdIndex(idAt: (offset: number) => string | undefined): IdI
       }
       return undefined
     },
-    add(id, offset) {
+    add(id: string, offset: number) {
       if (++size * 4 > slots.length) grow()
       put(hash(id), offset)
     },
   }
+  return withSize(index, () => size)
 }
+
+const withSize = liveFields<() => number, Pick<IdIndex, 'size'>>({ size: (count) => count() })
 
 /** FNV-1a over the code units, with its bits mixed once more: the lower ones choose the place. */
 function hashFrom(id: string, from: number): number {

@@ -1,11 +1,12 @@
 import type { Attributes, Context, Span } from '@opentelemetry/api'
-import { context, SpanKind, trace } from '@opentelemetry/api'
+import { context, SpanKind } from '@opentelemetry/api'
 import type { Message, ModelOutcome, OpOf } from '@provost/core'
 
 import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import { splitModel } from './provider-name.ts'
 import { attr, own } from './semconv.ts'
+import { withSpan } from './span-context.ts'
 
 /** The span of one call of a model. */
 export interface ChatSpan {
@@ -44,11 +45,11 @@ export function openChat(
   const attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
   const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, parent)
   // What a span starts with is for samplers: the SDK checks it twice.
-  const told: Attributes = { ...given, [own.step]: op.step, [own.attempt]: op.attempt }
+  const told: Attributes = { [own.step]: op.step, [own.attempt]: op.attempt }
   if (temperature !== undefined) told[attr.temperature] = temperature
   if (maxOutputTokens !== undefined) told[attr.maxTokens] = maxOutputTokens
   if (op.purpose !== undefined) told[own.purpose] = op.purpose
-  span.setAttributes(told)
+  span.setAttributes(given).setAttributes(told)
   const measured = meters?.model(provider, model)
   const started = performance.now()
   let first: number | undefined
@@ -106,7 +107,7 @@ export function openChat(
     },
     async run(next) {
       try {
-        const answer = await context.with(trace.setSpan(parent, span), next)
+        const answer = await context.with(withSpan(parent, span), next)
         close(op.outcome, false)
         return answer
       } catch (thrown) {

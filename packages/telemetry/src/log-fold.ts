@@ -1,4 +1,5 @@
 import type { Fold } from '@provost/core'
+import { relayProvider } from '@provost/core'
 
 /** Something the log told, and what it told before. */
 interface Told<T> {
@@ -23,6 +24,28 @@ export const secretFields: Fold<Told<true> | undefined> = {
     const secret = Object.values(entry.fields).some(({ confidentiality }) => confidentiality === 'secret')
     return secret ? { key: entry.callId, value: true, before } : before
   },
+}
+
+/** To whom calls go that are errands, the last one first. */
+export const errandsOf: Fold<Told<string> | undefined> = {
+  key: 'provost.telemetry.errands',
+  initial: undefined,
+  apply(before, entry) {
+    if (entry.type !== 'handoff' || entry.mode !== 'return' || entry.callId === undefined) return before
+    return { key: entry.callId, value: entry.to, before }
+  },
+}
+
+/** Whether nothing is asked where a model is called. */
+export function relays(model: string): boolean {
+  return model.startsWith(`${relayProvider}/`)
+}
+
+/** Whether the run is there for a call that no model made. */
+export const isRelayed: Fold<boolean> = {
+  key: 'provost.telemetry.relayed',
+  initial: false,
+  apply: (is, entry) => is || (entry.type === 'attempt' && relays(entry.model)),
 }
 
 /** Whether anything of the session was compacted. */

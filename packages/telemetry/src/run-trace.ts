@@ -6,11 +6,12 @@ import type { ChatSpan } from './chat-span.ts'
 import { openChat } from './chat-span.ts'
 import { isSecret } from './content.ts'
 import type { Instruments } from './instruments.ts'
-import { told, wasCompacted, waitsSince } from './log-fold.ts'
+import { errandsOf, isRelayed, relays, told, wasCompacted, waitsSince } from './log-fold.ts'
 import type { Given } from './open-span.ts'
 import { fail, mark, present, secondsSince } from './open-span.ts'
 import { hear } from './run-events.ts'
 import { attr, own } from './semconv.ts'
+import { withSpan } from './span-context.ts'
 import type { ToolSpan } from './tool-span.ts'
 import { openTool } from './tool-span.ts'
 import { fromHeaders, lastSpans, logKeyOf, toHeaders } from './trace-context.ts'
@@ -133,6 +134,9 @@ export function traceRun(
   let cut: boolean | undefined
   let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
   let opening: Opening = {}
+  /** The run is there for what its only call does: that has no span of its own. */
+  let relayed = false
+  let only: string | undefined
   let closed = false
 
   // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
@@ -155,7 +159,7 @@ export function traceRun(
   /** What is active here, with a span that stands above what is opened next. */
   function under(above: Span): Context {
     const active = context.active()
-    return trace.getSpan(active) === above ? active : trace.setSpan(active, above)
+    return trace.getSpan(active) === above ? active : withSpan(active, above)
   }
   const mayTell = (at: HookContext): boolean => !isSecret(at.view.label)
 
@@ -207,6 +211,7 @@ export function traceRun(
     given: (callId, input) => void inputs.set(callId, input),
     errand: (callId, to) => void errands.set(callId, to),
     settle(callId, result) {
+      if (callId === only) return true
       if (errands.size > 0) errands.delete(callId)
       const call = calls.get(callId)
       call?.settle(result)
@@ -264,6 +269,10 @@ export function traceRun(
     span,
     aroundModel(ask, next, at) {
       if (closed) return next()
+      if (relays(ask.model)) {
+        relayed = true
+        return next()
+      }
       endChats()
       const answers = ask.purpose === undefined
       if (answers) asked++
@@ -278,13 +287,17 @@ export function traceRun(
     },
     aroundTool(ran, next, at) {
       if (closed) return next()
+      if (op.resumed) relayed ||= at.fold(isRelayed)
+      if (relayed && (only ??= ran.callId) === ran.callId) return next()
       called++
       const above = ran.parent === undefined ? undefined : calls.get(ran.parent)
       const { callId } = ran
-      const given = { ...shared, [own.step]: at.run.step }
-      const call = openTool(parts, ran, under(above?.span ?? current()), given, inputs.get(callId))
+      const input = inputs.size > 0 ? inputs.get(callId) : undefined
+      const call = openTool(parts, ran, under(above?.span ?? current()), shared, at.run.step, input)
       if (inputs.size > 0) inputs.delete(callId)
-      const to = errands.size > 0 ? errands.get(callId) : undefined
+      // Where it began is told only once; one that goes on elsewhere has it from the log.
+      const begun = op.resumed || joins ? told(at.fold(errandsOf), callId) : undefined
+      const to = errands.get(callId) ?? begun
       if (to !== undefined) call.transfers(to, 'return')
       // Entered anew after it waited.
       calls.get(callId)?.settle({ parked: true, mayTell: false })

@@ -11,6 +11,7 @@ import type { RunInContext } from './run-context.ts'
 import { withinRun } from './run-context.ts'
 import type { RunTrace } from './run-trace.ts'
 import { traceRun } from './run-trace.ts'
+import { withSpan } from './span-context.ts'
 import { logName } from './trace-context.ts'
 
 /** How runs are traced and measured. */
@@ -80,7 +81,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     const active = context.active()
     const above = ctx.run.id === runId ? ctx.run.parents[0] : ctx.run.id
     const span: Span | undefined = above === undefined ? undefined : runs.get(above)?.spanAbove(runId)
-    return span ? trace.setSpan(active, span) : active
+    return span ? withSpan(active, span) : active
   }
 
   function begin(op: OpOf<'run' | 'child'>, ctx: HookContext, joins = false): RunTrace | undefined {
@@ -148,7 +149,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
       withinRun({ runId, sessionId: ctx.run.sessionId, agent, scrub: ctx.scrub, ...(span && { span }) }, next)
     if (!run) return inContext()
     try {
-      return await context.with(trace.setSpan(context.active(), run.span), inContext)
+      return await context.with(withSpan(context.active(), run.span), inContext)
     } catch (thrown) {
       // Not a run of ours, so no event tells of its end.
       if (op.kind === 'child') run.broken()

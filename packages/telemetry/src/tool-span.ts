@@ -1,11 +1,12 @@
 import type { Attributes, Context, Span } from '@opentelemetry/api'
-import { context, SpanKind, trace } from '@opentelemetry/api'
+import { context, SpanKind } from '@opentelemetry/api'
 import type { ErrorInfo, HandoffMode, OpOf } from '@provost/core'
 
 import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import type { Operation } from './semconv.ts'
 import { attr, own } from './semconv.ts'
+import { withSpan } from './span-context.ts'
 
 /** The span of one call of a tool. */
 export interface ToolSpan {
@@ -27,6 +28,7 @@ export interface ToolSpan {
  * Opens the span of a call.
  *
  * @param given what the run says of itself in each of its spans.
+ * @param step which one of the run it belongs to.
  * @param input the arguments, where they are recorded.
  */
 export function openTool(
@@ -34,6 +36,7 @@ export function openTool(
   op: Pick<OpOf<'tool'>, 'callId' | 'toolName'> & Partial<Pick<OpOf<'tool'>, 'effect'>>,
   parent: Context,
   given: Attributes,
+  step: number,
   input: string | undefined,
 ): ToolSpan {
   const name = record.name(op.toolName)
@@ -46,12 +49,12 @@ export function openTool(
   const span = tracer.startSpan(title, { kind: SpanKind.INTERNAL, attributes }, parent)
   // What a span starts with is for samplers: the SDK checks it twice.
   const told: Attributes = retrieves
-    ? { ...given, [own.callId]: op.callId }
-    : { ...given, [attr.toolCallId]: op.callId, [attr.toolType]: 'function' }
+    ? { [own.step]: step, [own.callId]: op.callId }
+    : { [own.step]: step, [attr.toolCallId]: op.callId, [attr.toolType]: 'function' }
   if (input !== undefined) told[retrieves ? own.query : attr.toolArguments] = input
   if (op.effect !== undefined) told[own.effect] = op.effect
   if (isSandbox) told[own.operation] = 'execute_sandbox'
-  span.setAttributes(told)
+  span.setAttributes(given).setAttributes(told)
   const started = performance.now()
   let ended: number | undefined
   let settled = false
@@ -59,7 +62,7 @@ export function openTool(
     span,
     async run(next) {
       try {
-        return await context.with(trace.setSpan(parent, span), next)
+        return await context.with(withSpan(parent, span), next)
       } finally {
         ended = performance.now()
       }

@@ -119,6 +119,7 @@ async function hostileRun(
           { name: 'leak' },
           { name: 'big' },
           { name: c },
+          { name: 'big', id: d },
         ],
       },
       { error: Object.assign(new Error(`refused: ${all}`), { status: 400 }) },

@@ -1,7 +1,8 @@
-import { createAgent, evaluatorOptimizer, handoff } from '@provost/agent'
+import { createAgent, evaluatorOptimizer, handoff, runFanOut, RunState } from '@provost/agent'
 import type { Agent, AgentOptions } from '@provost/agent'
 import { codeMode } from '@provost/code-mode'
 import type { FanOut } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -161,6 +162,62 @@ it('the tree of an evaluator has its tries, its judgements and what came of each
   ])
 })
 
+describe('what no agent called for', () => {
+  const { tracer, take } = collectSpans()
+  const extensions = [telemetry({ tracer })]
+
+  it('has a tree too where a fan-out is given telemetry, without a call that nobody made', async () => {
+    const children = () => [
+      { agent: member('a'), input: 'go' },
+      { agent: member('b'), input: 'go' },
+    ]
+    await runFanOut({ children: children(), mergeStrategy: 'concat', maxConcurrentChildren: 1, extensions })
+    const spans = take()
+    expect(treeOfSpans(spans)).toEqual([
+      'invoke_agent fan_out  completed',
+      '└─ invoke_workflow fan_out',
+      '   ├─ invoke_agent a  completed',
+      '   │  └─ chat a  stop',
+      '   └─ invoke_agent b  completed',
+      '      └─ chat b  stop',
+    ])
+    expect(spans[0]?.attributes).toMatchObject({ 'provost.inference_calls': 0, 'provost.tool_calls': 0 })
+    const { agent, take: taken } = traced()
+    await agent.fanOut({ children: children(), mergeStrategy: 'concat', maxConcurrentChildren: 1 })
+    expect(treeOfSpans(taken()).slice(0, 3)).toEqual([
+      'invoke_agent desk  completed',
+      '└─ invoke_workflow fan_out',
+      '   ├─ invoke_agent a  completed',
+    ])
+  })
+
+  it('has one where an evaluator is, and says what went wrong', async () => {
+    const evaluate = (_: unknown, iteration: number) => ({
+      accepted: iteration > 1,
+      feedback: 'more',
+      score: iteration / 2,
+    })
+    const evaluator = { kind: 'free-form', evaluate } as const
+    const writer = member('writer', [{ text: 'bad' }, { text: 'good' }])
+    await evaluatorOptimizer({ generator: writer, input: 'write', evaluator, extensions })
+    const attempt = ['├─ invoke_agent writer  completed', '│  └─ chat writer  stop']
+    expect(treeOf(take())).toEqual([
+      'invoke_agent evaluator_optimizer  completed',
+      ...attempt,
+      '├─ · evaluator.iteration  iteration 1 · accepted false · score 0.5',
+      ...attempt,
+      '└─ · evaluator.iteration  iteration 2 · accepted true · score 1',
+    ])
+    const fails = evaluatorOptimizer({ generator: member('writer', [broken]), input: 'write', evaluator, extensions })
+    await expect(fails).rejects.toMatchObject({ code: 'generator-failed' })
+    expect(treeOf(take())).toEqual([
+      'invoke_agent evaluator_optimizer  completed',
+      '└─ invoke_agent writer  failed · unknown',
+      '   └─ chat writer  unknown',
+    ])
+  })
+})
+
 it('the tree of a conversation that is handed on and on has each agent beside the one before', async () => {
   const specialist = member('specialist', [lookStep, doneStep], { tools: [look] })
   const billing = member('billing', [calls('transfer_to_specialist')], { handoffs: [specialist] })
@@ -203,6 +260,38 @@ it('the tree of an errand has the other agent under the call, and of a child wha
     '│     └─ chat child  15 → 1 tokens · stop',
     last,
   ])
+})
+
+it('the tree of an errand that goes on elsewhere says to whom it is, and whose child that is', async () => {
+  const store = memoryStore()
+  const pay = tool({ name: 'pay', effect: 'write', needsApproval: true, input: z.object({}), execute: () => 'paid' })
+  const desk = (steps: readonly ScriptedStep[], childSteps: readonly ScriptedStep[]) => {
+    const child = member('child', childSteps, { tools: [pay] })
+    return traced(steps, { handoffs: [handoff(child, { mode: 'return' })], store })
+  }
+  const first = desk([calls('transfer_to_child')], [calls('pay')])
+  const { state, pending, runId } = await first.agent.run('go')
+  const before = first.take()
+  const second = desk([doneStep], [doneStep])
+  const approvals = pending.approvals.map(({ id }) => ({ id, decision: 'approve', by: 'ann' }) as const)
+  await second.agent.run(RunState.fromJSON(JSON.stringify(state), second.agent), { approvals })
+  const after = second.take()
+  expect(treeOf(after).map((line) => line.replace(/waited_s [\d.]+/, 'waited_s S'))).toEqual([
+    'invoke_agent desk  completed · linked to an earlier span',
+    '├─ execute_tool transfer_to_child child',
+    '│  └─ invoke_agent child  completed · linked to an earlier span',
+    '│     ├─ · approval.resolved  name pay · decision approve · by ann · waited_s S',
+    '│     ├─ execute_tool pay',
+    '│     └─ chat child  15 → 1 tokens · stop',
+    last,
+  ])
+  expect(attributesOf(after, 'execute_tool transfer')).toMatchObject({
+    'gen_ai.transfer.mode': 'return_to_caller',
+    'gen_ai.transfer.target.name': 'child',
+  })
+  expect(attributesOf(after, 'invoke_agent child')).toMatchObject({ 'provost.run.parent_id': runId })
+  const [linked, earlier] = [after, before].map((spans) => spans.find(({ name }) => name === 'invoke_agent child'))
+  expect(linked?.links).toEqual([{ traceId: earlier?.traceId, spanId: earlier?.spanId }])
 })
 
 it('the tree of a script has its calls under the sandbox, whose operation everybody knows', async () => {

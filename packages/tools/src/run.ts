@@ -1,4 +1,12 @@
-import { createScrubber, isPromise, ProvostError, scrubErrorInfo, scrubOutput, toErrorInfo } from '@provost/core'
+import {
+  createScrubber,
+  isPromise,
+  liveFields,
+  ProvostError,
+  scrubErrorInfo,
+  scrubOutput,
+  toErrorInfo,
+} from '@provost/core'
 import type {
   CompositeOps,
   ErrorInfo,
@@ -149,37 +157,34 @@ function settle(call: Call, given: unknown, input: unknown): MaybePromise<ToolOu
 }
 
 function contextOf(call: Call): ToolContext {
-  const { run, signal, bridge } = call
-  const context: ToolContext = {
+  const { run, bridge } = call
+  const fixed = {
     callId: run.callId,
-    get idempotencyKey() {
-      return run.idempotencyKey
-    },
-    // Most tools never look at it, and a signal is dear.
-    get signal() {
-      return signal.get()
-    },
     runtime: run.runtime,
-    get session() {
-      return run.access.session
-    },
     fold: (fold) => run.access.fold(fold),
     blob: (hash) => run.access.blob(hash),
     putBlob: (bytes) => run.access.putBlob(call.scrubber.scrubBytes(bytes)),
     secrets: secretsFor(call.tool, call.values, () => call.over),
     scrub: (text) => call.scrubber.scrub(text),
     context: run.context,
-    // A copy of a long history is only for those who look.
-    get messages() {
-      return run.messages
-    },
     ask: (question) => put(call, question),
     progress(data) {
       if (!call.over) run.progress(call.scrubber.scrubJson(jsonOf(call.tool, data)))
     },
-  }
+  } satisfies Omit<ToolContext, keyof ForThoseWhoLook>
+  const context: ToolContext = forThoseWhoLook(fixed, call)
   return bridge ? Object.assign(context, bridge.ops) : context
 }
+
+type ForThoseWhoLook = Pick<ToolContext, 'idempotencyKey' | 'signal' | 'session' | 'messages'>
+
+/** Most tools never look: a signal is dear, and so is a copy of a long history. */
+const forThoseWhoLook = liveFields<Call, ForThoseWhoLook>({
+  idempotencyKey: ({ run }) => run.idempotencyKey,
+  signal: ({ signal }) => signal.get(),
+  session: ({ run }) => run.access.session,
+  messages: ({ run }) => run.messages,
+})
 
 /** Characters that a tool may yield as text: more than any result that is kept. */
 const maxStreamed = 64 * 1024 * 1024

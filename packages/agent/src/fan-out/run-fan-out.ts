@@ -1,4 +1,4 @@
-import type { Decisions, FanOut, FanOutResult, OnApproval, Principal, SessionStore } from '@provost/core'
+import type { Decisions, Extension, FanOut, FanOutResult, OnApproval, Principal, SessionStore } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import type { AgentOptions } from '../agent-options.ts'
@@ -9,6 +9,8 @@ import type { Session } from '../session/session.ts'
 export interface FanOutOptions<T = string> extends FanOut<T> {
   /** One that a crash broke off goes on where the same fan-out is started for the same session. */
   readonly session?: Session<unknown, never> | undefined
+  /** Those of scope `tree` cover what it does, as they would be an agent's: telemetry, policies. */
+  readonly extensions?: readonly Extension<unknown>[] | undefined
   readonly signal?: AbortSignal | undefined
   /** Asked for what children want approved. */
   readonly onApproval?: OnApproval | undefined
@@ -42,7 +44,7 @@ export function fanOutFor<T>(
   agent: AgentOptions | undefined,
   options: FanOutOptions<T> & { readonly store?: SessionStore },
 ): Promise<FanOutResult<T>> {
-  const { session, signal, onApproval, decisions, principal, context, store, children } = options
+  const { session, extensions, signal, onApproval, decisions, principal, context, store, children } = options
   const { maxConcurrentChildren = 4 } = options
   const same = children.map((child) =>
     'agent' in child ? [child.key ?? '', child.agent.name, toJson(child.input)] : [child.agentId],
@@ -51,6 +53,7 @@ export function fanOutFor<T>(
     {
       name: 'fan_out',
       agent,
+      extensions,
       store,
       within: session && { sessionId: session.id, same },
       signal,

@@ -1,7 +1,7 @@
 import type { Ask, Flow, HookContext, Message, ToolCall } from '@provost/core'
 import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
 
-import { knowing, withApproval } from '../hook-context.ts'
+import { knowing } from '../hook-context.ts'
 import type { Crossed } from '../loop.ts'
 import { messageOf } from '../message-init.ts'
 import { heedAbort, report } from '../run-scope.ts'
@@ -48,8 +48,7 @@ export async function judgeTransfer(
   for (const { extension, hook } of scope.plan.hooks.handoff) {
     const by = extension.name
     try {
-      const ctx = knowing(scope, extension, flow.label)
-      const answer = await hook(flow, approval ? withApproval(ctx, approval) : ctx)
+      const answer = await hook(flow, knowing(scope, extension, flow.label, approval))
       if (!answer) continue
       if ('deny' in answer) return { asks, deny: { by, reason: answer.deny } }
       if ('ask' in answer) asks.push({ by, ask: answer.ask })
