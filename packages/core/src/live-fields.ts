@@ -3,6 +3,19 @@ export type LiveFields<Of extends object, Fields extends object, Self> = {
   readonly [K in keyof Fields]: (of: Of, self: Self) => Fields[K]
 }
 
+/** Keeps what an object stands for from whoever looks into the object: a context of a run knows more than it tells. */
+class Held<Of> {
+  readonly #of: Of
+
+  constructor(of: Of) {
+    this.#of = of
+  }
+
+  static open<Of>(held: Held<Of>): Of {
+    return held.#of
+  }
+}
+
 /**
  * Makes what gives objects fields that are read anew each time. They are getters like any others: a copy with `{ ...x }`
  * has their values, one with `Object.create(x)` has them live.
@@ -19,20 +32,18 @@ export function liveFields<Of extends object, Fields extends object, Self extend
   fields: LiveFields<Of, Fields, Self>,
 ): <T extends Self>(target: T, of: Of) => T & Fields {
   const held = Symbol('live')
-  const descriptors: PropertyDescriptorMap = {}
-  for (const key in fields) {
-    const read = fields[key]
-    descriptors[key] = {
-      enumerable: true,
-      configurable: true,
-      get(this: Self & { readonly [held]: Of }) {
-        return read(this[held], this)
-      },
+  const getters: (readonly [name: string, getter: PropertyDescriptor])[] = []
+  for (const name in fields) {
+    const read = fields[name]
+    function get(this: Self & { readonly [held]: Held<Of> }): unknown {
+      return read(Held.open(this[held]), this)
     }
+    getters.push([name, { get, enumerable: true, configurable: true }])
   }
   return (target, of) => {
-    Object.defineProperty(target, held, { value: of })
-    Object.defineProperties(target, descriptors)
+    Object.defineProperty(target, held, { value: new Held(of) })
+    // One by one: V8 takes twice as long for all at once.
+    for (const [name, getter] of getters) Object.defineProperty(target, name, getter)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields were just defined
     return target as typeof target & Fields
   }
