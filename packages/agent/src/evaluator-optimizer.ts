@@ -125,7 +125,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
       name: 'evaluator_optimizer',
       agent: { name: 'evaluator_optimizer', model: agent.model, ...(agent.prices && { prices: agent.prices }) },
       store: store ?? (session ? own : undefined),
-      within: session && { sessionId: session.id, same },
+      within: session && { session, same },
       signal,
       onApproval,
       decisions,

@@ -52,7 +52,7 @@ export function fanOutFor<T>(
       name: 'fan_out',
       agent,
       store,
-      within: session && { sessionId: session.id, same },
+      within: session && { session, same },
       signal,
       onApproval,
       decisions,
