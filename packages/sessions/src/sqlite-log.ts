@@ -61,7 +61,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return readEntry(String(body))
   }
 
-  const indexOf = (no: number): IdIndex => createIdIndex((offset) => entryAt(no, offset).id)
+  const indexOf = (no: number, tail: number): IdIndex => createIdIndex((offset) => entryAt(no, offset).id, tail)
 
   /** A lease that was taken through another handle counts as well. */
   function heldLog(name: string, fence: number): Held {
@@ -84,7 +84,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
   function idsOf(log: Held): IdIndex {
     if (log.ids) return log.ids
-    const ids = indexOf(log.no)
+    const ids = indexOf(log.no, log.tail)
     const base = log.no * logSpan
     // Of a log that was read before it is written they are known already; an index would cost every append.
     for (let from = base; from < base + log.tail; from += pageSize) {
@@ -179,7 +179,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       if (number === undefined) {
         const made = sql('insert into logs (key, fence, owner, until) values (?, ?, ?, ?)')
         const no = Number(made.run(key, taken.fence, owner, until).lastInsertRowid)
-        leased.set(name, { no, ...taken, tail: 0, ids: indexOf(no) })
+        leased.set(name, { no, ...taken, tail: 0, ids: indexOf(no, 0) })
       } else {
         const no = Number(number)
         sql('update logs set fence = ?, owner = ?, until = ? where no = ?').run(taken.fence, owner, until, no)
@@ -198,7 +198,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const tail = tailOf(no)
     const writing = leased.get(name)
     // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
-    const ids = after === 0 && writing && !writing.ids ? indexOf(no) : undefined
+    const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
     let from = Math.max(0, after)
     for (let pages = 1; from < tail; pages++) {
       const page = bodies(base + from, base + Math.min(from + pageSize, tail))
