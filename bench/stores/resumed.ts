@@ -94,7 +94,8 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
   const filled = await fill(path, entries)
 
   const filledStore = sqliteStore(path)
-  const entriesRead: Entry[] = await Array.fromAsync(filledStore.read(sessionId))
+  const entriesRead: Entry[] = []
+  for await (const entry of filledStore.read(sessionId)) entriesRead.push(entry)
   await filledStore.close()
   let links = 0
 
