@@ -29,12 +29,13 @@ export function readEntries(texts: readonly string[]): readonly Entry[] {
 }
 
 /**
- * Entries of one text, a JSON list of those behind an offset.
+ * Entries of one text, a JSON list of those behind an offset and up to another.
  *
  * @returns undefined where the list is not what stands there.
  */
-export function readPage(text: string, after: number): readonly Entry[] | undefined {
+export function readPage(text: string, after: number, to: number): readonly Entry[] | undefined {
   const entries: Entry[] = JSON.parse(text)
+  if (entries.length > to - after) return undefined
   for (let n = 0; n < entries.length; n++) if (entries[n]?.offset !== after + n + 1) return undefined
   for (const entry of entries) freezeParsed(entry)
   return entries

@@ -99,7 +99,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     try {
       // One text for all: row by row it would be taken apart, only to be put together again for the parser.
       const [text] = row(sql(joined), ...places) ?? []
-      const entries = typeof text === 'string' ? readPage(text, from) : undefined
+      const entries = typeof text === 'string' ? readPage(text, from, to) : undefined
       if (entries && typeof text === 'string') return { entries, length: text.length }
     } catch {
       // Too long for one text, or meddled with: row by row it shows.
