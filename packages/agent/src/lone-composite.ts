@@ -13,7 +13,7 @@ import { readLog } from './known-log.ts'
 import { relayModel } from './relay-model.ts'
 import { cursorOf, localState } from './run-state.ts'
 import { startRun } from './run.ts'
-import { judgeOf } from './session/session-runner.ts'
+import { governingOf } from './session/session-runner.ts'
 import type { Session } from './session/session.ts'
 import { WaitsForSomebodyError } from './waits-for-somebody.ts'
 
@@ -65,11 +65,14 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     },
   })
   const { store = agent?.store, runtime, secrets, leaseMs, prices } = { ...agent, ...options }
+  const governing = within && governingOf(within.session)
   const alone = planAgent({
     name: agent?.name ?? name,
     model: relayModel(name),
     tools: [composite],
-    extensions: (agent?.extensions ?? []).filter(({ scope }) => scope === 'tree'),
+    extensions: [...new Set([...(agent?.extensions ?? []), ...(governing?.extensions ?? [])])].filter(
+      ({ scope }) => scope === 'tree',
+    ),
     ...(store && { store }),
     ...(runtime && { runtime }),
     ...(secrets && { secrets }),
@@ -78,7 +81,7 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     prices: { ...prices, [`provost/${name}`]: { input: 0, output: 0 } },
   })
   // Not on the work itself, which no model has asked for: on what it spawns.
-  const listeners = within ? [judgeOf(within.session)] : []
+  const listeners = governing ? [governing.judge] : []
   const plan: AgentPlan = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
   const sessionId = within && `${within.session.id}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
   const past = sessionId === undefined ? undefined : foldLog(await readLog(plan.store, sessionId))

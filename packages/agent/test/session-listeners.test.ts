@@ -1,6 +1,6 @@
 import { createAgent, evaluatorOptimizer, handoff, runFanOut } from '@provost/agent'
 import type { Agent, AgentOptions, Session } from '@provost/agent'
-import { deepFreeze, isCallTo } from '@provost/core'
+import { deepFreeze, defineExtension, isCallTo } from '@provost/core'
 import type { AgentEvent, CompositeContext } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -339,6 +339,19 @@ describe('a tool.call listener judges whoever works for the session', () => {
     })
     expect(JSON.stringify(await work(agent, session))).toContain('no refunds')
     expect([sums, judged]).toEqual([[], ['refund']])
+  })
+
+  test.each(beside)('%s beside it is governed by the extensions of the session, too', async (_, work) => {
+    sums.length = 0
+    const { agent } = world([])
+    const strict = defineExtension({
+      name: 'strict',
+      scope: 'tree',
+      hooks: { 'tool.call': (call) => (isCallTo(call, refund) ? { deny: 'no refunds' } : undefined) },
+    })
+    const session = await agent.createSession({ extensions: [strict] })
+    expect(JSON.stringify(await work(agent, session))).toContain('no refunds')
+    expect(sums).toEqual([])
   })
 
   test('and one that throws denies there too, one that rewrites rewrites', async () => {

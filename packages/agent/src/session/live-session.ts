@@ -505,7 +505,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   }
   wakeInTime()
   Object.freeze(session)
-  keepRunner(session, { plan: setup.agentPlan, judge: listeners.judge, start: startHere })
+  const { extensions = [] } = options
+  keepRunner(session, { plan: setup.agentPlan, judge: listeners.judge, extensions, start: startHere })
   return session
 }
 

@@ -11,6 +11,8 @@ export interface SessionRunner {
   readonly plan: AgentPlan
   /** By which its listeners judge calls. */
   readonly judge: Extension
+  /** What it has beside those of the agent. */
+  readonly extensions: readonly Extension[]
   start(input: Input, given: Given, watched: boolean): RunHandle<unknown>
 }
 const runners = new WeakMap<object, SessionRunner>()
@@ -38,13 +40,13 @@ export function startIn<Output>(
 }
 
 /**
- * By which the listeners of a session judge the calls of what is run for it.
+ * What governs work that is done for a session, beside what governs the work.
  *
- * @throws ProvostError `invalid-option`: nobody may escape them with an object that only looks like the session.
+ * @throws ProvostError `invalid-option`: nobody may escape it with an object that only looks like the session.
  */
-export function judgeOf(session: object): Extension {
+export function governingOf(session: object): Pick<SessionRunner, 'judge' | 'extensions'> {
   const runner = runners.get(session)
-  if (runner) return runner.judge
+  if (runner) return runner
   throw new ProvostError('invalid-option', 'What was given as a session is none.', {
     hint: 'Pass what createSession or resumeSession of an agent gave, not a copy.',
   })

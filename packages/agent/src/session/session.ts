@@ -34,7 +34,10 @@ export interface SessionOptions {
   readonly onApproval?: OnApproval | undefined
   /** Asked for each question of a running tool, such as one of an MCP server; others may answer it too. */
   readonly onInput?: OnInput | undefined
-  /** For the runs of this object, behind the agent's own, with their tools. Nothing remembers them: give them again when resuming. */
+  /**
+   * For the runs of this object, behind the agent's own, with their tools; those with the scope `tree` govern fan-outs and
+   * evaluator-optimizers for it, too. Nothing remembers them: give them again when resuming.
+   */
   readonly extensions?: readonly Extension[] | undefined
 }
 
