@@ -11,7 +11,6 @@ export interface WireIds {
 const maxLength = 64
 
 function usable(toolCallId: string): string {
-  if (toolCallId.length <= maxLength && /^[\w-]+$/.test(toolCallId)) return toolCallId
   return toolCallId.slice(0, maxLength).replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'call'
 }
 
