@@ -215,11 +215,12 @@ function table({ stores, entries, resumed }: Report): string {
     lines.push(`  ${name}`.padEnd(26) + cells.map(cell).join(''))
   }
   if (resumed) {
-    const { wallMs, cpuMs, lowestCpuMs, readCpuMs, reads } = resumed
+    const { wallMs, cpuMs, lowestCpuMs, readCpuMs, links, chainCpuMs, reads } = resumed
     lines.push(
       '',
       `an agent goes on with ${resumed.entries} entries in sqlite: ${wallMs.toFixed(0)} ms, of CPU ${cpuMs.toFixed(0)} ms ` +
-        `(lowest ${lowestCpuMs.toFixed(0)}; ${readCpuMs.toFixed(0)} for reading); reads of the log in ${reads > 1 ? `ten steps: ${reads}` : 'ten steps: one'}`,
+        `(lowest ${lowestCpuMs.toFixed(0)}; ${readCpuMs.toFixed(0)} for reading); its audit chain of ${links} links verifies in ` +
+        `${chainCpuMs.toFixed(0)} ms; reads of the log in ${reads > 1 ? `ten steps: ${reads}` : 'ten steps: one'}`,
     )
   }
   return lines.join('\n')

@@ -89,7 +89,7 @@ const sqlite: Contender = {
     const folder = newFolder()
     const store = sqliteStore(join(folder, 'store.db'))
     const db = new DatabaseSync(join(folder, 'hand.db'))
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal')
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 4000')
     db.exec(
       'create table rows (no integer primary key, body text); create table long (no integer primary key, body text)',
     )

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { scriptedModel } from '@provost/testing'
-import type { Agent, SessionStore } from 'provost'
-import { createAgent, memoryStore, sqliteStore, tool, z } from 'provost'
+import type { Agent, Entry, SessionStore } from 'provost'
+import { auditLog, createAgent, defineExtension, memoryStore, sqliteStore, tool, verifyAudit, z } from 'provost'
 
 import { compare } from '../measure.ts'
 import type { Plan, Subject } from '../measure.ts'
@@ -18,12 +18,28 @@ export interface Resumed {
   readonly lowestCpuMs: number
   /** Of the CPU time: the same rows read and parsed, and nothing else. */
   readonly readCpuMs: number
+  /** Links of the audit chain among the entries: one for each step. */
+  readonly links: number
+  /** Milliseconds of CPU to verify that chain: each row and each link is hashed. */
+  readonly chainCpuMs: number
   /** How often the log was read from its beginning while the run took ten more steps. */
   readonly reads: number
 }
 
 const sessionId = 'long'
 const extraSteps = 10
+
+const key = 'bench'
+
+/** Leaves an audit row for each call. */
+const notes = defineExtension({
+  name: 'notes',
+  hooks: {
+    async 'tool.result'({ callId }, ctx) {
+      await ctx.audit('flagged', { rule: 'noted', callId, sources: ['look'], evidence: null })
+    },
+  },
+})
 
 function looker(store: SessionStore, steps: number): Agent {
   let step = 0
@@ -40,14 +56,21 @@ function looker(store: SessionStore, steps: number): Agent {
     input: z.object({ item: z.number() }),
     execute: ({ item }) => ({ item, found: true }),
   })
-  return createAgent({ name: 'looker', model, tools: [look], maxSteps: steps + 1, store })
+  return createAgent({
+    name: 'looker',
+    model,
+    tools: [look],
+    maxSteps: steps + 1,
+    store,
+    extensions: [notes, auditLog({ key })],
+  })
 }
 
 /** A log as a run of that many steps leaves it, in a file. */
 async function fill(path: string, entries: number): Promise<number> {
   const memory = memoryStore()
-  // A step with a call takes five.
-  await looker(memory, Math.ceil(entries / 5)).run('Look at all of them.', { sessionId })
+  // A step with a call takes five, and two for its audit row.
+  await looker(memory, Math.ceil(entries / 7)).run('Look at all of them.', { sessionId })
   const store = sqliteStore(path, { sync: 'never' })
   const lease = await store.lease(sessionId, 'bench', 600_000)
   if (lease === 'busy') throw new Error('the new file is in use')
@@ -69,6 +92,12 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
   const folder = mkdtempSync(join(tmpdir(), 'provost-bench-'))
   const path = join(folder, 'sessions.db')
   const filled = await fill(path, entries)
+
+  const filledStore = sqliteStore(path)
+  const entriesRead: Entry[] = []
+  for await (const entry of filledStore.read(sessionId)) entriesRead.push(entry)
+  await filledStore.close()
+  let links = 0
 
   const subjects: readonly Subject[] = [
     {
@@ -97,9 +126,18 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
         }
       },
     },
+    {
+      name: 'chain',
+      repeat: 1,
+      prepare: () => async () => {
+        const report = verifyAudit(entriesRead, { key })
+        if (!report.ok || report.links === 0) throw new Error('the chain does not verify')
+        links = report.links
+      },
+    },
   ]
-  const { agent, read } = await compare(subjects, plan)
-  if (!agent || !read) throw new Error('nothing was measured')
+  const { agent, read, chain } = await compare(subjects, plan)
+  if (!agent || !read || !chain) throw new Error('nothing was measured')
 
   const store = sqliteStore(path)
   let reads = 0
@@ -119,6 +157,8 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
     cpuMs: agent.cpuMs,
     lowestCpuMs: agent.lowest,
     readCpuMs: read.cpuMs,
+    links,
+    chainCpuMs: chain.cpuMs,
     reads,
   }
 }

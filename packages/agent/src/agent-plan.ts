@@ -67,7 +67,7 @@ export interface AgentPlan {
   readonly handoffs: ReadonlyMap<string, Handoff>
   readonly skills: readonly Skill[]
   readonly extensions: readonly Extension[]
-  /** Hang on the hooks of this run alone, whichever agent is active. */
+  /** Hang on the hooks of this run alone, whichever agent is active; those with the scope `tree` on its children's, too. */
   readonly listeners: readonly Extension[]
   /** What it was made of: as a target of others it is planned again, with their extensions. */
   readonly options: AgentOptions

@@ -1,6 +1,7 @@
 import type { AgentPlan } from './agent-plan.ts'
 import { governedPlan } from './governed-plan.ts'
 import { grants } from './grant.ts'
+import { hookTable } from './hook-table.ts'
 
 /** The plan of an agent as a child of another: in the store of its parent, governed by what governs its parent. */
 export function childPlan(parent: AgentPlan, own: AgentPlan): AgentPlan {
@@ -19,5 +20,8 @@ function planChild(parent: AgentPlan, own: AgentPlan): AgentPlan {
   const inherited = parent.extensions.filter(
     (extension) => extension.scope === 'tree' && !own.extensions.includes(extension),
   )
-  return governedPlan(parent, own, inherited, [grants()])
+  const judges = parent.listeners.filter(({ scope }) => scope === 'tree')
+  return governedPlan(parent, own, inherited, [grants()], ({ extensions }) =>
+    judges.length === 0 ? {} : { listeners: judges, hooks: hookTable([...extensions, ...judges]) },
+  )
 }

@@ -130,7 +130,7 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
       agent: { name: 'evaluator_optimizer', model: agent.model, ...(agent.prices && { prices: agent.prices }) },
       extensions,
       store: store ?? (session ? own : undefined),
-      within: session && { sessionId: session.id, same },
+      within: session && { session, same },
       signal,
       onApproval,
       decisions,

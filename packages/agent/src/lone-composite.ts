@@ -6,12 +6,15 @@ import { tool } from '@provost/tools'
 import { z } from 'zod'
 
 import type { AgentOptions } from './agent-options.ts'
+import type { AgentPlan } from './agent-plan.ts'
 import { planAgent } from './agent-plan.ts'
 import { foldLog } from './fold.ts'
 import { readLog } from './known-log.ts'
 import { relayModel } from './relay-model.ts'
 import { cursorOf, localState } from './run-state.ts'
 import { startRun } from './run.ts'
+import { governingOf } from './session/session-runner.ts'
+import type { Session } from './session/session.ts'
 import { WaitsForSomebodyError } from './waits-for-somebody.ts'
 
 /** How work that is no agent's call is run all the same as one. */
@@ -26,7 +29,7 @@ export interface LoneOptions {
   /**
    * The session that it is done for, and what tells it from other such work there: one that a crash broke off goes on.
    */
-  readonly within?: { readonly sessionId: string; readonly same: Json } | undefined
+  readonly within?: { readonly session: Session<unknown, never>; readonly same: Json } | undefined
   readonly signal?: AbortSignal | undefined
   readonly principal?: Principal | undefined
   readonly context?: unknown
@@ -64,11 +67,14 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     },
   })
   const { store = agent?.store, runtime, secrets, leaseMs, prices } = { ...agent, ...options }
-  const plan = planAgent({
+  const governing = within && governingOf(within.session)
+  const alone = planAgent({
     name: agent?.name ?? name,
     model: relayModel(name),
     tools: [composite],
-    extensions: [...(agent?.extensions ?? []), ...(options.extensions ?? [])].filter(({ scope }) => scope === 'tree'),
+    extensions: [
+      ...new Set([...(agent?.extensions ?? []), ...(options.extensions ?? []), ...(governing?.extensions ?? [])]),
+    ].filter(({ scope }) => scope === 'tree'),
     ...(store && { store }),
     ...(runtime && { runtime }),
     ...(secrets && { secrets }),
@@ -76,7 +82,10 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     ...(maxParallelTools !== undefined && { maxParallelTools }),
     prices: { ...prices, [`${relayProvider}/${name}`]: { input: 0, output: 0 } },
   })
-  const sessionId = within && `${within.sessionId}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
+  // Not on the work itself, which no model has asked for: on what it spawns.
+  const listeners = governing ? [governing.judge] : []
+  const plan: AgentPlan = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
+  const sessionId = within && `${within.session.id}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
   const past = sessionId === undefined ? undefined : foldLog(await readLog(plan.store, sessionId))
   const { run } = past ?? {}
   const broken = past && run && (run.status === 'running' || run.status === 'suspended')

@@ -15,7 +15,7 @@ export interface EmitDurable {
   passing<K extends EventType>(type: K, payload: EventPayloads[K]): void
 }
 
-/** Emits nothing. */
+/** Emits nothing: nor is what it would emit put together, where that takes a while. */
 export const muted: EmitDurable = Object.assign(() => {}, { passing: () => {} })
 
 /**
@@ -56,12 +56,13 @@ export function createProjection(sessionId: string, state: LogState): Projection
 
   function message(emit: EmitDurable, said: Message, tried = 1, fate: { discarded?: true } = {}): void {
     const attempt = started.get(said.id) ?? tried
-    if (!started.delete(said.id)) {
+    const isNew = !started.delete(said.id)
+    if (emit !== muted) {
       const start = { messageId: said.id, attempt, role: said.role }
-      if (isStreamed(said)) emit.passing('message.start', start)
-      else emit('message.start', start)
+      if (isNew && isStreamed(said)) emit.passing('message.start', start)
+      else if (isNew) emit('message.start', start)
+      emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
     }
-    emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
     if (!fate.discarded && !isSilent(said)) turn?.push(said)
   }
 
@@ -335,6 +336,7 @@ function cameBack(
 }
 
 function settledEvent(emit: EmitDurable, entry: EntryOf<'call', 'settled'>, toolName: string): void {
+  if (emit === muted) return
   const { callId, outcome, output, label, details, durationMs, via } = entry
   if (outcome === 'ok') {
     emit('tool.execute.end', {

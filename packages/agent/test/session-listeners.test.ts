@@ -1,6 +1,7 @@
-import { createAgent } from '@provost/agent'
-import { deepFreeze, isCallTo } from '@provost/core'
-import type { AgentEvent } from '@provost/core'
+import { createAgent, evaluatorOptimizer, handoff, runFanOut } from '@provost/agent'
+import type { Agent, AgentOptions, Session } from '@provost/agent'
+import { deepFreeze, defineExtension, isCallTo } from '@provost/core'
+import type { AgentEvent, CompositeContext } from '@provost/core'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
@@ -232,6 +233,157 @@ describe('a tool.call listener', () => {
     await one.waitForIdle()
     expect(calls).toEqual([])
     expect(transcript(other.messages)).toEqual([])
+  })
+})
+
+describe('a tool.call listener judges whoever works for the session', () => {
+  const input = z.object({})
+  /** Refunds once, then says what came of it. */
+  const teller = () =>
+    createAgent({
+      name: 'teller',
+      tools: [refund],
+      model: scriptedModel(
+        [
+          ({ messages }) =>
+            messages.at(-1)?.role === 'tool' && JSON.stringify(messages.at(-1)).includes('refund')
+              ? { text: `told ${JSON.stringify(messages.at(-1))}` }
+              : { toolCalls: [callRefund(5)] },
+        ],
+        { after: 'repeat-last' },
+      ),
+    })
+  const between = () =>
+    createAgent({
+      name: 'between',
+      tools: [teller().toTool({ name: 'ask', description: 'ask' })],
+      model: scriptedModel([{ toolCalls: [{ name: 'ask', input: { task: 'refund' } }] }, { text: 'asked' }]),
+    })
+  const composite = (execute: (input: object, ctx: CompositeContext) => Promise<unknown>) =>
+    tool({
+      name: 'go',
+      input,
+      composite: true,
+      execute: async (given, ctx) => JSON.stringify(await execute(given, ctx)),
+    })
+  const fanned = () => ({ children: [{ agent: teller(), input: 'refund' }], mergeStrategy: 'concat' }) as const
+  const asTool = (agent: Agent) => ({ tools: [agent.toTool({ name: 'go', description: 'go' })] })
+  const through = (mode: 'transfer' | 'return') => ({ handoffs: [handoff(teller(), { mode })] })
+
+  const inside: readonly {
+    readonly who: string
+    readonly name?: string
+    readonly options: () => Omit<Partial<AgentOptions>, 'output'>
+  }[] = [
+    { who: 'a child', options: () => asTool(teller()) },
+    { who: 'a child of a child', options: () => asTool(between()) },
+    { who: 'a target that takes over', name: 'transfer_to_teller', options: () => through('transfer') },
+    { who: 'a target that comes back', name: 'transfer_to_teller', options: () => through('return') },
+    {
+      who: 'what a composite spawns',
+      options: () => ({ tools: [composite((_, ctx) => ctx.spawn(teller(), 'refund', { key: 'a' }))] }),
+    },
+    { who: 'children side by side', options: () => ({ tools: [composite((_, ctx) => ctx.fanOut(fanned()))] }) },
+    {
+      who: 'what a composite calls',
+      options: () => ({
+        tools: [refund, composite((_, ctx) => ctx.call('refund', { amount: 5 }, { key: 'a' }))],
+      }),
+    },
+  ]
+  test.each(inside)('$who', async ({ options, name = 'go' }) => {
+    sums.length = 0
+    const { agent } = world([{ toolCalls: [{ name, input: { task: 'refund' } }] }, { text: 'Done.' }], options())
+    const session = await agent.createSession()
+    const judged: string[] = []
+    session.on('tool.call', (call) => {
+      judged.push(call.tool.name)
+      return isCallTo(call, refund) ? { deny: 'no refunds' } : undefined
+    })
+    session.send('go')
+    expect((await session.waitForIdle())?.status).toBe('completed')
+    expect([sums, judged.filter((one) => one === 'refund')]).toEqual([[], ['refund']])
+  })
+
+  const beside: readonly (readonly [string, (agent: Agent, session: Session) => Promise<unknown>])[] = [
+    ['a fan-out of the agent', (agent, session) => agent.fanOut({ ...fanned(), session })],
+    ['a fan-out of nobody', (_, session) => runFanOut({ ...fanned(), session })],
+    [
+      'an agent that work of a fan-out runs',
+      (agent, session) =>
+        agent.fanOut({
+          children: [{ agentId: 'own', invoke: async () => (await teller().run('refund')).text }],
+          mergeStrategy: 'concat',
+          session,
+        }),
+    ],
+    [
+      'an evaluator-optimizer',
+      (_, session) =>
+        evaluatorOptimizer({
+          generator: teller(),
+          input: 'refund',
+          evaluator: { kind: 'free-form', evaluate: () => ({ accepted: true, feedback: '' }) },
+          session,
+        }),
+    ],
+  ]
+  test.each(beside)('%s beside it', async (_, work) => {
+    sums.length = 0
+    const { agent } = world([])
+    const session = await agent.createSession()
+    const judged: string[] = []
+    session.on('tool.call', (call) => {
+      judged.push(call.tool.name)
+      return { deny: 'no refunds' }
+    })
+    expect(JSON.stringify(await work(agent, session))).toContain('no refunds')
+    expect([sums, judged]).toEqual([[], ['refund']])
+  })
+
+  test.each(beside)('%s beside it is governed by the extensions of the session, too', async (_, work) => {
+    sums.length = 0
+    const { agent } = world([])
+    const strict = defineExtension({
+      name: 'strict',
+      scope: 'tree',
+      hooks: { 'tool.call': (call) => (isCallTo(call, refund) ? { deny: 'no refunds' } : undefined) },
+    })
+    const session = await agent.createSession({ extensions: [strict] })
+    expect(JSON.stringify(await work(agent, session))).toContain('no refunds')
+    expect(sums).toEqual([])
+  })
+
+  test('and one that throws denies there too, one that rewrites rewrites', async () => {
+    sums.length = 0
+    const { agent } = world(
+      [{ toolCalls: [{ name: 'go', input: { task: 'x' } }] }, { text: 'Done.' }],
+      asTool(teller()),
+    )
+    const session = await agent.createSession()
+    const sources: unknown[] = []
+    session.on('agent.error', ({ source, agent: name }) => sources.push([name, source]))
+    session.on('tool.call', ({ tool: { name } }) => {
+      if (name === 'refund') throw new Error('broken')
+    })
+    session.send('go')
+    await session.waitForIdle()
+    expect([sums, sources]).toEqual([[], [['teller', { kind: 'listener', name: 'tool.call' }]]])
+    const other = await world(
+      [{ toolCalls: [{ name: 'go', input: { task: 'x' } }] }, { text: 'Done.' }],
+      asTool(teller()),
+    ).agent.createSession()
+    other.on('tool.call', (call) => (isCallTo(call, refund) ? { args: { amount: 7 } } : undefined)).send('go')
+    await other.waitForIdle()
+    expect(sums).toEqual([7])
+  })
+
+  test('and nobody escapes it with a copy of the session', async () => {
+    const { agent } = world([])
+    const session = await agent.createSession()
+    await expect(agent.fanOut({ ...fanned(), session: { ...session } })).rejects.toMatchObject({
+      code: 'invalid-option',
+    })
   })
 })
 

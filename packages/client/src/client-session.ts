@@ -11,7 +11,7 @@ import type {
 } from '@provost/core'
 import { ProvostError, toJson } from '@provost/core'
 
-import type { ClientStream } from './client-stream.ts'
+import type { ClientStream, SendOptions } from './client-stream.ts'
 import { openStream } from './client-stream.ts'
 import type { ClientTool } from './client-tool.ts'
 import { definitionOf } from './client-tool.ts'
@@ -60,8 +60,13 @@ export interface ClientSession {
   follow(options?: ExecuteOptions & { readonly lastEventId?: string | undefined }): ClientStream
   /** Answers what a run waits for. It goes on by itself; `follow` it. */
   resolve(decisions: Decisions): Promise<void>
-  steer(input: Input): Promise<void>
-  followUp(input: Input): Promise<void>
+  /**
+   * Says something that enters before the next model call. @throws ServerError `unknown-run` where `to` names none that
+   * goes on.
+   */
+  steer(input: Input, options?: SendOptions): Promise<void>
+  /** As `steer`, but it enters when the run would end. */
+  followUp(input: Input, options?: SendOptions): Promise<void>
   abort(options?: { readonly drain?: boolean }): Promise<void>
   get(): Promise<SessionView>
   /** What was said, as JSON lines. */
@@ -148,8 +153,8 @@ export function createClientSession(
     },
 
     resolve: (decisions) => post('/approvals', decisions),
-    steer: (input) => post('/steer', { input }),
-    followUp: (input) => post('/follow-up', { input }),
+    steer: (input, options) => post('/steer', { input, ...options }),
+    followUp: (input, options) => post('/follow-up', { input, ...options }),
     abort: (options = {}) => post('/abort', options),
     async get() {
       const view: SessionView = await (await transport({ path: at('') })).json()

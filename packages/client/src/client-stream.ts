@@ -43,12 +43,19 @@ export interface ClientResult {
   readonly lastEventId?: string
 }
 
+/** Whom something is said to. */
+export interface SendOptions {
+  /** Id of a run below the one that goes on, however deep, as its events have it. Default: the session's own run. */
+  readonly to?: string | undefined
+}
+
 /** A run on the server, as `agent.stream` gives one here: its events in order, and its result. Iterating is optional. */
 export interface ClientStream extends AsyncIterable<AgentEvent> {
   /** Resolves however the run ends. @throws ServerError where the server refused, ProvostError `unreachable`. */
   readonly result: Promise<ClientResult>
-  steer(input: Input): Promise<void>
-  followUp(input: Input): Promise<void>
+  /** @throws ServerError `unknown-run` where `to` names none that goes on. */
+  steer(input: Input, options?: SendOptions): Promise<void>
+  followUp(input: Input, options?: SendOptions): Promise<void>
   abort(): Promise<void>
 }
 

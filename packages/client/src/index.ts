@@ -1,7 +1,7 @@
 export type { Client, SessionRow } from './client.ts'
 export { createClient } from './client.ts'
 export type { ClientSession, ClientSessionOptions, ExecuteOptions, SessionView } from './client-session.ts'
-export type { ClientResult, ClientStream } from './client-stream.ts'
+export type { ClientResult, ClientStream, SendOptions } from './client-stream.ts'
 export type { ClientTool } from './client-tool.ts'
 export { ServerError } from './server-error.ts'
 export type { Ask, ClientOptions, Transport } from './transport.ts'

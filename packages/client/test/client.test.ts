@@ -195,6 +195,24 @@ test('it may come back to another process each time: the text goes on where it w
   rmSync(folder, { recursive: true, force: true })
 })
 
+test('what is said to a child is sent with the id of its run; where none goes on, that is refused', async () => {
+  const sent: string[] = []
+  const through =
+    (fetch: Fetch): Fetch =>
+    async (url, init) => {
+      if (typeof init?.body === 'string') sent.push(init.body)
+      return fetch(url, init)
+    }
+  const session = clientOf([{ text: 'Hello.' }], { through }).session()
+  await session.execute('Hi').result
+  for (const say of [session.steer, session.followUp]) {
+    await expect(say('hurry', { to: 'x/1/call/0' })).rejects.toMatchObject({ code: 'unknown-run', status: 404 })
+  }
+  expect(sent.slice(1).map((body): unknown => JSON.parse(body))).toEqual(
+    Array.from({ length: 2 }, () => ({ input: 'hurry', to: 'x/1/call/0' })),
+  )
+})
+
 test('a signal aborts the run on the server', async () => {
   const client = clientOf([{ stall: true }])
   const session = client.session()

@@ -42,6 +42,12 @@ export interface ExecuteBody extends DecisionsBody {
   options?: { maxSteps?: number | undefined } | undefined
 }
 
+/** What a client says to a run. */
+interface SendBody {
+  input: GivenInput
+  to?: string | undefined
+}
+
 interface AbortBody {
   drain?: boolean | undefined
   graceMs?: number | undefined
@@ -76,6 +82,7 @@ const inputSchema: z.ZodType<GivenInput> = z.union([
 
 const name = z.string().min(1).max(200)
 const waitId = z.string().min(1).max(1_000)
+const runId = z.string().min(1).max(1_000)
 
 const approval = z.strictObject({
   id: waitId,
@@ -131,7 +138,12 @@ export const executeSchema: z.ZodType<ExecuteBody> = z
     '`input` begins a run; `approvals`, `toolResults`, `uncertain` and `inputs` answer what a suspended one waits for. `messages` and `tools` are for a new session.',
   )
 
-export const sendSchema: z.ZodType<{ input: GivenInput }> = z.strictObject({ input: inputSchema })
+export const sendSchema: z.ZodType<SendBody> = z.strictObject({
+  input: inputSchema,
+  to: runId
+    .optional()
+    .describe('Id of the run that is meant, as its events have it: a child of the one that goes on, however deep.'),
+})
 
 export const abortSchema: z.ZodType<AbortBody> = z.strictObject({
   drain: z.boolean().optional(),

@@ -32,7 +32,11 @@ export function sendOperations({ host, allow, accepting }: OperationSetup): read
         const live = await host.open(principal, id)
         await allow(principal, { kind: 'send', sessionId: id })
         const key = keyOf(request)
-        await host.send(live, toInput(body.input), { mode, key: key === undefined ? key : keyToken(principal, key) })
+        await host.send(live, toInput(body.input), {
+          mode,
+          key: key === undefined ? key : keyToken(principal, key),
+          to: body.to,
+        })
         return accepted(live)
       },
     })

@@ -56,6 +56,8 @@ export interface Saying {
   readonly mode: 'steer' | 'queue'
   readonly key?: string | undefined
   readonly maxSteps?: number | undefined
+  /** The run that is meant; default the session's own. */
+  readonly to?: string | undefined
 }
 
 /** How often a run is taken up that writes nothing. */

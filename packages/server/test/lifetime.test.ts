@@ -1,9 +1,10 @@
 import { createAgent } from '@provost/agent'
+import type { Server } from '@provost/server'
 import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
 import { ask, executed, framesIn, serverOf } from './served.ts'
@@ -67,6 +68,63 @@ test('steer enters a run that goes on, a follow-up when it would end', async () 
   expect(types).toContain('agent.steered')
   expect(types.filter((type) => type === 'turn.start')).toHaveLength(3)
   expect(types.at(-1)).toBe('execute_complete')
+})
+
+test('what is said with `to` enters the child whose run it names, from any process, and nobody else hears it', async () => {
+  const gate = Promise.withResolvers<void>()
+  const wait = tool({
+    name: 'wait',
+    effect: 'read',
+    input: z.object({}),
+    execute: async () => (await gate.promise, 'waited'),
+  })
+  const store = memoryStore()
+  const echo = scriptedModel(
+    [
+      ({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? { text: JSON.stringify(messages.filter(({ role }) => role === 'user').map(({ content }) => content)) }
+          : { toolCalls: [{ name: 'wait', input: {} }] },
+    ],
+    { after: 'repeat-last' },
+  )
+  const worker = createAgent({ name: 'worker', model: echo, tools: [wait] })
+  const steps = [{ toolCalls: [{ name: 'work', input: { task: 'look' } }] }, { text: 'done' }]
+  const desk = (): ReturnType<typeof createAgent> =>
+    createAgent({
+      name: 'desk',
+      model: scriptedModel(steps),
+      tools: [worker.toTool({ name: 'work', description: 'Works.' })],
+      store,
+    })
+  const server = createServer({ agents: [desk()], store })
+  const elsewhere = createServer({ agents: [desk()], store })
+  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
+  const id = response.headers.get('x-session-id')
+  const path = `/api/agent/session/${id}`
+  const to = await vi.waitFor(async () => {
+    for await (const entry of store.read(id ?? '')) if (entry.type === 'child') return entry.callId
+    throw new Error('no child yet')
+  })
+  const says = async (through: Server, route: string, body: unknown, key = route): Promise<number> =>
+    (await ask(through, `${path}/${route}`, { body, headers: { 'idempotency-key': key } })).status
+  expect(await says(server, 'steer', { input: 'hurry', to })).toBe(202)
+  expect(await says(elsewhere, 'follow-up', { input: 'and then', to })).toBe(202)
+  expect(await says(elsewhere, 'follow-up', { input: 'and then', to }), 'the same key').toBe(202)
+  for (const wrong of [`${to}/1/call/0`, 'nobody', '../..', id ?? '']) {
+    const refused = await ask(server, `${path}/steer`, { body: { input: 'x', to: wrong } })
+    expect([refused.status, (await refused.json()).error.code]).toEqual([404, 'unknown-run'])
+  }
+  for (const wrong of ['', 7, 'x'.repeat(1_001)])
+    expect(await says(server, 'steer', { input: 'x', to: wrong })).toBe(400)
+  gate.resolve()
+  const frames = framesIn(await response.text())
+  const told = frames.flatMap(({ data }) => (data.type === 'agent.steered' ? [[data.agent, data.text]] : []))
+  expect(told).toEqual([['worker', 'hurry']])
+  const last = frames.findLast(({ data }) => data.type === 'agent.end' && data.agent === 'worker')
+  expect(last?.data).toMatchObject({ text: expect.stringMatching(/hurry.*and then/u) })
+  await elsewhere.close()
+  await server.close()
 })
 
 test('abort ends a run, and its stream says so; delete leaves nothing', async () => {

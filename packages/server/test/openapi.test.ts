@@ -45,6 +45,7 @@ test('whatever is sent to a route, well described or not, nothing is a 5xx and e
     'agent',
     'drain',
     'graceMs',
+    'to',
     'id',
   )
   const body = fc.oneof(

@@ -55,5 +55,6 @@ export function planAppend(
 
 /** Takes in the ids of what was written behind `tail`. */
 export function addFresh(fresh: readonly NewEntry[], ids: Pick<KnownIds, 'add'>, tail: number): void {
-  for (let n = 0; n < fresh.length; n++) ids.add(fresh[n]?.id ?? '', tail + n + 1)
+  let offset = tail
+  for (const { id } of fresh) ids.add(id, ++offset)
 }

@@ -28,6 +28,19 @@ export function readEntries(texts: readonly string[]): readonly Entry[] {
   return entries
 }
 
+/**
+ * Entries of one text, a JSON list of those behind an offset and up to another.
+ *
+ * @returns undefined where the list is not what stands there.
+ */
+export function readPage(text: string, after: number, to: number): readonly Entry[] | undefined {
+  const entries: Entry[] = JSON.parse(text)
+  if (entries.length > to - after) return undefined
+  for (let n = 0; n < entries.length; n++) if (entries[n]?.offset !== after + n + 1) return undefined
+  for (const entry of entries) freezeParsed(entry)
+  return entries
+}
+
 /** What JSON.parse made has no shared and no frozen parts: this is the bulk of reading a log, and looks for neither. */
 export function freezeParsed(value: object): void {
   Object.freeze(value)

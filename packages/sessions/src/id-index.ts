@@ -22,10 +22,11 @@ const seed = Math.floor(Math.random() * 2 ** 32)
  * An index of no ids.
  *
  * @param idAt the id that stands at an offset, from wherever the log is kept.
+ * @param expected how many it will take in at least: it need not grow on the way there.
  */
-export function createIdIndex(idAt: (offset: number) => string | undefined): IdIndex {
+export function createIdIndex(idAt: (offset: number) => string | undefined, expected = 0): IdIndex {
   /** Pairs of a hash and an offset, from the place on that the hash names; without an offset, a pair is free. */
-  let slots = new Uint32Array(256)
+  let slots = new Uint32Array(Math.max(256, 2 ** Math.ceil(Math.log2(expected * 4 + 1))))
   let size = 0
   /** An id is looked for before it is taken in. */
   let last: string | undefined

@@ -3,7 +3,7 @@ import { ProvostError } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
-import { entriesOf, readEntries, readEntry, writeEntry } from './entry-text.ts'
+import { entriesOf, readEntry, readPage, writeEntry } from './entry-text.ts'
 import { createIdIndex } from './id-index.ts'
 import type { IdIndex } from './id-index.ts'
 import { nameKey } from './name-key.ts'
@@ -35,9 +35,14 @@ export interface SqliteLogs {
 /** Rows that one statement inserts; a longer append is several in a transaction. */
 const batchSize = 8
 const pageSize = 256
+const firstPage = 64
+/** Characters of a page, about. */
+const pageLength = 2 ** 22
 const pagesInARow = 16
 /** A log whose lease was given back has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
+const joined = `select '[' || group_concat(body, ',') || ']' from
+  (select body from entries where place > ? and place <= ? order by place)`
 const none: readonly Entry[] = []
 
 /** @param alive throws when the store is closed. */
@@ -61,7 +66,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return readEntry(String(body))
   }
 
-  const indexOf = (no: number): IdIndex => createIdIndex((offset) => entryAt(no, offset).id)
+  const indexOf = (no: number, tail: number): IdIndex => createIdIndex((offset) => entryAt(no, offset).id, tail)
 
   /** A lease that was taken through another handle counts as well. */
   function heldLog(name: string, fence: number): Held {
@@ -75,22 +80,40 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return log
   }
 
-  /** What stands behind one place and up to another: a log has no gaps. */
-  function bodies(from: number, to: number): readonly string[] {
-    return rows(sql('select body from entries where place > ? and place <= ? order by place'), from, to).map(([body]) =>
-      String(body),
-    )
+  /** What stands behind an offset and up to the tail: a log has no gaps. Long entries come in pages of fewer. */
+  function* pagesIn(no: number, after: number, tail: number): Iterable<readonly Entry[]> {
+    let size = firstPage
+    for (let from = after; from < tail;) {
+      const to = Math.min(from + size, tail)
+      const { entries, length } = pageOf(no, from, to)
+      // A log that was deleted meanwhile.
+      if (entries.length === 0) return
+      yield entries
+      size = Math.min(pageSize, Math.max(1, Math.floor((pageLength * (to - from)) / length)))
+      from = to
+    }
+  }
+
+  function pageOf(no: number, from: number, to: number): { entries: readonly Entry[]; length: number } {
+    const places = [no * logSpan + from, no * logSpan + to] as const
+    try {
+      // One text for all: row by row it would be taken apart, only to be put together again for the parser.
+      const [text] = row(sql(joined), ...places) ?? []
+      const entries = typeof text === 'string' ? readPage(text, from, to) : undefined
+      if (entries && typeof text === 'string') return { entries, length: text.length }
+    } catch {
+      // Too long for one text, or meddled with: row by row it shows.
+    }
+    const found = rows(sql('select body from entries where place > ? and place <= ? order by place'), ...places)
+    const texts = found.map(([body]) => String(body))
+    return { entries: texts.map(readEntry), length: texts.reduce((sum, text) => sum + text.length, 1) }
   }
 
   function idsOf(log: Held): IdIndex {
     if (log.ids) return log.ids
-    const ids = indexOf(log.no)
-    const base = log.no * logSpan
+    const ids = indexOf(log.no, log.tail)
     // Of a log that was read before it is written they are known already; an index would cost every append.
-    for (let from = base; from < base + log.tail; from += pageSize) {
-      const page = bodies(from, Math.min(from + pageSize, base + log.tail))
-      for (const { id, offset } of readEntries(page)) ids.add(id, offset)
-    }
+    for (const page of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of page) ids.add(id, offset)
     log.ids = ids
     return ids
   }
@@ -179,7 +202,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       if (number === undefined) {
         const made = sql('insert into logs (key, fence, owner, until) values (?, ?, ?, ?)')
         const no = Number(made.run(key, taken.fence, owner, until).lastInsertRowid)
-        leased.set(name, { no, ...taken, tail: 0, ids: indexOf(no) })
+        leased.set(name, { no, ...taken, tail: 0, ids: indexOf(no, 0) })
       } else {
         const no = Number(number)
         sql('update logs set fence = ?, owner = ?, until = ? where no = ?').run(taken.fence, owner, until, no)
@@ -194,22 +217,16 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const [number] = row(sql('select no from logs where key = ?'), nameKey(name)) ?? []
     if (number === undefined) return
     const no = Number(number)
-    const base = no * logSpan
     const tail = tailOf(no)
     const writing = leased.get(name)
     // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
-    const ids = after === 0 && writing && !writing.ids ? indexOf(no) : undefined
-    let from = Math.max(0, after)
-    for (let pages = 1; from < tail; pages++) {
-      const page = bodies(base + from, base + Math.min(from + pageSize, tail))
-      // A log that was deleted meanwhile.
-      if (page.length === 0) return
-      const entries = readEntries(page)
+    const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
+    let pages = 0
+    for (const entries of pagesIn(no, Math.max(0, after), tail)) {
       if (ids) for (const { id, offset } of entries) ids.add(id, offset)
-      from += pageSize
       yield entries
       // A long log does not keep the rest of the process waiting.
-      if (pages % pagesInARow === 0) await new Promise(setImmediate)
+      if (++pages % pagesInARow === 0) await new Promise(setImmediate)
     }
     if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
   }

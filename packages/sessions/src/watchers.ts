@@ -32,7 +32,7 @@ interface Watcher {
 /** Nobody waits yet. */
 export function createWatchers(hooks: WatcherHooks = {}): Watchers {
   const bySession = new Map<string, Set<Watcher>>()
-  const closing = new AbortController()
+  let closed = false
 
   function join(sessionId: string, watcher: Watcher): void {
     const known = bySession.get(sessionId)
@@ -65,11 +65,10 @@ export function createWatchers(hooks: WatcherHooks = {}): Watchers {
       let news = Promise.withResolvers<void>()
       const notify = (): void => news.resolve()
       const watcher: Watcher = { of, notify }
-      const over = (): boolean => signal.aborted || closing.signal.aborted
+      const over = (): boolean => signal.aborted || closed
       if (over()) return
       join(sessionId, watcher)
       signal.addEventListener('abort', notify, { once: true })
-      closing.signal.addEventListener('abort', notify, { once: true })
       try {
         while (!over()) {
           await news.promise
@@ -78,7 +77,6 @@ export function createWatchers(hooks: WatcherHooks = {}): Watchers {
         }
       } finally {
         signal.removeEventListener('abort', notify)
-        closing.signal.removeEventListener('abort', notify)
         leave(sessionId, watcher)
       }
     },
@@ -86,6 +84,9 @@ export function createWatchers(hooks: WatcherHooks = {}): Watchers {
     wakeAll() {
       for (const sessionId of bySession.keys()) wake(sessionId)
     },
-    close: () => closing.abort(),
+    close() {
+      closed = true
+      for (const known of bySession.values()) for (const watcher of known) watcher.notify()
+    },
   }
 }

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-import type { NewEntry, SessionStore } from '@provost/core'
+import type { Entry, NewEntry, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
 import type { SqliteStoreOptions } from '@provost/sessions'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -142,6 +142,43 @@ describe('what is forced to the disk', () => {
       failing.mockRestore()
       syncBuiltinESMExports()
     }
+  })
+})
+
+describe('a log', () => {
+  const size = 300
+  const filled = async (value = (n: number) => `${n}`): Promise<SessionStore> => {
+    const store = open({ sync: 'never' })
+    const notes = Array.from({ length: size }, (_, n) => note(`n${n}`, value(n)))
+    await store.append('s', notes, { after: 0, fence: await take(store) })
+    return store
+  }
+  async function pagesIn(store: SessionStore): Promise<readonly (readonly Entry[])[]> {
+    const pages: (readonly Entry[])[] = []
+    for await (const page of store.read('s').pages?.() ?? []) pages.push(page)
+    return pages
+  }
+  const whole = Array.from({ length: size }, (_, n) => n + 1)
+
+  test('of short and long entries is read in pages that are not much longer than one of them', async () => {
+    const store = await filled((n) => 'x'.repeat(n % 100 === 0 ? 5_000_000 : 10))
+    const pages = await pagesIn(store)
+    expect(pages.flat().map(({ offset }) => offset)).toEqual(whole)
+    expect(pages.length).toBeGreaterThan(2)
+    expect(pages.flat().every((entry) => Object.isFrozen(entry))).toBe(true)
+  })
+
+  test.each([
+    ['two entries in one row', `update entries set body = body || ',' || body where place % 16777216 = 7`],
+    ['an entry in two rows', `update entries set body = substr(body, 1, 20) where place % 16777216 = 7`],
+    ['what ends the list', `update entries set body = body || '],[' || body where place % 16777216 = 7`],
+    ['nothing', `update entries set body = '' where place % 16777216 = 7`],
+  ])('in which somebody left %s is refused, not misread', async (_, meddling) => {
+    const store = await filled()
+    const db = new DatabaseSync(path)
+    expect(db.prepare(meddling).run().changes).toBe(1)
+    db.close()
+    await expect(pagesIn(store)).rejects.toThrow(SyntaxError)
   })
 })
 

@@ -55,7 +55,7 @@ export function fanOutFor<T>(
       agent,
       extensions,
       store,
-      within: session && { sessionId: session.id, same },
+      within: session && { session, same },
       signal,
       onApproval,
       decisions,

@@ -5,9 +5,12 @@ import { defineExtension, isEventType, isPromise, isRecord, ProvostError } from 
 
 import type { SessionListeners } from './session.ts'
 
-/** The listeners of a session, and the extension by which they hear of its runs: they have no door of their own. */
+/** The listeners of a session, and the extensions by which they hear of its runs: they have no door of their own. */
 export interface Listeners {
-  readonly extension: Extension
+  /** Hears of the runs. */
+  readonly hearer: Extension
+  /** Judges their calls, and those of their children. */
+  readonly judge: Extension
   add<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   remove<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   /** Whether there are any for events. */
@@ -48,12 +51,19 @@ export function createListeners(): Listeners {
     }
   }
 
-  const extension = defineExtension({
+  const hearer = defineExtension({
     name: 'session',
     hooks: {
       event(event, ctx) {
         for (const one of hearing) if (one.type === '*' || one.type === event.type) hear(one, event, ctx)
       },
+    },
+  })
+
+  const judge = defineExtension({
+    name: 'session',
+    scope: 'tree',
+    hooks: {
       async 'tool.call'(call, ctx) {
         for (const { listener } of asked) {
           try {
@@ -74,7 +84,8 @@ export function createListeners(): Listeners {
   })
 
   return {
-    extension,
+    hearer,
+    judge,
     add(type, listener) {
       if (typeof listener !== 'function') throw notAListener(type)
       if (isToolCall(type, listener)) asked = [...asked, { listener }]

@@ -77,7 +77,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const store = options.store ?? setup.plan.store
   const listeners = createListeners()
   const { scrubber } = setup.plan.secrets
-  const plan = governedBy(setup.plan, store, listeners.extension)
+  const plan = governedBy(setup.plan, store, [listeners.hearer, listeners.judge])
   const sendMode = options.sendMode ?? plan.sendMode
   const principal = options.principal ?? origin.principal
   const base: Given = {
@@ -505,7 +505,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   }
   wakeInTime()
   Object.freeze(session)
-  keepRunner(session, { plan: setup.agentPlan, start: startHere })
+  const { extensions = [] } = options
+  keepRunner(session, { plan: setup.agentPlan, judge: listeners.judge, extensions, start: startHere })
   return session
 }
 
@@ -518,11 +519,11 @@ function countOf({ approvals, toolResults, uncertain, inputs }: Decisions): numb
 }
 
 /** The plan with the session's listeners behind the agent's own extensions, and the session's store. */
-function governedBy(plan: AgentPlan, store: SessionStore, extension: Extension): AgentPlan {
+function governedBy(plan: AgentPlan, store: SessionStore, listeners: readonly Extension[]): AgentPlan {
   const governed: AgentPlan = Object.create(plan, {
     store: { value: store, enumerable: true },
-    hooks: { value: hookTable([...plan.extensions, extension]), enumerable: true },
-    listeners: { value: [extension], enumerable: true },
+    hooks: { value: hookTable([...plan.extensions, ...listeners]), enumerable: true },
+    listeners: { value: listeners, enumerable: true },
   })
   return governed
 }

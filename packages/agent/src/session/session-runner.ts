@@ -1,4 +1,4 @@
-import type { Input } from '@provost/core'
+import type { Extension, Input } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
@@ -9,6 +9,10 @@ import type { RunHandle } from '../run.ts'
 export interface SessionRunner {
   /** Of the agent that the session belongs to. */
   readonly plan: AgentPlan
+  /** By which its listeners judge calls. */
+  readonly judge: Extension
+  /** What it has beside those of the agent. */
+  readonly extensions: readonly Extension[]
   start(input: Input, given: Given, watched: boolean): RunHandle<unknown>
 }
 const runners = new WeakMap<object, SessionRunner>()
@@ -33,6 +37,19 @@ export function startIn<Output>(
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a session of this very agent has its output
   return runner.start(input, given, watched) as RunHandle<Output>
+}
+
+/**
+ * What governs work that is done for a session, beside what governs the work.
+ *
+ * @throws ProvostError `invalid-option`: nobody may escape it with an object that only looks like the session.
+ */
+export function governingOf(session: object): Pick<SessionRunner, 'judge' | 'extensions'> {
+  const runner = runners.get(session)
+  if (runner) return runner
+  throw new ProvostError('invalid-option', 'What was given as a session is none.', {
+    hint: 'Pass what createSession or resumeSession of an agent gave, not a copy.',
+  })
 }
 
 /** Lets runs be started in a session by its agent. */

@@ -34,7 +34,10 @@ export interface SessionOptions {
   readonly onApproval?: OnApproval | undefined
   /** Asked for each question of a running tool, such as one of an MCP server; others may answer it too. */
   readonly onInput?: OnInput | undefined
-  /** For the runs of this object, behind the agent's own, with their tools. Nothing remembers them: give them again when resuming. */
+  /**
+   * For the runs of this object, behind the agent's own, with their tools; those with the scope `tree` govern fan-outs and
+   * evaluator-optimizers for it, too. Nothing remembers them: give them again when resuming.
+   */
   readonly extensions?: readonly Extension[] | undefined
 }
 
@@ -43,7 +46,7 @@ export type EventListeners = { [K in EventType]: (event: EventOf<K>) => unknown 
 
 /** Events, and two names that are not events: `tool.call` answers, `*` gets everything. */
 export interface SessionListeners extends EventListeners {
-  /** Asked before a call runs. The first answer wins; one that throws denies. */
+  /** Asked before a call runs, whichever agent makes it. The first answer wins; one that throws denies. */
   'tool.call': (call: ToolCall) => Answer<{ deny: string } | { args: unknown }>
   '*': (event: AgentEvent) => unknown
 }
@@ -143,8 +146,11 @@ export interface Session<Output = string, App = unknown> {
    */
   waitForIdle(): Promise<RunResult<Output> | undefined>
   /**
-   * Listens to all runs of this object, and to their children; `tool.call` judges the calls of its own agent. What a listener throws is reported as `agent.error`. `seq` counts what the one
-   * listener gets.
+   * Listens to all runs of this object, and to their children. `tool.call` judges the calls of all of them: of the
+   * session's agent, of those it is handed over to, of children however deep, and of what fan-outs and
+   * evaluator-optimizers run for this object. Behind the extensions of whoever calls, so it cannot allow what they deny.
+   * An agent that a tool runs by itself, without being a composite, is no child. What a listener throws is reported as
+   * `agent.error`. `seq` counts what the one listener gets.
    * @throws ProvostError `unknown-event`
    */
   on<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): this
