@@ -4,16 +4,17 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
 import type { Limits } from './limits.ts'
-import { createQuickJs } from './quickjs.ts'
+import { createQuickJs, type EngineCode } from './quickjs.ts'
 import { startScript, warmTypeScript } from './script-source.ts'
+import { sleeper } from './sleeper.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
 
 /** What all log lines of a script may take together, and one of them. */
 const logLength = 16_384
 const lineLength = 2048
 
-const { wasm }: { wasm: WebAssembly.Module } = workerData
-const engine = createQuickJs(wasm)
+const ofEngine: EngineCode = workerData
+const engine = createQuickJs(ofEngine)
 
 /** A guest made ahead, while nobody waits. It has seen no script. */
 let spare: { readonly key: string; readonly guest: Promise<Guest> } | undefined
@@ -71,7 +72,7 @@ function stretch(guest: Guest, task: Task): void {
   const compute = (piece: () => void): unknown => {
     startedAt = performance.now()
     Atomics.store(cells, flag.waitingSince, 0)
-    Atomics.store(cells, flag.computingSince, tick())
+    Atomics.store(cells, flag.computingSince, tick(startedAt))
     try {
       piece()
       return undefined
@@ -139,18 +140,20 @@ function stretch(guest: Guest, task: Task): void {
     startScript(task.source, (js) => guest.start(js))
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
-  // The thread sleeps while the script waits: to wake it costs a fraction of a turn of its event loop.
   const ended = () => over
+  const sleep = sleeper(cells)
+  let letters = 0
   while (!ended()) {
-    const letters = Atomics.load(cells, flag.letters)
-    const letter = receiveMessageOnPort(port)
+    const sent = Atomics.load(cells, flag.letters)
+    const letter = sent === letters ? undefined : receiveMessageOnPort(port)
     if (letter) {
       step(() => {
         for (const delivery of readDeliveries(letter.message)) if (!over && limit === undefined) deliver(delivery)
       })
     } else {
+      letters = sent
       obey()
-      if (!ended()) Atomics.wait(cells, flag.letters, letters)
+      if (!ended()) sleep(sent)
     }
   }
 }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 
 import { callQueue, type Reply } from './call-queue.ts'
 import { parseClean } from './clean-json.ts'
 import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
-import { argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
+import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
 import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
@@ -78,13 +77,18 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const { limits } = around
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
-  const { identity = { seed: randomUUID(), at: Date.now() } } = given
-  const now = () => (given.identity ? identity.at : Date.now())
-  const journal: Journal =
+  const { identity } = given
+  const now = () => identity?.at ?? Date.now()
+  const before =
     given.journal === undefined
-      ? { v: 1, source: digest(source), seed: seedOf(identity.seed), startedAt: identity.at, entries: [] }
+      ? { seed: identity ? seedOf(identity.seed) : anySeed(), startedAt: now(), entries: [] }
       : journalOf(given.journal, source)
-  const heard: JournalEntry[] = [...journal.entries]
+  let ofSource: string | undefined
+  const journalWith = (entries: readonly JournalEntry[]): Journal => {
+    ofSource ??= digest(source)
+    return { v: 1, source: ofSource, seed: before.seed, startedAt: before.startedAt, entries }
+  }
+  const heard: JournalEntry[] = [...before.entries]
   const recorded = new Map(heard.map((entry) => [entry.id, entry]))
   const issued: { tool: string; argsHash: string }[] = []
   let heardBytes = 0
@@ -136,11 +140,11 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const common = {
       logs: [...logs, ...more],
       stats,
-      ...(heardBytes <= keptBytes && { journal: { ...journal, entries: heard } }),
+      ...(heardBytes <= keptBytes && { journal: journalWith(heard) }),
     }
     if ('json' in outcome) resolve({ ok: true, value: parseClean(outcome.json), ...common })
     else resolve({ ok: false, error: outcome, ...common })
-    calling.abort()
+    if (calls.open > 0) calling.abort()
   }
   /** Ends the run from outside: the script is asked to stop, and its thread is ended if it does not. */
   const stop = (error: SandboxError) => {
@@ -174,8 +178,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
   const deliverSoon = () => {
     if (!flush) work(1)
-    flush ??= setImmediate(deliver)
     if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
+    else flush ??= setImmediate(deliver)
   }
   const hear = (entry: JournalEntry) => {
     heard.push(entry)
@@ -185,14 +189,14 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   }
   const answer = ({ call, ok, json }: Reply) => {
     if (over) return
-    const before = heard.at(-1)?.at ?? journal.startedAt
+    const last = heard.at(-1)?.at ?? before.startedAt
     const known = issued[call.id - 1]
     if (!known) return
-    const entry: JournalEntry = { id: call.id, ok, json, at: Math.max(before, now()), ...known }
+    const entry: JournalEntry = { id: call.id, ok, json, at: Math.max(last, now()), ...known }
     const { record } = given
     if (!record) return hear(entry)
     recording = recording
-      .then(() => record(entry, { ...journal, entries: [] }))
+      .then(() => record(entry, journalWith([])))
       .then(
         () => over || hear(entry),
         (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be kept: ${String(error)}`)),
@@ -206,12 +210,12 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (tool === undefined || call.id > issued.length + 1) return errorOf('engine-failed', limits)
     const hash = argsHash(tool, call.args)
     const known = issued[call.id - 1]
-    const before = known ?? recorded.get(call.id)
-    if (before && (before.tool !== tool || before.argsHash !== hash)) {
+    const earlier = known ?? recorded.get(call.id)
+    if (earlier && (earlier.tool !== tool || earlier.argsHash !== hash)) {
       return errorOf(
         'replay-diverged',
         limits,
-        `Call ${call.id} was ${before.tool} and is now ${tool}${before.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
+        `Call ${call.id} was ${earlier.tool} and is now ${tool}${earlier.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
       )
     }
     if (known) return undefined
@@ -325,8 +329,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       source,
       tools: names,
       limits,
-      seed: journal.seed,
-      startedAt: journal.startedAt,
+      seed: before.seed,
+      startedAt: before.startedAt,
       heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       port: port2,
       flags,
@@ -350,5 +354,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   around.closing.addEventListener('abort', onAbort, { once: true })
   work(1)
   launch()
+  // While the worker is at it.
+  ofSource ??= digest(source)
   return promise
 }

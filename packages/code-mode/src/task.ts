@@ -43,9 +43,11 @@ export function ring(cells: Int32Array): void {
   Atomics.notify(cells, flag.letters)
 }
 
+const { timeOrigin } = performance
+
 /** Milliseconds as a cell can hold them, the same in every thread, never 0. */
-export function tick(): number {
-  return Math.round(performance.timeOrigin + performance.now()) % 0x3fffffff || 1
+export function tick(now: number = performance.now()): number {
+  return Math.round(timeOrigin + now) % 0x3fffffff || 1
 }
 
 /** How long ago a tick was. */

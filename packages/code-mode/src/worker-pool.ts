@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 
 import { Piscina } from 'piscina'
 
-import { engineExports } from './engine-exports.ts'
+import { engineExports, memoryImport } from './engine-exports.ts'
 import type { Limits } from './limits.ts'
+import type { EngineCode } from './quickjs.ts'
 import type { Task } from './task.ts'
-import { withExports } from './thin-wasm.ts'
+import { thinWasm } from './thin-wasm.ts'
 import { turns } from './turns.ts'
 
 /** Threads that run scripts. */
@@ -28,16 +29,17 @@ async function ownFolders(): Promise<string[]> {
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
-let compiled: Promise<WebAssembly.Module> | undefined
+let compiled: Promise<EngineCode> | undefined
 
-async function compile(): Promise<WebAssembly.Module> {
+async function compile(): Promise<EngineCode> {
   const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
-  return WebAssembly.compile(Buffer.from(withExports(engine, engineExports)))
+  const { bytes, pages } = thinWasm(engine, engineExports, memoryImport)
+  return { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
 }
 
 /** Starts `workers` threads and has each make ready what its first script needs. */
 export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
-  const wasm = await (compiled ??= compile())
+  const code = await (compiled ??= compile())
   const pool = new Piscina<Task | { warm: Limits }, void>({
     filename: worker.href,
     minThreads: workers,
@@ -46,7 +48,7 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     argv: [],
     execArgv: ['--no-warnings', '--permission', ...(await ownFolders()).map((folder) => `--allow-fs-read=${folder}`)],
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
-    workerData: { wasm },
+    workerData: code,
   })
   await Promise.all(Array.from({ length: workers }, () => pool.run({ warm: limits })))
   // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
