@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 
 import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
@@ -8,10 +8,14 @@ import { createQuickJs, type EngineCode } from './quickjs.ts'
 import { startScript, warmTypeScript } from './script-source.ts'
 import { sleeper } from './sleeper.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
+import type { Serving } from './worker-line.ts'
 
 /** What all log lines of a script may take together, and one of them. */
 const logLength = 16_384
 const lineLength = 2048
+
+/** How long the thread waits for the next task before it goes back to its pool: so long a process lives that has no other work. */
+const idleMs = 100
 
 const ofEngine: EngineCode = workerData
 const engine = createQuickJs(ofEngine)
@@ -41,8 +45,8 @@ function codeOf(error: unknown, limit: string | undefined): string {
 }
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
-function stretch(guest: Guest, task: Task): void {
-  const { limits, port } = task
+function stretch(guest: Guest, task: Task, port: MessagePort): void {
+  const { limits } = task
   const cells = new Int32Array(task.flags)
   let fuel = 0
   let computed = 0
@@ -160,15 +164,40 @@ function stretch(guest: Guest, task: Task): void {
 
 warmTypeScript()
 
-/** What the pool calls: one stretch of one run, and then a spare guest for the next. */
-export default async function work(task: Task | { readonly warm: Limits }): Promise<void> {
-  if ('warm' in task) return prepareSpare(task.warm)
-  // A port holds on to all of the run until it has closed, which takes a turn of a loop that the pool would not let turn.
-  const closed = once(task.port, 'close')
+async function perform(task: Task, port: MessagePort): Promise<void> {
   const guest = await guestFor(task.limits)
-  stretch(guest, task)
-  guest.dispose()
-  task.port.close()
-  await closed
+  try {
+    stretch(guest, task, port)
+  } finally {
+    guest.dispose()
+  }
   await prepareSpare(task.limits)
+}
+
+/** Takes tasks, one after the other; the thread sleeps between them. */
+async function serve({ port, cells: shared }: Serving): Promise<void> {
+  const cells = new Int32Array(shared)
+  let letters = 0
+  for (;;) {
+    const sent = Atomics.load(cells, flag.letters)
+    const letter = sent === letters ? undefined : receiveMessageOnPort(port)
+    if (!letter) {
+      letters = sent
+      if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
+    } else if (typeof letter.message !== 'string') {
+      // A text came too late for the script it was for.
+      Atomics.add(cells, flag.taken, 1)
+      await perform(letter.message, port)
+    }
+  }
+}
+
+/** What the pool calls. */
+export default async function work(job: Serving | { readonly warm: Limits }): Promise<void> {
+  if ('warm' in job) return prepareSpare(job.warm)
+  // A port has closed only after a turn of a loop that the pool would not let turn.
+  const closed = once(job.port, 'close')
+  await serve(job)
+  job.port.close()
+  await closed
 }

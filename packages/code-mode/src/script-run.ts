@@ -1,5 +1,3 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
-
 import { callQueue, type Reply } from './call-queue.ts'
 import { parseClean } from './clean-json.ts'
 import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
@@ -45,11 +43,11 @@ const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
 /** The part of a run that is on a worker just now. */
 interface Stretch {
-  readonly port: MessagePort
   readonly cells: Int32Array
   readonly ending: AbortController
   /** How many of the results it has been given. */
   sent: number
+  post(text: string): void
   unwatch(): void
 }
 
@@ -125,7 +123,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (!stretch) return
     stretch.unwatch()
     give(stretch.cells, order.stop)
-    stretch.port.close()
     stretch = undefined
   }
   const finish = (outcome: { json: string } | SandboxError) => {
@@ -172,8 +169,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (stretch.sent === heard.length) return work(-1)
     const batch = heard.slice(stretch.sent)
     stretch.sent = heard.length
-    stretch.port.postMessage(writeDeliveries(batch))
-    ring(stretch.cells)
+    stretch.post(writeDeliveries(batch))
   }
   /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
   const deliverSoon = () => {
@@ -302,7 +298,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
 
   /** Brings the script onto a worker, up to all it has heard. */
   const launch = () => {
-    const { port1, port2 } = new MessageChannel()
     const flags = new SharedArrayBuffer(flagCount * 4)
     const cells = new Int32Array(flags)
     const ending = new AbortController()
@@ -323,8 +318,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         if (heardBytes <= keptBytes) give(cells, order.park)
       },
     })
-    stretch = { port: port1, cells, ending, sent: heard.length, unwatch }
-    port1.on('message', guarded)
     const task: Task = {
       source,
       tools: names,
@@ -332,11 +325,13 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       seed: before.seed,
       startedAt: before.startedAt,
       heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
-      port: port2,
       flags,
     }
-    around.pool.run(task, ending.signal).catch((error: unknown) => {
-      if (stretch?.port === port1) onFailure(error)
+    const { ended, post } = around.pool.run(task, ending.signal, guarded)
+    const mine: Stretch = { cells, ending, sent: heard.length, unwatch, post }
+    stretch = mine
+    ended.catch((error: unknown) => {
+      if (stretch === mine) onFailure(error)
     })
   }
 

@@ -1,5 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
-
 import type { Delivery } from './frame.ts'
 import type { Limits } from './limits.ts'
 
@@ -12,7 +10,6 @@ export interface Task {
   readonly startedAt: number
   /** What the script has heard already, in the order it heard it. */
   readonly heard: readonly Delivery[]
-  readonly port: MessagePort
   /** See {@link flag}. */
   readonly flags: SharedArrayBuffer
 }
@@ -29,13 +26,15 @@ export const flag = {
   computed: 3,
   /** Counts what the host has sent; the worker sleeps on it. */
   letters: 4,
+  /** Counts the tasks that the worker took. */
+  taken: 5,
 } as const
 
 /** What a worker is told to do with the script, in {@link flag}.order: to end it, or to let go of it if it waits. */
 export const order = { none: 0, stop: 1, park: 2 } as const
 
 /** The number of cells. */
-export const flagCount = 5
+export const flagCount = 6
 
 /** Wakes the worker: there is something for it. */
 export function ring(cells: Int32Array): void {

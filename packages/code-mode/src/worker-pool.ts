@@ -8,15 +8,23 @@ import { Piscina } from 'piscina'
 import { engineExports, memoryImport } from './engine-exports.ts'
 import type { Limits } from './limits.ts'
 import type { EngineCode } from './quickjs.ts'
-import type { Task } from './task.ts'
+import { type FromWorker, ring, type Task } from './task.ts'
 import { thinWasm } from './thin-wasm.ts'
 import { turns } from './turns.ts'
+import { type Line, openLine, type Serving } from './worker-line.ts'
 
 /** Threads that run scripts. */
 export interface WorkerPool {
-  /** Ends when the worker is ready for the next task. Aborting ends the worker's thread, whatever it does. */
-  run(task: Task, signal: AbortSignal): Promise<void>
+  /** Has a worker run a task as soon as one is free. Aborting ends the worker's thread, whatever it does. */
+  run(task: Task, signal: AbortSignal, hear: (message: FromWorker) => void): Assignment
   close(): Promise<void>
+}
+
+/** A task that was given to a pool. */
+export interface Assignment {
+  /** Sends something to the script, also while it waits for a worker. */
+  post(text: string): void
+  readonly ended: Promise<void>
 }
 
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
@@ -40,7 +48,7 @@ async function compile(): Promise<EngineCode> {
 /** Starts `workers` threads and has each make ready what its first script needs. */
 export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
   const code = await (compiled ??= compile())
-  const pool = new Piscina<Task | { warm: Limits }, void>({
+  const pool = new Piscina<Serving | { warm: Limits }, void>({
     filename: worker.href,
     minThreads: workers,
     maxThreads: workers,
@@ -53,8 +61,45 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
   await Promise.all(Array.from({ length: workers }, () => pool.run({ warm: limits })))
   // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
   const queue = turns(workers)
-  return {
-    run: (task, signal) => queue.take(() => pool.run(task, { transferList: [task.port], signal }), signal),
-    close: () => pool.destroy(),
+  const serve = (serving: Serving, signal: AbortSignal) => pool.run(serving, { transferList: [serving.port], signal })
+  let idle: Line[] = []
+
+  const run = (task: Task, signal: AbortSignal, hear: (message: FromWorker) => void): Assignment => {
+    const cells = new Int32Array(task.flags)
+    /** What is for a script that has not been heard of: it is sent again with the task, should that be. */
+    const early: string[] = []
+    let begun = false
+    let line: Line | undefined
+    const listen = (message: FromWorker) => {
+      begun = true
+      hear(message)
+    }
+    const send = (text: string) => {
+      line?.post(text)
+      ring(cells)
+    }
+    const attempt = async (): Promise<boolean> => {
+      idle = idle.filter(({ over }) => !over)
+      line = idle.pop() ?? openLine(serve)
+      const taken = line.run(task, signal, listen)
+      for (const text of early) send(text)
+      try {
+        return await taken
+      } finally {
+        if (!line.over) idle.push(line)
+      }
+    }
+    const work = async () => {
+      let taken = false
+      while (!taken) taken = await attempt()
+    }
+    return {
+      ended: queue.take(work, signal),
+      post(text) {
+        if (!begun) early.push(text)
+        send(text)
+      },
+    }
   }
+  return { run, close: () => pool.destroy() }
 }

@@ -1,0 +1,81 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+
+import { flag, flagCount, type FromWorker, ring, type Task } from './task.ts'
+
+/** What a worker is to do: take tasks from a port, until none has come for a while. */
+export interface Serving {
+  readonly port: MessagePort
+  /** See {@link flag}, of which it has `letters` and `taken`. */
+  readonly cells: SharedArrayBuffer
+}
+
+/** A worker that waits for tasks: to give it one costs a fraction of what it costs to go through the pool. */
+export interface Line {
+  /** It takes nothing any more. */
+  readonly over: boolean
+  /**
+   * Resolves when the task is over, with false where the worker went away before it took it. Aborting ends the worker's
+   * thread; `hear` is told what it says.
+   */
+  run(task: Task, signal: AbortSignal, hear: (message: FromWorker) => void): Promise<boolean>
+  /** Sends something to the script that is being run. */
+  post(text: string): void
+}
+
+interface Running {
+  hear(message: FromWorker): void
+  resolve(taken: boolean): void
+  reject(error: unknown): void
+}
+
+/** Has a worker serve; `serve` resolves when it no longer does. */
+export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promise<void>): Line {
+  const { port1: port, port2 } = new MessageChannel()
+  const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
+  const ending = new AbortController()
+  const kill = () => ending.abort()
+  let given = 0
+  let over = false
+  let running: Running | undefined
+
+  port.on('message', (message: FromWorker) => {
+    running?.hear(message)
+    if (typeof message === 'string') return
+    running?.resolve(true)
+    running = undefined
+    if (over) port.close()
+  })
+  serve({ port: port2, cells: cells.buffer }, ending.signal).then(
+    () => {
+      over = true
+      // What it took it has ended: then that it did is still on its way.
+      if (Atomics.load(cells, flag.taken) === given && running) return
+      running?.resolve(false)
+      port.close()
+    },
+    (error: unknown) => {
+      over = true
+      running?.reject(error)
+      port.close()
+    },
+  )
+  return {
+    get over() {
+      return over
+    },
+    async run(task, signal, hear) {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+      running = { hear, resolve, reject }
+      given++
+      signal.addEventListener('abort', kill, { once: true })
+      port.postMessage(task)
+      ring(cells)
+      try {
+        return await promise
+      } finally {
+        signal.removeEventListener('abort', kill)
+      }
+    },
+    post: (text) => port.postMessage(text),
+  }
+}
