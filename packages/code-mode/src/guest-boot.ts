@@ -118,7 +118,6 @@ defineProperty(G, 'console', { value: freeze(consoleTable) })
 const setup = (text) => {
   const given = parse(text), table = { __proto__: null }
   limits = freeze(given.limits)
-  for (let i = 0; i < 4; i++) random[i] = given.seed[i] | 0
   for (let i = 0; i < given.tools.length; i++) defineProperty(table, given.tools[i], { value: caller(i, given.tools[i]), enumerable: true })
   defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: false, enumerable: true })
 }
@@ -135,7 +134,8 @@ const deliver = (id, ok, text) => {
   call.reject(call.error)
   return true
 }
-const start = (script) => {
+const start = (script, a, b, c, d) => {
+  random[0] = a; random[1] = b; random[2] = c; random[3] = d
   let ended
   try { ended = script() } catch (e) { ended = P.reject(e) }
   apply(then, P.resolve(ended), [(value) => {

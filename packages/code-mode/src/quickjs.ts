@@ -150,17 +150,18 @@ function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around, gone: ()
     }
   }
   return {
-    setup(given, setup) {
-      around.watch(given)
+    watch: around.watch,
+    setup(setup) {
       const text = vm.newString(JSON.stringify(setup))
       vm.callFunction(part('setup'), vm.undefined, text).dispose()
       text.dispose()
     },
-    start(source) {
+    start(source, seed) {
       guarded(() => {
         const script = vm.evalCode(source, 'script.ts', EvalFlags.STRICT)
-        vm.callFunction(part('start'), vm.undefined, script).dispose()
-        script.dispose()
+        const numbers = seed.map((number) => vm.newNumber(number))
+        vm.callFunction(part('start'), vm.undefined, script, ...numbers).dispose()
+        for (const handle of [script, ...numbers]) handle.dispose()
         vm.executePendingJobs()
       })
     },

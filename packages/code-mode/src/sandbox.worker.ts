@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 
-import { type Guest, GuestSyntaxError } from './engine.ts'
+import { type Guest, type GuestSetup, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
 import type { Limits } from './limits.ts'
 import { createQuickJs, type EngineCode } from './quickjs.ts'
 import { startScript, warmTypeScript } from './script-source.ts'
-import { sleeper } from './sleeper.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
+import { workerVigil } from './vigil.ts'
 import type { Serving } from './worker-line.ts'
 
 /** What all log lines of a script may take together, and one of them. */
@@ -20,20 +20,35 @@ const idleMs = 100
 const ofEngine: EngineCode = workerData
 const engine = createQuickJs(ofEngine)
 
+/** What a guest can be made of before there is a script for it. */
+type Kind = Pick<Task, 'tools' | 'limits'>
+
 /** A guest made ahead, while nobody waits. It has seen no script. */
-let spare: { readonly key: string; readonly guest: Promise<Guest> } | undefined
+let spare: { readonly key: string; readonly guest: Guest } | undefined
 
-const keyOf = ({ memoryBytes, stackBytes }: Limits) => `${memoryBytes}/${stackBytes}`
-
-function guestFor(limits: Limits): Promise<Guest> {
-  const made = spare?.key === keyOf(limits) ? spare.guest : engine.prepare(limits)
-  spare = undefined
-  return made
+function setupOf({ tools, limits }: Kind): GuestSetup {
+  const { toolCalls, argBytes, outputBytes, errorBytes } = limits
+  return { tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } }
 }
 
-async function prepareSpare(limits: Limits): Promise<void> {
-  spare = { key: keyOf(limits), guest: engine.prepare(limits) }
-  await spare.guest
+const keyOf = (kind: Kind) => JSON.stringify([kind.limits, kind.tools])
+
+async function make(kind: Kind): Promise<Guest> {
+  const guest = await engine.prepare(kind.limits)
+  guest.setup(setupOf(kind))
+  return guest
+}
+
+async function guestFor(kind: Kind): Promise<Guest> {
+  const made = spare
+  spare = undefined
+  if (made?.key === keyOf(kind)) return made.guest
+  made?.guest.dispose()
+  return make(kind)
+}
+
+async function prepareSpare(kind: Kind): Promise<void> {
+  spare = { key: keyOf(kind), guest: await make(kind) }
 }
 
 /** Why a script was stopped from the middle. */
@@ -137,15 +152,12 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
     if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
   }
   step(() => {
-    guest.setup(
-      { stop, now: () => now },
-      { tools: task.tools, seed: task.seed, limits: { ...limits, logLength, lineLength } },
-    )
-    startScript(task.source, (js) => guest.start(js))
+    guest.watch({ stop, now: () => now })
+    startScript(task.source, (js) => guest.start(js, task.seed))
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
   const ended = () => over
-  const sleep = sleeper(cells)
+  const wait = workerVigil(cells)
   let letters = 0
   while (!ended()) {
     const sent = Atomics.load(cells, flag.letters)
@@ -157,7 +169,7 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
     } else {
       letters = sent
       obey()
-      if (!ended()) sleep(sent)
+      if (!ended()) wait(sent)
     }
   }
 }
@@ -165,13 +177,13 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
 warmTypeScript()
 
 async function perform(task: Task, port: MessagePort): Promise<void> {
-  const guest = await guestFor(task.limits)
+  const guest = await guestFor(task)
   try {
     stretch(guest, task, port)
   } finally {
     guest.dispose()
   }
-  await prepareSpare(task.limits)
+  await prepareSpare(task)
 }
 
 /** Takes tasks, one after the other; the thread sleeps between them. */
@@ -194,7 +206,7 @@ async function serve({ port, cells: shared }: Serving): Promise<void> {
 
 /** What the pool calls. */
 export default async function work(job: Serving | { readonly warm: Limits }): Promise<void> {
-  if ('warm' in job) return prepareSpare(job.warm)
+  if ('warm' in job) return prepareSpare({ tools: [], limits: job.warm })
   // A port has closed only after a turn of a loop that the pool would not let turn.
   const closed = once(job.port, 'close')
   await serve(job)

@@ -1,3 +1,4 @@
+import type { Seed } from './engine.ts'
 import type { Delivery } from './frame.ts'
 import type { Limits } from './limits.ts'
 
@@ -6,7 +7,7 @@ export interface Task {
   readonly source: string
   readonly tools: readonly string[]
   readonly limits: Limits
-  readonly seed: readonly [number, number, number, number]
+  readonly seed: Seed
   readonly startedAt: number
   /** What the script has heard already, in the order it heard it. */
   readonly heard: readonly Delivery[]

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 
 import { flag, flagCount, type FromWorker, ring, type Task } from './task.ts'
+import { hostVigil } from './vigil.ts'
 
 /** What a worker is to do: take tasks from a port, until none has come for a while. */
 export interface Serving {
@@ -34,11 +35,13 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
   const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
   const ending = new AbortController()
   const kill = () => ending.abort()
+  const vigil = hostVigil()
   let given = 0
   let over = false
   let running: Running | undefined
 
   port.on('message', (message: FromWorker) => {
+    vigil.came()
     running?.hear(message)
     if (typeof message === 'string') return
     running?.resolve(true)
@@ -76,6 +79,9 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
         signal.removeEventListener('abort', kill)
       }
     },
-    post: (text) => port.postMessage(text),
+    post(text) {
+      port.postMessage(text)
+      vigil.sent()
+    },
   }
 }

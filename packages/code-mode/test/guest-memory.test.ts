@@ -26,8 +26,9 @@ async function engineAndMemories() {
 }
 
 function run(guest: Guest, body: string): string {
-  guest.setup({ stop: () => false, now: () => 0 }, { tools: [], seed: [1, 2, 3, 4], limits })
-  guest.start(`(async()=>{${body}})`)
+  guest.setup({ tools: [], limits })
+  guest.watch({ stop: () => false, now: () => 0 })
+  guest.start(`(async()=>{${body}})`, [1, 2, 3, 4])
   return guest.take()
 }
 
