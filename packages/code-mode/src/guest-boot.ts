@@ -16,6 +16,7 @@ const { slice } = String.prototype
 const { then } = Promise.prototype
 const { get: recall, set: remember } = WeakMap.prototype
 const elapsed = performance.now.bind(performance)
+const { captureStackTrace } = Error
 const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakMap()
 
 for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
@@ -55,7 +56,14 @@ for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(nam
 let first = 1, made = 0, head = '', body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null
 const pending = [null]
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
-const limited = (code, message, error) => { own(error, 'message', message); apply(remember, stops, [error, code]); return error }
+// The error of a call, where the call stands in the script.
+const failed = (call, message, stop) => {
+  const error = new E()
+  own(error, 'stack', call.stack)
+  own(error, 'message', message)
+  apply(remember, stops, [error, stop])
+  return error
+}
 
 // What is too large to be written as JSON is a matter of memory.
 const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-json'
@@ -69,28 +77,29 @@ const settle = (one, other) => { resolve = one; reject = other }
 // Intrinsics are frozen: what is set on a list or an object of ours goes nowhere else.
 const caller = (index, name) => {
   const lead = ',' + index + ','
-  return freeze((args) => {
+  const called = (args) => {
     const promise = new P(settle)
-    const call = { __proto__: null, resolve, reject, error: null }
+    const call = { resolve, reject, stack: '' }
     if (count >= limits.toolCalls) {
       outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
       giveUp()
     }
     // Of the stack the line of the script is all that is needed, and each line of a stack costs as much as a promise.
     const usual = E.stackTraceLimit
-    E.stackTraceLimit = 2
-    const error = call.error = new E()
+    E.stackTraceLimit = 1
+    captureStackTrace(call, called)
     E.stackTraceLimit = usual
     let text, refused
-    try { text = args === undefined ? '{}' : stringify(args) } catch (e) { refused = limited(unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
-    if (refused === undefined && text === undefined) refused = limited('not-json', 'The arguments of ' + name + ' are not JSON.', error)
-    if (refused === undefined && text.length > limits.argBytes) refused = limited('argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.', error)
-    if (refused !== undefined) { call.reject(refused); return promise }
+    try { text = args === undefined ? '{}' : stringify(args) } catch (e) { refused = [unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e)] }
+    if (refused === undefined && text === undefined) refused = ['not-json', 'The arguments of ' + name + ' are not JSON.']
+    if (refused === undefined && text.length > limits.argBytes) refused = ['argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.']
+    if (refused !== undefined) { call.reject(failed(call, refused[1], refused[0])); return promise }
     pending[++count] = call
     head += lead + text.length
     body[made++] = text
     return promise
-  })
+  }
+  return freeze(called)
 }
 
 const said = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
@@ -127,11 +136,10 @@ const deliver = (id, ok, text) => {
   pending[id] = undefined
   if (ok) { call.resolve(parse(text)); return true }
   const failure = parse(text)
-  own(call.error, 'message', failure.message)
-  own(call.error, 'name', 'ToolError')
-  own(call.error, 'code', failure.code)
-  apply(remember, stops, [call.error, failure.stop])
-  call.reject(call.error)
+  const error = failed(call, failure.message, failure.stop)
+  own(error, 'name', 'ToolError')
+  own(error, 'code', failure.code)
+  call.reject(error)
   return true
 }
 const start = (script, a, b, c, d) => {

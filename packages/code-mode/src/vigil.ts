@@ -6,7 +6,7 @@ import { flag } from './task.ts'
  */
 
 /** For how long is waited awake, in ms. */
-const awakeMs = 0.06
+const awakeMs = 0.1
 /** After so many times in vain it is left, so many times. */
 const mostInVain = 3
 const pause = 64
