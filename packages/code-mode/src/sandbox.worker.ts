@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 
-import { type Guest, type GuestSetup, GuestSyntaxError } from './engine.ts'
+import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
-import type { Limits } from './limits.ts'
-import { createQuickJs, type EngineCode } from './quickjs.ts'
+import { createQuickJs } from './quickjs.ts'
 import { startScript, warmTypeScript } from './script-source.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
 import { workerVigil } from './vigil.ts'
 import type { Serving } from './worker-line.ts'
+import type { WorkerSetup } from './worker-pool.ts'
 
 /** What all log lines of a script may take together, and one of them. */
 const logLength = 16_384
@@ -17,38 +17,31 @@ const lineLength = 2048
 /** How long the thread waits for the next task before it goes back to its pool: so long a process lives that has no other work. */
 const idleMs = 100
 
-const ofEngine: EngineCode = workerData
-const engine = createQuickJs(ofEngine)
+const { code, limits }: WorkerSetup = workerData
+const engine = createQuickJs(code)
 
-/** What a guest can be made of before there is a script for it. */
-type Kind = Pick<Task, 'tools' | 'limits'>
+/** A guest made ahead for these tools, while nobody waits. It has seen no script. */
+let spare: { readonly tools: string; readonly guest: Guest } | undefined
 
-/** A guest made ahead, while nobody waits. It has seen no script. */
-let spare: { readonly key: string; readonly guest: Guest } | undefined
+const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
 
-function setupOf({ tools, limits }: Kind): GuestSetup {
+async function make(tools: readonly string[]): Promise<Guest> {
+  const guest = await engine.prepare(limits)
   const { toolCalls, argBytes, outputBytes, errorBytes } = limits
-  return { tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } }
-}
-
-const keyOf = (kind: Kind) => JSON.stringify([kind.limits, kind.tools])
-
-async function make(kind: Kind): Promise<Guest> {
-  const guest = await engine.prepare(kind.limits)
-  guest.setup(setupOf(kind))
+  guest.setup({ tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } })
   return guest
 }
 
-async function guestFor(kind: Kind): Promise<Guest> {
+async function guestFor(tools: readonly string[]): Promise<Guest> {
   const made = spare
   spare = undefined
-  if (made?.key === keyOf(kind)) return made.guest
+  if (made?.tools === keyOf(tools)) return made.guest
   made?.guest.dispose()
-  return make(kind)
+  return make(tools)
 }
 
-async function prepareSpare(kind: Kind): Promise<void> {
-  spare = { key: keyOf(kind), guest: await make(kind) }
+async function prepareSpare(tools: readonly string[]): Promise<void> {
+  spare = { tools: keyOf(tools), guest: await make(tools) }
 }
 
 /** Why a script was stopped from the middle. */
@@ -61,7 +54,6 @@ function codeOf(error: unknown, limit: string | undefined): string {
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
 function stretch(guest: Guest, task: Task, port: MessagePort): void {
-  const { limits } = task
   const cells = new Int32Array(task.flags)
   let fuel = 0
   let computed = 0
@@ -112,9 +104,9 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
   }
   const stopped = (error: unknown) => {
     if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
-    const code = codeOf(error, limit)
+    const cause = codeOf(error, limit)
     const message = error instanceof Error ? error.message : ''
-    finish({ end: lastFrame(), code, message, figures: figures() })
+    finish({ end: lastFrame(), code: cause, message, figures: figures() })
   }
   /** Runs a piece of the script and passes on what it wants. */
   const step = (piece: () => void) => {
@@ -177,13 +169,13 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
 warmTypeScript()
 
 async function perform(task: Task, port: MessagePort): Promise<void> {
-  const guest = await guestFor(task)
+  const guest = await guestFor(task.tools)
   try {
     stretch(guest, task, port)
   } finally {
     guest.dispose()
   }
-  await prepareSpare(task)
+  await prepareSpare(task.tools)
 }
 
 /** Takes tasks, one after the other; the thread sleeps between them. */
@@ -205,8 +197,8 @@ async function serve({ port, cells: shared }: Serving): Promise<void> {
 }
 
 /** What the pool calls. */
-export default async function work(job: Serving | { readonly warm: Limits }): Promise<void> {
-  if ('warm' in job) return prepareSpare({ tools: [], limits: job.warm })
+export default async function work(job: Serving | 'prepare'): Promise<void> {
+  if (job === 'prepare') return prepareSpare([])
   // A port has closed only after a turn of a loop that the pool would not let turn.
   const closed = once(job.port, 'close')
   await serve(job)

@@ -321,7 +321,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const task: Task = {
       source,
       tools: names,
-      limits,
       seed: before.seed,
       startedAt: before.startedAt,
       heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),

@@ -1,12 +1,10 @@
 import type { Seed } from './engine.ts'
 import type { Delivery } from './frame.ts'
-import type { Limits } from './limits.ts'
 
 /** What a worker gets: all there is to know about one stretch of a run. */
 export interface Task {
   readonly source: string
   readonly tools: readonly string[]
-  readonly limits: Limits
   readonly seed: Seed
   readonly startedAt: number
   /** What the script has heard already, in the order it heard it. */

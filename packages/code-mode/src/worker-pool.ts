@@ -13,6 +13,12 @@ import { thinWasm } from './thin-wasm.ts'
 import { turns } from './turns.ts'
 import { type Line, openLine, type Serving } from './worker-line.ts'
 
+/** What all workers of a pool are told when they start. */
+export interface WorkerSetup {
+  readonly code: EngineCode
+  readonly limits: Limits
+}
+
 /** Threads that run scripts. */
 export interface WorkerPool {
   /** Has a worker run a task as soon as one is free. Aborting ends the worker's thread, whatever it does. */
@@ -48,7 +54,7 @@ async function compile(): Promise<EngineCode> {
 /** Starts `workers` threads and has each make ready what its first script needs. */
 export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
   const code = await (compiled ??= compile())
-  const pool = new Piscina<Serving | { warm: Limits }, void>({
+  const pool = new Piscina<Serving | 'prepare', void>({
     filename: worker.href,
     minThreads: workers,
     maxThreads: workers,
@@ -56,9 +62,9 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     argv: [],
     execArgv: ['--no-warnings', '--permission', ...(await ownFolders()).map((folder) => `--allow-fs-read=${folder}`)],
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
-    workerData: code,
+    workerData: { code, limits } satisfies WorkerSetup,
   })
-  await Promise.all(Array.from({ length: workers }, () => pool.run({ warm: limits })))
+  await Promise.all(Array.from({ length: workers }, () => pool.run('prepare')))
   // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
   const queue = turns(workers)
   const serve = (serving: Serving, signal: AbortSignal) => pool.run(serving, { transferList: [serving.port], signal })
