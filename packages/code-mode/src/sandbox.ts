@@ -62,7 +62,7 @@ export interface Sandbox {
 
 /**
  * Makes a place for scripts nobody trusts. Each run has an engine of its own, in one of `workers` threads (default: one
- * per core, at most 4); the threads start with the first run and let the process end when nothing runs.
+ * per core, at most 4); the threads start with the first run and let the process end a tenth of a second after the last.
  * Throws `invalid-options` for limits that are none.
  *
  * @example
