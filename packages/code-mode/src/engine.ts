@@ -35,6 +35,7 @@ export interface EngineOptions {
  * left to do; they may throw {@link GuestStopped}, after which only `take` and `dispose` make sense.
  */
 export interface Guest {
+  /** May be called again, until it is started. */
   setup(setup: GuestSetup): void
   /** From here on it is watched. */
   watch(watch: GuestWatch): void

@@ -128,7 +128,12 @@ const setup = (text) => {
   const given = parse(text), table = { __proto__: null }
   limits = freeze(given.limits)
   for (let i = 0; i < given.tools.length; i++) defineProperty(table, given.tools[i], { value: caller(i, given.tools[i]), enumerable: true })
-  defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: false, enumerable: true })
+  defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: true, enumerable: true })
+}
+// From here on there is code of the script.
+const begin = (a, b, c, d) => {
+  random[0] = a; random[1] = b; random[2] = c; random[3] = d
+  defineProperty(G, 'tools', { configurable: false })
 }
 const deliver = (id, ok, text) => {
   const call = pending[id]
@@ -142,8 +147,7 @@ const deliver = (id, ok, text) => {
   call.reject(error)
   return true
 }
-const start = (script, a, b, c, d) => {
-  random[0] = a; random[1] = b; random[2] = c; random[3] = d
+const start = (script) => {
   let ended
   try { ended = script() } catch (e) { ended = P.reject(e) }
   apply(then, P.resolve(ended), [(value) => {
@@ -195,5 +199,5 @@ while (todo.length > 0) {
   }
   freeze(value)
 }
-return { __proto__: null, setup, deliver, start, take }
+return { __proto__: null, setup, begin, deliver, start, take }
 })()`

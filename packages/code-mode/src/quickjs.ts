@@ -15,7 +15,7 @@ import { changedPages, type Page } from './memory-pages.ts'
 /** A page of WebAssembly. */
 const pageBytes = 65_536
 
-const parts = ['setup', 'start', 'deliver', 'take'] as const
+const parts = ['setup', 'begin', 'start', 'deliver', 'take'] as const
 type Part = (typeof parts)[number]
 
 /** What a worker needs to make guests. */
@@ -107,7 +107,13 @@ async function boot({ wasm, pages: initial }: EngineCode): Promise<Booted> {
   const vm = await QuickJS.create({ wasm, ...first.options })
   const booted = vm.evalCode(guestBoot, 'boot.js')
   const token = (part: Part) => vm.exportHandle(booted.getProp(part))
-  const tokens = { setup: token('setup'), start: token('start'), deliver: token('deliver'), take: token('take') }
+  const tokens = {
+    setup: token('setup'),
+    begin: token('begin'),
+    start: token('start'),
+    deliver: token('deliver'),
+    take: token('take'),
+  }
   vm.evalCode(`new Uint8Array(${free})`).dispose()
   const snapshot = vm.snapshot()
   // To see what an instance looks like before.
@@ -158,10 +164,12 @@ function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around, gone: ()
     },
     start(source, seed) {
       guarded(() => {
-        const script = vm.evalCode(source, 'script.ts', EvalFlags.STRICT)
         const numbers = seed.map((number) => vm.newNumber(number))
-        vm.callFunction(part('start'), vm.undefined, script, ...numbers).dispose()
-        for (const handle of [script, ...numbers]) handle.dispose()
+        vm.callFunction(part('begin'), vm.undefined, ...numbers).dispose()
+        for (const number of numbers) number.dispose()
+        const script = vm.evalCode(source, 'script.ts', EvalFlags.STRICT)
+        vm.callFunction(part('start'), vm.undefined, script).dispose()
+        script.dispose()
         vm.executePendingJobs()
       })
     },

@@ -25,23 +25,23 @@ let spare: { readonly tools: string; readonly guest: Guest } | undefined
 
 const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
 
-async function make(tools: readonly string[]): Promise<Guest> {
-  const guest = await engine.prepare(limits)
+function setup(guest: Guest, tools: readonly string[]): void {
   const { toolCalls, argBytes, outputBytes, errorBytes } = limits
   guest.setup({ tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } })
-  return guest
+}
+
+async function prepareSpare(tools: readonly string[]): Promise<void> {
+  const guest = await engine.prepare(limits)
+  setup(guest, tools)
+  spare = { tools: keyOf(tools), guest }
 }
 
 async function guestFor(tools: readonly string[]): Promise<Guest> {
   const made = spare
   spare = undefined
-  if (made?.tools === keyOf(tools)) return made.guest
-  made?.guest.dispose()
-  return make(tools)
-}
-
-async function prepareSpare(tools: readonly string[]): Promise<void> {
-  spare = { tools: keyOf(tools), guest: await make(tools) }
+  const guest = made?.guest ?? (await engine.prepare(limits))
+  if (made?.tools !== keyOf(tools)) setup(guest, tools)
+  return guest
 }
 
 /** Why a script was stopped from the middle. */

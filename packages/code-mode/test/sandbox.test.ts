@@ -17,6 +17,22 @@ describe('a script', () => {
     expect(stats.memoryBytes).toBeGreaterThan(1e6)
   })
 
+  it('has the tools of its run, whatever those before it had, and cannot put others in their place', async () => {
+    const source = `try { Object.defineProperty(globalThis, 'tools', { value: { theirs: 1 } }) } catch {}
+return Object.keys(tools)`
+    const one = createSandbox({ workers: 1 })
+    for (const names of [['a'], ['b', 'c'], [], ['a'], ['a']]) {
+      const tools = Object.fromEntries(names.map((name) => [name, () => name]))
+      expect((await one.run(source, { tools })).value).toEqual(names)
+      // A script that ends its wrapper runs before it is called.
+      expect(
+        (await one.run(`}); ${source.replace('return', 'globalThis.own =')}; (async () => { return own`, { tools }))
+          .value,
+      ).toEqual(names)
+    }
+    await one.close()
+  })
+
   it('may be TypeScript, with generics that JavaScript reads as comparisons', async () => {
     const source = `interface Row { id: number }
 const id = <T,>(x: T): T => x
