@@ -19,6 +19,7 @@ const idleMs = 100
 
 const { code, limits }: WorkerSetup = workerData
 const engine = createQuickJs(code)
+const wait = workerVigil()
 
 /** A guest made ahead for these tools, while nobody waits. It has seen no script. */
 let spare: { readonly tools: string; readonly guest: Guest } | undefined
@@ -149,7 +150,6 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
   const ended = () => over
-  const wait = workerVigil(cells)
   let letters = 0
   while (!ended()) {
     const sent = Atomics.load(cells, flag.letters)
@@ -161,7 +161,7 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
     } else {
       letters = sent
       obey()
-      if (!ended()) wait(sent)
+      if (!ended()) wait(cells, sent)
     }
   }
 }

@@ -7,9 +7,8 @@ import { flag } from './task.ts'
 
 /** For how long is waited awake, in ms. */
 const awakeMs = 0.1
-/** After so many times in vain it is left, so many times. */
-const mostInVain = 3
-const pause = 64
+/** At most so many waits are slept through before it is tried again. */
+const longestRest = 512
 
 interface Patience {
   /** Asked before each wait. */
@@ -17,33 +16,32 @@ interface Patience {
   heard(inTime: boolean): void
 }
 
+/** Each time in vain in a row it is left for twice as many waits. */
 function patience(): Patience {
-  let inVain = 0
+  let rest = 0
+  let next = 1
   return {
-    left() {
-      if (inVain < mostInVain) return true
-      inVain = inVain < mostInVain + pause ? inVain + 1 : 0
-      return false
-    },
+    left: () => rest-- <= 0,
     heard(inTime) {
-      inVain = inTime ? 0 : inVain + 1
+      rest = inTime ? 0 : next
+      next = inTime ? 1 : Math.min(2 * next, longestRest)
     },
   }
 }
 
 /** For a worker: waits for a letter beyond `letters`. */
-export function workerVigil(cells: Int32Array): (letters: number) => void {
+export function workerVigil(): (cells: Int32Array, letters: number) => void {
   const { left, heard } = patience()
-  const arrives = (letters: number): boolean => {
+  const arrives = (cells: Int32Array, letters: number): boolean => {
     const until = performance.now() + awakeMs
     do {
       for (let i = 0; i < 100; i++) if (Atomics.load(cells, flag.letters) !== letters) return true
     } while (performance.now() < until)
     return false
   }
-  return (letters) => {
+  return (cells, letters) => {
     if (left()) {
-      const inTime = arrives(letters)
+      const inTime = arrives(cells, letters)
       heard(inTime)
       if (inTime) return
     }
