@@ -1,6 +1,13 @@
 import { callQueue, type Reply } from './call-queue.ts'
 import { parseClean } from './clean-json.ts'
-import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
+import {
+  type Delivery,
+  type GuestCall,
+  type GuestEnd,
+  type GuestFrame,
+  readGuestFrame,
+  writeDeliveries,
+} from './frame.ts'
 import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
 import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
@@ -222,17 +229,20 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (!recorded.has(call.id)) calls.add(call)
     return undefined
   }
-  /** Takes what the script wants. It is not believed anything: what is no frame ends the run. */
-  const onFrame = (text: string): GuestEnd | undefined => {
-    if (text === '') return undefined
+  /** Reads what the script wants. It is not believed anything: what is no frame ends the run. */
+  const read = (text: string): GuestFrame => {
     const frame = readGuestFrame(text)
     logs.push(...frame.lines)
     dropped += frame.dropped
-    for (const call of frame.calls) {
+    return frame
+  }
+  /** Makes calls; the end of the run where there is one that may not be made. */
+  const make = (wanted: readonly GuestCall[]): GuestEnd | undefined => {
+    for (const call of wanted) {
       const problem = onCall(call)
       if (problem) return { kind: 'limit', ...problem }
     }
-    return frame.end
+    return undefined
   }
   const onEnd = (end: GuestEnd) => {
     if (verdict) return finish(verdict)
@@ -254,12 +264,21 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         return finish(thrown(end, limits))
     }
   }
+  /** Does what the script wants. Of many calls some are answered, and the script hears of it, while others are made. */
+  const obey = (frame: GuestFrame, from = 0) => {
+    if (over) return
+    const to = from + together
+    const end = make(frame.calls.slice(from, to))
+    if (end) onEnd(end)
+    else if (to < frame.calls.length) queueMicrotask(guarded(() => obey(frame, to)))
+    else if (frame.end) onEnd(frame.end)
+    else work(-1)
+  }
   const onMessage = (message: FromWorker) => {
     if (over) return
     if (typeof message === 'string') {
-      const end = onFrame(message)
-      if (end) onEnd(end)
-      else work(-1)
+      if (message === '') work(-1)
+      else obey(read(message))
       return
     }
     stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
@@ -279,18 +298,21 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         },
       )
     } else {
-      const end = message.end === '' ? undefined : onFrame(message.end)
+      const last = message.end === '' ? undefined : read(message.end)
+      const end = last && (make(last.calls) ?? last.end)
       if (message.code === undefined && end) return onEnd(end)
       finish(verdict ?? errorOf(message.code ?? 'engine-failed', limits))
     }
   }
-  const guarded = (message: FromWorker) => {
-    try {
-      onMessage(message)
-    } catch {
-      stop(errorOf('engine-failed', limits))
+  const guarded =
+    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
+    (...values: T) => {
+      try {
+        handle(...values)
+      } catch {
+        stop(errorOf('engine-failed', limits))
+      }
     }
-  }
   const onFailure = (error: unknown) => {
     const memory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
     finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
@@ -326,7 +348,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
-    const { ended, post } = around.pool.run(task, ending.signal, guarded)
+    const { ended, post } = around.pool.run(task, ending.signal, guarded(onMessage))
     const mine: Stretch = { cells, ending, sent: heard.length, unwatch, post }
     stretch = mine
     ended.catch((error: unknown) => {

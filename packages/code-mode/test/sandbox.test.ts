@@ -33,6 +33,26 @@ return Object.keys(tools)`
     await one.close()
   })
 
+  it('has made all of its calls before it is said to wait for them, however many', async () => {
+    const many = createSandbox({ workers: 1, limits: { toolCalls: 300, parallelCalls: 300 } })
+    const open: (() => void)[] = []
+    const madeAt: number[] = []
+    const { value } = await many.run(
+      'return (await Promise.all(Array.from({ length: 300 }, () => tools.wait()))).length',
+      {
+        tools: { wait: () => new Promise<void>((resolve) => open.push(resolve)) },
+        busy: (work) =>
+          void work.then(() => {
+            madeAt.push(open.length)
+            for (const answer of open) answer()
+          }),
+      },
+    )
+    expect(value).toBe(300)
+    expect(madeAt[0]).toBe(300)
+    await many.close()
+  })
+
   it('may be TypeScript, with generics that JavaScript reads as comparisons', async () => {
     const source = `interface Row { id: number }
 const id = <T,>(x: T): T => x
