@@ -29,7 +29,8 @@ export interface Surroundings {
   readonly pool: WorkerPool
   readonly dog: ReturnType<typeof watchdog>
   readonly limits: Limits
-  readonly closing: AbortSignal
+  /** What ends each of the runs there are, should the sandbox be closed. */
+  readonly running: Set<() => void>
 }
 
 /** How long a script that is told to stop has to say its last words, in ms. */
@@ -51,10 +52,10 @@ const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 /** The part of a run that is on a worker just now. */
 interface Stretch {
   readonly cells: Int32Array
-  readonly ending: AbortController
   /** How many of the results it has been given. */
   sent: number
   post(text: string): void
+  cancel(): void
   unwatch(): void
 }
 
@@ -139,7 +140,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     work(-pieces)
     clearTimeout(wall)
     given.signal?.removeEventListener('abort', onAbort)
-    around.closing.removeEventListener('abort', onAbort)
+    around.running.delete(onAbort)
     const more = dropped > 0 ? [`… (${dropped} more lines)`] : []
     const common = {
       logs: [...logs, ...more],
@@ -155,12 +156,12 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (over || verdict) return
     verdict = error
     if (!stretch) return finish(error)
-    const { cells, ending } = stretch
+    const { cells, cancel } = stretch
     const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
     give(cells, order.stop)
     const end = () => {
       if (over) return
-      ending.abort()
+      cancel()
       finish(error)
     }
     if (begun) setTimeout(end, lastWordsMs)
@@ -322,7 +323,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const launch = () => {
     const flags = new SharedArrayBuffer(flagCount * 4)
     const cells = new Int32Array(flags)
-    const ending = new AbortController()
     logs = []
     dropped = 0
     const unwatch = around.dog.watch({
@@ -333,7 +333,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       },
       hung() {
         verdict ??= errorOf('cpu-limit', limits)
-        ending.abort()
+        mine.cancel()
         finish(verdict)
       },
       park() {
@@ -348,8 +348,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
-    const { ended, post } = around.pool.run(task, ending.signal, guarded(onMessage))
-    const mine: Stretch = { cells, ending, sent: heard.length, unwatch, post }
+    const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
+    const mine: Stretch = { cells, sent: heard.length, unwatch, post, cancel }
     stretch = mine
     ended.catch((error: unknown) => {
       if (stretch === mine) onFailure(error)
@@ -367,7 +367,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     return promise
   }
   given.signal?.addEventListener('abort', onAbort, { once: true })
-  around.closing.addEventListener('abort', onAbort, { once: true })
+  around.running.add(onAbort)
   work(1)
   launch()
   // While the worker is at it.

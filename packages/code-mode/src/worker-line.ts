@@ -14,13 +14,12 @@ export interface Serving {
 export interface Line {
   /** It takes nothing any more. */
   readonly over: boolean
-  /**
-   * Resolves when the task is over, with false where the worker went away before it took it. Aborting ends the worker's
-   * thread; `hear` is told what it says.
-   */
-  run(task: Task, signal: AbortSignal, hear: (message: FromWorker) => void): Promise<boolean>
+  /** Resolves when the task is over, with false where the worker went away before it took it; `hear` is told what it says. */
+  run(task: Task, hear: (message: FromWorker) => void): Promise<boolean>
   /** Sends something to the script that is being run. */
   post(text: string): void
+  /** Ends the worker's thread, whatever it does. */
+  kill(): void
 }
 
 interface Running {
@@ -34,7 +33,6 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
   const { port1: port, port2 } = new MessageChannel()
   const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
   const ending = new AbortController()
-  const kill = () => ending.abort()
   const vigil = hostVigil()
   let given = 0
   let over = false
@@ -66,22 +64,18 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
     get over() {
       return over
     },
-    async run(task, signal, hear) {
+    run(task, hear) {
       const { promise, resolve, reject } = Promise.withResolvers<boolean>()
       running = { hear, resolve, reject }
       given++
-      signal.addEventListener('abort', kill, { once: true })
       port.postMessage(task)
       ring(cells)
-      try {
-        return await promise
-      } finally {
-        signal.removeEventListener('abort', kill)
-      }
+      return promise
     },
     post(text) {
       port.postMessage(text)
       vigil.sent()
     },
+    kill: () => ending.abort(),
   }
 }

@@ -21,8 +21,8 @@ export interface WorkerSetup {
 
 /** Threads that run scripts. */
 export interface WorkerPool {
-  /** Has a worker run a task as soon as one is free. Aborting ends the worker's thread, whatever it does. */
-  run(task: Task, signal: AbortSignal, hear: (message: FromWorker) => void): Assignment
+  /** Has a worker run a task as soon as one is free. */
+  run(task: Task, hear: (message: FromWorker) => void): Assignment
   close(): Promise<void>
 }
 
@@ -31,6 +31,8 @@ export interface Assignment {
   /** Sends something to the script, also while it waits for a worker. */
   post(text: string): void
   readonly ended: Promise<void>
+  /** Takes it back, or ends the thread of the worker that has it, whatever that does. */
+  cancel(): void
 }
 
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
@@ -70,10 +72,11 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
   const serve = (serving: Serving, signal: AbortSignal) => pool.run(serving, { transferList: [serving.port], signal })
   let idle: Line[] = []
 
-  const run = (task: Task, signal: AbortSignal, hear: (message: FromWorker) => void): Assignment => {
+  const run = (task: Task, hear: (message: FromWorker) => void): Assignment => {
     const cells = new Int32Array(task.flags)
     /** What is for a script that has not been heard of: it is sent again with the task, should that be. */
     const early: string[] = []
+    const leaving = new AbortController()
     let begun = false
     let line: Line | undefined
     const listen = (message: FromWorker) => {
@@ -86,13 +89,15 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     }
     const attempt = async (): Promise<boolean> => {
       idle = idle.filter(({ over }) => !over)
-      line = idle.pop() ?? openLine(serve)
-      const taken = line.run(task, signal, listen)
+      const free = idle.pop() ?? openLine(serve)
+      line = free
+      const taken = free.run(task, listen)
       for (const text of early) send(text)
       try {
         return await taken
       } finally {
-        if (!line.over) idle.push(line)
+        line = undefined
+        if (!free.over) idle.push(free)
       }
     }
     const work = async () => {
@@ -100,10 +105,14 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
       while (!taken) taken = await attempt()
     }
     return {
-      ended: queue.take(work, signal),
+      ended: queue.take(work, leaving.signal),
       post(text) {
         if (!begun) early.push(text)
         send(text)
+      },
+      cancel() {
+        leaving.abort()
+        line?.kill()
       },
     }
   }

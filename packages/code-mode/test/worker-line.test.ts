@@ -29,7 +29,7 @@ it('one task after another is over when the worker says so', async () => {
   const { line, gone, say, take } = lineToUs()
   for (const said of ['first', 'second']) {
     const heard: FromWorker[] = []
-    const run = line.run(task(), new AbortController().signal, (message) => heard.push(message))
+    const run = line.run(task(), (message) => heard.push(message))
     take()
     say(said)
     say(end)
@@ -42,7 +42,7 @@ it('one task after another is over when the worker says so', async () => {
 
 it('a task that a worker did not take before it went is for another', async () => {
   const { line, gone } = lineToUs()
-  const run = line.run(task(), new AbortController().signal, () => {})
+  const run = line.run(task(), () => {})
   gone.resolve()
   expect(await run).toBe(false)
   expect(line.over).toBe(true)
@@ -50,7 +50,7 @@ it('a task that a worker did not take before it went is for another', async () =
 
 it('a task that was taken is not made again, though its worker is known to be gone before its end is', async () => {
   const { line, gone, say, take } = lineToUs()
-  const run = line.run(task(), new AbortController().signal, () => {})
+  const run = line.run(task(), () => {})
   take()
   gone.resolve()
   await gone.promise
@@ -58,12 +58,11 @@ it('a task that was taken is not made again, though its worker is known to be go
   expect(await run).toBe(true)
 })
 
-it('a task ends with the thread of its worker, which an abort ends', async () => {
+it('a task ends with the thread of its worker, which can be ended', async () => {
   const { line, gone, signal, take } = lineToUs()
-  const stop = new AbortController()
-  const run = line.run(task(), stop.signal, () => {})
+  const run = line.run(task(), () => {})
   take()
-  stop.abort()
+  line.kill()
   expect(signal?.aborted).toBe(true)
   gone.reject(new Error('ended'))
   await expect(run).rejects.toThrow('ended')
