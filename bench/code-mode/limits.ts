@@ -17,16 +17,16 @@ interface Breach {
 
 const due = 200
 const nothing = 'await new Promise(() => {})'
-/** The engine looks at nothing else while it multiplies: the thread has to be ended. */
-const multiplying = 'return 3n ** 40_000_000n > 1n'
+/** The engine looks at nothing else while it divides, for seconds: the thread has to be ended. */
+const dividing = 'return String(2n ** 999_000n).length'
 
 const breaches: readonly Breach[] = [
   { name: 'cpuMs, a loop', limits: { cpuMs: due }, source: 'for (;;);', code: 'cpu-limit', due },
-  { name: 'cpuMs, one long operation', limits: { cpuMs: due }, source: multiplying, code: 'cpu-limit', due },
+  { name: 'cpuMs, one long operation', limits: { cpuMs: due }, source: dividing, code: 'cpu-limit', due },
   { name: 'cpuMs, a chain of promises', limits: { cpuMs: due }, source: 'for (;;) await null', code: 'cpu-limit', due },
   { name: 'wallMs, a slow call', limits: { wallMs: due }, source: 'return tools.slow()', code: 'wall-limit', due },
   { name: 'wallMs, a loop', limits: { wallMs: due }, source: 'for (;;);', code: 'wall-limit', due },
-  { name: 'wallMs, one long operation', limits: { wallMs: due }, source: multiplying, code: 'wall-limit', due },
+  { name: 'wallMs, one long operation', limits: { wallMs: due }, source: dividing, code: 'wall-limit', due },
   { name: 'fuel', limits: { fuel: 100 }, source: 'for (;;);', code: 'fuel-limit' },
   {
     name: 'memoryBytes',

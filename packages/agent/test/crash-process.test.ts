@@ -14,7 +14,7 @@ import type { CrashMoment } from '@provost/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { ChildLine } from './crash-child.ts'
-import { clerk, effectsOf, goOn, noDeeds, openStore, readLog, stateFrom, writes } from './crash-site.ts'
+import { clerk, outsideOf, goOn, noDeeds, openStore, readLog, stateFrom, writes } from './crash-site.ts'
 import type { Deeds, Site } from './crash-site.ts'
 import { comparable } from './crash-world.ts'
 
@@ -87,7 +87,7 @@ async function undisturbed(site: Site, store: SessionStore, sessionId = 'whole')
   const crash = crashAt(Number.POSITIVE_INFINITY)
   const result = await goOn(site, sessionId, crash.store(store), noDeeds(), crash)
   expect(result).toMatchObject({ status: 'completed', text: 'It is done.' })
-  expect(effectsOf(site, sessionId)).toHaveLength(writes)
+  expect(outsideOf(site, sessionId).read()).toHaveLength(writes)
   return { moments: crash.moments, messages: comparable(result.messages, result.runId) }
 }
 
@@ -126,7 +126,7 @@ async function tryPoints(site: Site, store: SessionStore, points: readonly Crash
     assertWellFormed(messages)
     legacyOf(entries)
     expectOnce(line.deeds, legacy)
-    const effects = effectsOf(site, sessionId)
+    const effects = outsideOf(site, sessionId).read()
     expect(effects).toHaveLength(writes)
     expect(new Set(effects.map(({ callId }) => callId)).size).toBe(writes)
     expect(new Set(effects.map(({ key }) => key)).size).toBe(writes)
@@ -215,7 +215,7 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
       first.release()
       expect(await first.ended).toBe(null)
       expect(first.lines.at(-1)).toMatchObject({ sessionId: 'held', status: 'completed' })
-      expect(effectsOf(site, 'held')).toHaveLength(writes)
+      expect(outsideOf(site, 'held').read()).toHaveLength(writes)
       legacyOf(await readLog(store, 'held'))
     },
   )

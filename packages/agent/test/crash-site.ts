@@ -1,14 +1,13 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createAgent, RunState } from '@provost/agent'
 import type { Agent } from '@provost/agent'
-import type { Decisions, Entry, Json, PendingWork, RunResult, SessionStore, Tool } from '@provost/core'
+import type { Decisions, Entry, Json, RunResult, SessionStore, Tool, ToolContext } from '@provost/core'
 import { SessionBusyError } from '@provost/core'
 import { postgresStore, sqliteStore } from '@provost/sessions'
-import { scriptedModel } from '@provost/testing'
-import type { CrashInjector, ScriptedStep } from '@provost/testing'
+import { effectFile, scriptedModel } from '@provost/testing'
+import type { CrashInjector, EffectFile, ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
 
@@ -26,18 +25,9 @@ export function openStore({ kind, place }: Site): SessionStore {
   return kind === 'sqlite' ? sqliteStore(place) : postgresStore(place)
 }
 
-/** Something that a tool did to the outside: a line that nobody takes back. */
-export interface EffectLine {
-  readonly callId: string
-  readonly key: string
-  readonly output: Json
-}
-
-export function effectsOf({ folder }: Site, sessionId: string): readonly EffectLine[] {
-  const file = join(folder, `${sessionId}.effects`)
-  if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
-  return lines.map((line): EffectLine => JSON.parse(line))
+/** What its tools did to the outside for a session. */
+export function outsideOf({ folder }: Site, sessionId: string): EffectFile {
+  return effectFile(join(folder, `${sessionId}.effects`))
 }
 
 /** What one process did for a session. */
@@ -73,16 +63,13 @@ const input = z.object({ n: z.number() })
 
 /** A process of its own has nothing but the site; `crash` decides whether it lives. */
 export function clerk(site: Site, sessionId: string, store: SessionStore, deeds: Deeds, crash?: CrashInjector): Agent {
-  const write =
-    (output: Json) =>
-    async (_: unknown, ctx: { readonly callId: string; readonly idempotencyKey: string }): Promise<Json> => {
+  const write = (output: Json) => {
+    const effect = outsideOf(site, sessionId).effect(output, crash)
+    return async (given: unknown, ctx: ToolContext): Promise<Json> => {
       deeds.ran.push(ctx.callId)
-      await crash?.moment('before an effect')
-      const line: EffectLine = { callId: ctx.callId, key: ctx.idempotencyKey, output }
-      appendFileSync(join(site.folder, `${sessionId}.effects`), `${JSON.stringify(line)}\n`)
-      await crash?.moment('between effect and settle')
-      return output
+      return effect(given, ctx)
     }
+  }
   const tools: readonly Tool[] = [
     tool({
       name: 'look',
@@ -110,19 +97,6 @@ export function clerk(site: Site, sessionId: string, store: SessionStore, deeds:
     { after: 'repeat-last' },
   )
   return createAgent({ name: 'clerk', instructions: 'Serve.', model, tools, store, leaseMs: site.leaseMs ?? 250 })
-}
-
-/** Somebody who answers whatever is asked. Of an uncertain call he looks whether it took effect. */
-function answers(site: Site, sessionId: string, pending: PendingWork, deeds: Deeds): Decisions {
-  return {
-    approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
-    toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: 'delivered' })),
-    uncertain: pending.uncertain.map(({ callId }) => {
-      deeds.uncertain.push(callId)
-      const effect = effectsOf(site, sessionId).find((line) => line.callId === callId)
-      return effect ? { callId, decision: 'done', output: effect.output } : { callId, decision: 'retry' }
-    }),
-  }
 }
 
 export async function readLog(store: SessionStore, sessionId: string): Promise<readonly Entry[]> {
@@ -153,8 +127,10 @@ export async function goOn(
   for (;;) {
     const state = stateFrom(await readLog(store, sessionId), sessionId, agent)
     const result = state ? await agent.run(state, decisions) : await agent.run('Book it.', { sessionId })
-    if (result.status === 'suspended') decisions = answers(site, sessionId, result.pending, deeds)
-    else if (result.error instanceof SessionBusyError) await sleep(20)
+    if (result.status === 'suspended') {
+      deeds.uncertain.push(...result.pending.uncertain.map(({ callId }) => callId))
+      decisions = outsideOf(site, sessionId).answers(result.pending, 'delivered')
+    } else if (result.error instanceof SessionBusyError) await sleep(20)
     else return result
   }
 }

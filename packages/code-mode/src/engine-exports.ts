@@ -37,3 +37,6 @@ export const engineExports: ReadonlySet<string> = new Set([
   'wasm_free',
   'wasm_malloc',
 ])
+
+/** Where the engine has its memory from. Its library lets nothing else in than what the system gives. */
+export const memoryImport = ['wasi_snapshot_preview1', 'memory'] as const

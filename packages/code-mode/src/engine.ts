@@ -8,10 +8,12 @@ export interface GuestWatch {
   now(): number
 }
 
-/** What a guest is told before its script starts. */
+/** Where the random numbers of a script come from. */
+export type Seed = readonly [number, number, number, number]
+
+/** What a guest is told before there is a script for it. */
 export interface GuestSetup {
   readonly tools: readonly string[]
-  readonly seed: readonly [number, number, number, number]
   readonly limits: {
     readonly toolCalls: number
     readonly argBytes: number
@@ -33,9 +35,12 @@ export interface EngineOptions {
  * left to do; they may throw {@link GuestStopped}, after which only `take` and `dispose` make sense.
  */
 export interface Guest {
-  setup(watch: GuestWatch, setup: GuestSetup): void
+  /** May be called again, until it is started. */
+  setup(setup: GuestSetup): void
+  /** From here on it is watched. */
+  watch(watch: GuestWatch): void
   /** Takes JavaScript: an expression that is the function to run. Throws {@link GuestSyntaxError}. */
-  start(source: string): void
+  start(source: string, seed: Seed): void
   /** False if the script made no such call. */
   deliver(delivery: Delivery): boolean
   /** What the script wants since it was asked last: a frame, or nothing. */

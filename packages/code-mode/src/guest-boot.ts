@@ -14,9 +14,9 @@ const { stringify, parse } = JSON
 const { join, push } = Array.prototype
 const { slice } = String.prototype
 const { then } = Promise.prototype
-const { withResolvers } = Promise
 const { get: recall, set: remember } = WeakMap.prototype
 const elapsed = performance.now.bind(performance)
+const { captureStackTrace } = Error
 const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakMap()
 
 for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
@@ -54,9 +54,16 @@ settable(getPrototypeOf(() => {}), ['name', 'toString'])
 for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(name)) settable(G[name].prototype, ['name', 'message', 'constructor', 'toString'])
 
 let first = 1, made = 0, head = '', body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null
-const pending = []
+const pending = [null]
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
-const limited = (code, message, error) => { own(error, 'message', message); apply(remember, stops, [error, code]); return error }
+// The error of a call, where the call stands in the script.
+const failed = (call, message, stop) => {
+  const error = new E()
+  own(error, 'stack', call.stack)
+  own(error, 'message', message)
+  apply(remember, stops, [error, stop])
+  return error
+}
 
 // What is too large to be written as JSON is a matter of memory.
 const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-json'
@@ -64,32 +71,36 @@ const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-jso
 // Nobody can throw what no script catches. But the host knows who asks how long it has been, and stops what loops then.
 const giveUp = () => { elapsed(); for (;;); }
 
-// Of the stack of a call the line of the script is all that is needed, and each line of a stack costs as much as a promise.
-const here = () => {
-  const usual = E.stackTraceLimit
-  E.stackTraceLimit = 3
-  const error = new E()
-  E.stackTraceLimit = usual
-  return error
-}
+// One executor for all calls: a promise is the dearest part of one, and its functions are wanted outside of it.
+let resolve, reject
+const settle = (one, other) => { resolve = one; reject = other }
 // Intrinsics are frozen: what is set on a list or an object of ours goes nowhere else.
-const caller = (index, name) => freeze((args) => {
-  const call = apply(withResolvers, P, [])
-  if (count >= limits.toolCalls) {
-    outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
-    giveUp()
+const caller = (index, name) => {
+  const lead = ',' + index + ','
+  const called = (args) => {
+    const promise = new P(settle)
+    const call = { resolve, reject, stack: '' }
+    if (count >= limits.toolCalls) {
+      outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
+      giveUp()
+    }
+    // Of the stack the line of the script is all that is needed, and each line of a stack costs as much as a promise.
+    const usual = E.stackTraceLimit
+    E.stackTraceLimit = 1
+    captureStackTrace(call, called)
+    E.stackTraceLimit = usual
+    let text, refused
+    try { text = args === undefined ? '{}' : stringify(args) } catch (e) { refused = [unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e)] }
+    if (refused === undefined && text === undefined) refused = ['not-json', 'The arguments of ' + name + ' are not JSON.']
+    if (refused === undefined && text.length > limits.argBytes) refused = ['argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.']
+    if (refused !== undefined) { call.reject(failed(call, refused[1], refused[0])); return promise }
+    pending[++count] = call
+    head += lead + text.length
+    body[made++] = text
+    return promise
   }
-  const error = call.error = here()
-  let text, refused
-  try { text = args === undefined ? '{}' : stringify(args) } catch (e) { refused = limited(unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e), error) }
-  if (refused === undefined && text === undefined) refused = limited('not-json', 'The arguments of ' + name + ' are not JSON.', error)
-  if (refused === undefined && text.length > limits.argBytes) refused = limited('argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.', error)
-  if (refused !== undefined) { call.reject(refused); return call.promise }
-  pending[++count] = call
-  head += ',' + index + ',' + text.length
-  body[made++] = text
-  return call.promise
-})
+  return freeze(called)
+}
 
 const said = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
 const shown = (value) => {
@@ -116,9 +127,13 @@ defineProperty(G, 'console', { value: freeze(consoleTable) })
 const setup = (text) => {
   const given = parse(text), table = { __proto__: null }
   limits = freeze(given.limits)
-  for (let i = 0; i < 4; i++) random[i] = given.seed[i] | 0
   for (let i = 0; i < given.tools.length; i++) defineProperty(table, given.tools[i], { value: caller(i, given.tools[i]), enumerable: true })
-  defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: false, enumerable: true })
+  defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: true, enumerable: true })
+}
+// From here on there is code of the script.
+const begin = (a, b, c, d) => {
+  random[0] = a; random[1] = b; random[2] = c; random[3] = d
+  defineProperty(G, 'tools', { configurable: false })
 }
 const deliver = (id, ok, text) => {
   const call = pending[id]
@@ -126,11 +141,10 @@ const deliver = (id, ok, text) => {
   pending[id] = undefined
   if (ok) { call.resolve(parse(text)); return true }
   const failure = parse(text)
-  own(call.error, 'message', failure.message)
-  own(call.error, 'name', 'ToolError')
-  own(call.error, 'code', failure.code)
-  apply(remember, stops, [call.error, failure.stop])
-  call.reject(call.error)
+  const error = failed(call, failure.message, failure.stop)
+  own(error, 'name', 'ToolError')
+  own(error, 'code', failure.code)
+  call.reject(error)
   return true
 }
 const start = (script) => {
@@ -149,20 +163,22 @@ const start = (script) => {
   }])
 }
 const take = () => {
-  let end = 'null'
-  if (outcome !== null) {
-    if (outcome[0] === 'ok') {
+  let tail = '],[],0,null]\\n'
+  if (outcome !== null || lines.length > 0 || dropped > 0) {
+    let end = 'null'
+    if (outcome !== null && outcome[0] === 'ok') {
       end = '["ok",' + outcome[1].length + ']'
-      body[body.length] = outcome[1]
-    } else {
+      body[made++] = outcome[1]
+    } else if (outcome !== null) {
       outcome[2] = apply(slice, outcome[2], [0, limits.errorBytes])
       end = stringify(outcome)
     }
-  } else if (made === 0 && lines.length === 0 && dropped === 0) return ''
-  const text = '[[' + first + head + '],' + (lines.length === 0 ? '[]' : stringify(lines)) + ',' + dropped + ',' + end + ']\\n' +
-    (body.length === 1 ? body[0] : apply(join, body, ['']))
+    tail = '],' + stringify(lines) + ',' + dropped + ',' + end + ']\\n'
+    lines = []; dropped = 0
+  } else if (made === 0) return ''
+  const text = '[[' + first + head + tail + (made === 1 ? body[0] : apply(join, body, ['']))
   first = count + 1
-  made = 0; head = ''; body = []; lines = []; dropped = 0
+  made = 0; head = ''; body = []
   return text
 }
 
@@ -183,5 +199,5 @@ while (todo.length > 0) {
   }
   freeze(value)
 }
-return { __proto__: null, setup, deliver, start, take }
+return { __proto__: null, setup, begin, deliver, start, take }
 })()`

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 
 import { ProvostError } from '@provost/core'
 
@@ -35,6 +35,13 @@ export function argsHash(tool: string, args: string): string {
 export function seedOf(text: string): [number, number, number, number] {
   const bytes = Buffer.from(hash('sha256', text, 'hex'), 'hex')
   return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)]
+}
+
+/** Four numbers that nobody can tell, for a run that need not be the same again. */
+export function anySeed(): [number, number, number, number] {
+  const hex = randomUUID().replaceAll('-', '')
+  const part = (at: number) => Number.parseInt(hex.slice(at, at + 8), 16) | 0
+  return [part(0), part(8), part(16), part(24)]
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

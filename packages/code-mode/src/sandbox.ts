@@ -62,7 +62,7 @@ export interface Sandbox {
 
 /**
  * Makes a place for scripts nobody trusts. Each run has an engine of its own, in one of `workers` threads (default: one
- * per core, at most 4); the threads start with the first run and let the process end when nothing runs.
+ * per core, at most 4); the threads start with the first run and let the process end a tenth of a second after the last.
  * Throws `invalid-options` for limits that are none.
  *
  * @example
@@ -82,7 +82,8 @@ export function createSandbox(
     })
   }
   const dog = watchdog()
-  const closing = new AbortController()
+  const running = new Set<() => void>()
+  let closed = false
   let opening: Promise<WorkerPool> | undefined
   const open = () => (opening ??= import('./worker-pool.ts').then(({ openPool }) => openPool(workers, limits)))
   const opened = async (): Promise<WorkerPool> => {
@@ -99,13 +100,14 @@ export function createSandbox(
 
   return {
     async run(source, given = {}) {
-      if (closing.signal.aborted) {
+      if (closed) {
         throw new ProvostError('sandbox-closed', 'The sandbox was closed.', { hint: 'Make another one.' })
       }
-      return runScript({ pool: await opened(), dog, limits, closing: closing.signal }, source, given)
+      return runScript({ pool: await opened(), dog, limits, running }, source, given)
     },
     async close() {
-      closing.abort()
+      closed = true
+      for (const stop of running) stop()
       await (await opening?.catch(() => undefined))?.close()
     },
   }

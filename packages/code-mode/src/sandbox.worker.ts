@@ -1,34 +1,48 @@
 import { once } from 'node:events'
-import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 
 import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
-import type { Limits } from './limits.ts'
 import { createQuickJs } from './quickjs.ts'
 import { startScript, warmTypeScript } from './script-source.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
+import { workerVigil } from './vigil.ts'
+import type { Serving } from './worker-line.ts'
+import type { WorkerSetup } from './worker-pool.ts'
 
 /** What all log lines of a script may take together, and one of them. */
 const logLength = 16_384
 const lineLength = 2048
 
-const { wasm }: { wasm: WebAssembly.Module } = workerData
-const engine = createQuickJs(wasm)
+/** How long the thread waits for the next task before it goes back to its pool: so long a process lives that has no other work. */
+const idleMs = 100
 
-/** A guest made ahead, while nobody waits. It has seen no script. */
-let spare: { readonly key: string; readonly guest: Promise<Guest> } | undefined
+const { code, limits }: WorkerSetup = workerData
+const engine = createQuickJs(code)
+const wait = workerVigil()
 
-const keyOf = ({ memoryBytes, stackBytes }: Limits) => `${memoryBytes}/${stackBytes}`
+/** A guest made ahead for these tools, while nobody waits. It has seen no script. */
+let spare: { readonly tools: string; readonly guest: Guest } | undefined
 
-function guestFor(limits: Limits): Promise<Guest> {
-  const made = spare?.key === keyOf(limits) ? spare.guest : engine.prepare(limits)
-  spare = undefined
-  return made
+const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
+
+function setup(guest: Guest, tools: readonly string[]): void {
+  const { toolCalls, argBytes, outputBytes, errorBytes } = limits
+  guest.setup({ tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } })
 }
 
-async function prepareSpare(limits: Limits): Promise<void> {
-  spare = { key: keyOf(limits), guest: engine.prepare(limits) }
-  await spare.guest
+async function prepareSpare(tools: readonly string[]): Promise<void> {
+  const guest = await engine.prepare(limits)
+  setup(guest, tools)
+  spare = { tools: keyOf(tools), guest }
+}
+
+async function guestFor(tools: readonly string[]): Promise<Guest> {
+  const made = spare
+  spare = undefined
+  const guest = made?.guest ?? (await engine.prepare(limits))
+  if (made?.tools !== keyOf(tools)) setup(guest, tools)
+  return guest
 }
 
 /** Why a script was stopped from the middle. */
@@ -40,8 +54,7 @@ function codeOf(error: unknown, limit: string | undefined): string {
 }
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
-function stretch(guest: Guest, task: Task): void {
-  const { limits, port } = task
+function stretch(guest: Guest, task: Task, port: MessagePort): void {
   const cells = new Int32Array(task.flags)
   let fuel = 0
   let computed = 0
@@ -71,7 +84,7 @@ function stretch(guest: Guest, task: Task): void {
   const compute = (piece: () => void): unknown => {
     startedAt = performance.now()
     Atomics.store(cells, flag.waitingSince, 0)
-    Atomics.store(cells, flag.computingSince, tick())
+    Atomics.store(cells, flag.computingSince, tick(startedAt))
     try {
       piece()
       return undefined
@@ -92,9 +105,9 @@ function stretch(guest: Guest, task: Task): void {
   }
   const stopped = (error: unknown) => {
     if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
-    const code = codeOf(error, limit)
+    const cause = codeOf(error, limit)
     const message = error instanceof Error ? error.message : ''
-    finish({ end: lastFrame(), code, message, figures: figures() })
+    finish({ end: lastFrame(), code: cause, message, figures: figures() })
   }
   /** Runs a piece of the script and passes on what it wants. */
   const step = (piece: () => void) => {
@@ -132,40 +145,63 @@ function stretch(guest: Guest, task: Task): void {
     if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
   }
   step(() => {
-    guest.setup(
-      { stop, now: () => now },
-      { tools: task.tools, seed: task.seed, limits: { ...limits, logLength, lineLength } },
-    )
-    startScript(task.source, (js) => guest.start(js))
+    guest.watch({ stop, now: () => now })
+    startScript(task.source, (js) => guest.start(js, task.seed))
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
-  // The thread sleeps while the script waits: to wake it costs a fraction of a turn of its event loop.
   const ended = () => over
+  let letters = 0
   while (!ended()) {
-    const letters = Atomics.load(cells, flag.letters)
-    const letter = receiveMessageOnPort(port)
+    const sent = Atomics.load(cells, flag.letters)
+    const letter = sent === letters ? undefined : receiveMessageOnPort(port)
     if (letter) {
       step(() => {
         for (const delivery of readDeliveries(letter.message)) if (!over && limit === undefined) deliver(delivery)
       })
     } else {
+      letters = sent
       obey()
-      if (!ended()) Atomics.wait(cells, flag.letters, letters)
+      if (!ended()) wait(cells, sent)
     }
   }
 }
 
 warmTypeScript()
 
-/** What the pool calls: one stretch of one run, and then a spare guest for the next. */
-export default async function work(task: Task | { readonly warm: Limits }): Promise<void> {
-  if ('warm' in task) return prepareSpare(task.warm)
-  // A port holds on to all of the run until it has closed, which takes a turn of a loop that the pool would not let turn.
-  const closed = once(task.port, 'close')
-  const guest = await guestFor(task.limits)
-  stretch(guest, task)
-  guest.dispose()
-  task.port.close()
+async function perform(task: Task, port: MessagePort): Promise<void> {
+  const guest = await guestFor(task.tools)
+  try {
+    stretch(guest, task, port)
+  } finally {
+    guest.dispose()
+  }
+  await prepareSpare(task.tools)
+}
+
+/** Takes tasks, one after the other; the thread sleeps between them. */
+async function serve({ port, cells: shared }: Serving): Promise<void> {
+  const cells = new Int32Array(shared)
+  let letters = 0
+  for (;;) {
+    const sent = Atomics.load(cells, flag.letters)
+    const letter = sent === letters ? undefined : receiveMessageOnPort(port)
+    if (!letter) {
+      letters = sent
+      if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
+    } else if (typeof letter.message !== 'string') {
+      // A text came too late for the script it was for.
+      Atomics.add(cells, flag.taken, 1)
+      await perform(letter.message, port)
+    }
+  }
+}
+
+/** What the pool calls. */
+export default async function work(job: Serving | 'prepare'): Promise<void> {
+  if (job === 'prepare') return prepareSpare([])
+  // A port has closed only after a turn of a loop that the pool would not let turn.
+  const closed = once(job.port, 'close')
+  await serve(job)
+  job.port.close()
   await closed
-  await prepareSpare(task.limits)
 }

@@ -1,10 +1,14 @@
-import { randomUUID } from 'node:crypto'
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
-
 import { callQueue, type Reply } from './call-queue.ts'
 import { parseClean } from './clean-json.ts'
-import { type Delivery, type GuestCall, type GuestEnd, readGuestFrame, writeDeliveries } from './frame.ts'
-import { argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
+import {
+  type Delivery,
+  type GuestCall,
+  type GuestEnd,
+  type GuestFrame,
+  readGuestFrame,
+  writeDeliveries,
+} from './frame.ts'
+import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
 import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
@@ -25,7 +29,8 @@ export interface Surroundings {
   readonly pool: WorkerPool
   readonly dog: ReturnType<typeof watchdog>
   readonly limits: Limits
-  readonly closing: AbortSignal
+  /** What ends each of the runs there are, should the sandbox be closed. */
+  readonly running: Set<() => void>
 }
 
 /** How long a script that is told to stop has to say its last words, in ms. */
@@ -46,11 +51,11 @@ const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
 /** The part of a run that is on a worker just now. */
 interface Stretch {
-  readonly port: MessagePort
   readonly cells: Int32Array
-  readonly ending: AbortController
   /** How many of the results it has been given. */
   sent: number
+  post(text: string): void
+  cancel(): void
   unwatch(): void
 }
 
@@ -78,13 +83,18 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const { limits } = around
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
-  const { identity = { seed: randomUUID(), at: Date.now() } } = given
-  const now = () => (given.identity ? identity.at : Date.now())
-  const journal: Journal =
+  const { identity } = given
+  const now = () => identity?.at ?? Date.now()
+  const before =
     given.journal === undefined
-      ? { v: 1, source: digest(source), seed: seedOf(identity.seed), startedAt: identity.at, entries: [] }
+      ? { seed: identity ? seedOf(identity.seed) : anySeed(), startedAt: now(), entries: [] }
       : journalOf(given.journal, source)
-  const heard: JournalEntry[] = [...journal.entries]
+  let ofSource: string | undefined
+  const journalWith = (entries: readonly JournalEntry[]): Journal => {
+    ofSource ??= digest(source)
+    return { v: 1, source: ofSource, seed: before.seed, startedAt: before.startedAt, entries }
+  }
+  const heard: JournalEntry[] = [...before.entries]
   const recorded = new Map(heard.map((entry) => [entry.id, entry]))
   const issued: { tool: string; argsHash: string }[] = []
   let heardBytes = 0
@@ -121,7 +131,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (!stretch) return
     stretch.unwatch()
     give(stretch.cells, order.stop)
-    stretch.port.close()
     stretch = undefined
   }
   const finish = (outcome: { json: string } | SandboxError) => {
@@ -131,28 +140,28 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     work(-pieces)
     clearTimeout(wall)
     given.signal?.removeEventListener('abort', onAbort)
-    around.closing.removeEventListener('abort', onAbort)
+    around.running.delete(onAbort)
     const more = dropped > 0 ? [`… (${dropped} more lines)`] : []
     const common = {
       logs: [...logs, ...more],
       stats,
-      ...(heardBytes <= keptBytes && { journal: { ...journal, entries: heard } }),
+      ...(heardBytes <= keptBytes && { journal: journalWith(heard) }),
     }
     if ('json' in outcome) resolve({ ok: true, value: parseClean(outcome.json), ...common })
     else resolve({ ok: false, error: outcome, ...common })
-    calling.abort()
+    if (calls.open > 0) calling.abort()
   }
   /** Ends the run from outside: the script is asked to stop, and its thread is ended if it does not. */
   const stop = (error: SandboxError) => {
     if (over || verdict) return
     verdict = error
     if (!stretch) return finish(error)
-    const { cells, ending } = stretch
+    const { cells, cancel } = stretch
     const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
     give(cells, order.stop)
     const end = () => {
       if (over) return
-      ending.abort()
+      cancel()
       finish(error)
     }
     if (begun) setTimeout(end, lastWordsMs)
@@ -168,14 +177,13 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (stretch.sent === heard.length) return work(-1)
     const batch = heard.slice(stretch.sent)
     stretch.sent = heard.length
-    stretch.port.postMessage(writeDeliveries(batch))
-    ring(stretch.cells)
+    stretch.post(writeDeliveries(batch))
   }
   /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
   const deliverSoon = () => {
     if (!flush) work(1)
-    flush ??= setImmediate(deliver)
     if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
+    else flush ??= setImmediate(deliver)
   }
   const hear = (entry: JournalEntry) => {
     heard.push(entry)
@@ -185,14 +193,14 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   }
   const answer = ({ call, ok, json }: Reply) => {
     if (over) return
-    const before = heard.at(-1)?.at ?? journal.startedAt
+    const last = heard.at(-1)?.at ?? before.startedAt
     const known = issued[call.id - 1]
     if (!known) return
-    const entry: JournalEntry = { id: call.id, ok, json, at: Math.max(before, now()), ...known }
+    const entry: JournalEntry = { id: call.id, ok, json, at: Math.max(last, now()), ...known }
     const { record } = given
     if (!record) return hear(entry)
     recording = recording
-      .then(() => record(entry, { ...journal, entries: [] }))
+      .then(() => record(entry, journalWith([])))
       .then(
         () => over || hear(entry),
         (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be kept: ${String(error)}`)),
@@ -206,12 +214,12 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (tool === undefined || call.id > issued.length + 1) return errorOf('engine-failed', limits)
     const hash = argsHash(tool, call.args)
     const known = issued[call.id - 1]
-    const before = known ?? recorded.get(call.id)
-    if (before && (before.tool !== tool || before.argsHash !== hash)) {
+    const earlier = known ?? recorded.get(call.id)
+    if (earlier && (earlier.tool !== tool || earlier.argsHash !== hash)) {
       return errorOf(
         'replay-diverged',
         limits,
-        `Call ${call.id} was ${before.tool} and is now ${tool}${before.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
+        `Call ${call.id} was ${earlier.tool} and is now ${tool}${earlier.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
       )
     }
     if (known) return undefined
@@ -222,17 +230,20 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (!recorded.has(call.id)) calls.add(call)
     return undefined
   }
-  /** Takes what the script wants. It is not believed anything: what is no frame ends the run. */
-  const onFrame = (text: string): GuestEnd | undefined => {
-    if (text === '') return undefined
+  /** Reads what the script wants. It is not believed anything: what is no frame ends the run. */
+  const read = (text: string): GuestFrame => {
     const frame = readGuestFrame(text)
     logs.push(...frame.lines)
     dropped += frame.dropped
-    for (const call of frame.calls) {
+    return frame
+  }
+  /** Makes calls; the end of the run where there is one that may not be made. */
+  const make = (wanted: readonly GuestCall[]): GuestEnd | undefined => {
+    for (const call of wanted) {
       const problem = onCall(call)
       if (problem) return { kind: 'limit', ...problem }
     }
-    return frame.end
+    return undefined
   }
   const onEnd = (end: GuestEnd) => {
     if (verdict) return finish(verdict)
@@ -254,12 +265,21 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         return finish(thrown(end, limits))
     }
   }
+  /** Does what the script wants. Of many calls some are answered, and the script hears of it, while others are made. */
+  const obey = (frame: GuestFrame, from = 0) => {
+    if (over) return
+    const to = from + together
+    const end = make(frame.calls.slice(from, to))
+    if (end) onEnd(end)
+    else if (to < frame.calls.length) queueMicrotask(guarded(() => obey(frame, to)))
+    else if (frame.end) onEnd(frame.end)
+    else work(-1)
+  }
   const onMessage = (message: FromWorker) => {
     if (over) return
     if (typeof message === 'string') {
-      const end = onFrame(message)
-      if (end) onEnd(end)
-      else work(-1)
+      if (message === '') work(-1)
+      else obey(read(message))
       return
     }
     stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
@@ -279,18 +299,21 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         },
       )
     } else {
-      const end = message.end === '' ? undefined : onFrame(message.end)
+      const last = message.end === '' ? undefined : read(message.end)
+      const end = last && (make(last.calls) ?? last.end)
       if (message.code === undefined && end) return onEnd(end)
       finish(verdict ?? errorOf(message.code ?? 'engine-failed', limits))
     }
   }
-  const guarded = (message: FromWorker) => {
-    try {
-      onMessage(message)
-    } catch {
-      stop(errorOf('engine-failed', limits))
+  const guarded =
+    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
+    (...values: T) => {
+      try {
+        handle(...values)
+      } catch {
+        stop(errorOf('engine-failed', limits))
+      }
     }
-  }
   const onFailure = (error: unknown) => {
     const memory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
     finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
@@ -298,10 +321,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
 
   /** Brings the script onto a worker, up to all it has heard. */
   const launch = () => {
-    const { port1, port2 } = new MessageChannel()
     const flags = new SharedArrayBuffer(flagCount * 4)
     const cells = new Int32Array(flags)
-    const ending = new AbortController()
     logs = []
     dropped = 0
     const unwatch = around.dog.watch({
@@ -312,27 +333,26 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       },
       hung() {
         verdict ??= errorOf('cpu-limit', limits)
-        ending.abort()
+        mine.cancel()
         finish(verdict)
       },
       park() {
         if (heardBytes <= keptBytes) give(cells, order.park)
       },
     })
-    stretch = { port: port1, cells, ending, sent: heard.length, unwatch }
-    port1.on('message', guarded)
     const task: Task = {
       source,
       tools: names,
-      limits,
-      seed: journal.seed,
-      startedAt: journal.startedAt,
+      seed: before.seed,
+      startedAt: before.startedAt,
       heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
-      port: port2,
       flags,
     }
-    around.pool.run(task, ending.signal).catch((error: unknown) => {
-      if (stretch?.port === port1) onFailure(error)
+    const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
+    const mine: Stretch = { cells, sent: heard.length, unwatch, post, cancel }
+    stretch = mine
+    ended.catch((error: unknown) => {
+      if (stretch === mine) onFailure(error)
     })
   }
 
@@ -347,8 +367,10 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     return promise
   }
   given.signal?.addEventListener('abort', onAbort, { once: true })
-  around.closing.addEventListener('abort', onAbort, { once: true })
+  around.running.add(onAbort)
   work(1)
   launch()
+  // While the worker is at it.
+  ofSource ??= digest(source)
   return promise
 }

@@ -1,18 +1,14 @@
-import type { MessagePort } from 'node:worker_threads'
-
+import type { Seed } from './engine.ts'
 import type { Delivery } from './frame.ts'
-import type { Limits } from './limits.ts'
 
 /** What a worker gets: all there is to know about one stretch of a run. */
 export interface Task {
   readonly source: string
   readonly tools: readonly string[]
-  readonly limits: Limits
-  readonly seed: readonly [number, number, number, number]
+  readonly seed: Seed
   readonly startedAt: number
   /** What the script has heard already, in the order it heard it. */
   readonly heard: readonly Delivery[]
-  readonly port: MessagePort
   /** See {@link flag}. */
   readonly flags: SharedArrayBuffer
 }
@@ -29,13 +25,15 @@ export const flag = {
   computed: 3,
   /** Counts what the host has sent; the worker sleeps on it. */
   letters: 4,
+  /** Counts the tasks that the worker took. */
+  taken: 5,
 } as const
 
 /** What a worker is told to do with the script, in {@link flag}.order: to end it, or to let go of it if it waits. */
 export const order = { none: 0, stop: 1, park: 2 } as const
 
 /** The number of cells. */
-export const flagCount = 5
+export const flagCount = 6
 
 /** Wakes the worker: there is something for it. */
 export function ring(cells: Int32Array): void {
@@ -43,9 +41,11 @@ export function ring(cells: Int32Array): void {
   Atomics.notify(cells, flag.letters)
 }
 
+const { timeOrigin } = performance
+
 /** Milliseconds as a cell can hold them, the same in every thread, never 0. */
-export function tick(): number {
-  return Math.round(performance.timeOrigin + performance.now()) % 0x3fffffff || 1
+export function tick(now: number = performance.now()): number {
+  return Math.round(timeOrigin + now) % 0x3fffffff || 1
 }
 
 /** How long ago a tick was. */

@@ -28,13 +28,13 @@ export function turns(most: number): Turns {
       }
       signal.addEventListener('abort', leave, { once: true })
       waiting.add(begin)
-      next()
     })
 
   return {
     async take(work, signal) {
       signal.throwIfAborted()
-      await turn(signal)
+      if (running < most) running++
+      else await turn(signal)
       try {
         return await work()
       } finally {

@@ -5,17 +5,34 @@ import { fileURLToPath } from 'node:url'
 
 import { Piscina } from 'piscina'
 
-import { engineExports } from './engine-exports.ts'
+import { engineExports, memoryImport } from './engine-exports.ts'
 import type { Limits } from './limits.ts'
-import type { Task } from './task.ts'
-import { withExports } from './thin-wasm.ts'
+import type { EngineCode } from './quickjs.ts'
+import { type FromWorker, ring, type Task } from './task.ts'
+import { thinWasm } from './thin-wasm.ts'
 import { turns } from './turns.ts'
+import { type Line, openLine, type Serving } from './worker-line.ts'
+
+/** What all workers of a pool are told when they start. */
+export interface WorkerSetup {
+  readonly code: EngineCode
+  readonly limits: Limits
+}
 
 /** Threads that run scripts. */
 export interface WorkerPool {
-  /** Ends when the worker is ready for the next task. Aborting ends the worker's thread, whatever it does. */
-  run(task: Task, signal: AbortSignal): Promise<void>
+  /** Has a worker run a task as soon as one is free. */
+  run(task: Task, hear: (message: FromWorker) => void): Assignment
   close(): Promise<void>
+}
+
+/** A task that was given to a pool. */
+export interface Assignment {
+  /** Sends something to the script, also while it waits for a worker. */
+  post(text: string): void
+  readonly ended: Promise<void>
+  /** Takes it back, or ends the thread of the worker that has it, whatever that does. */
+  cancel(): void
 }
 
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
@@ -28,17 +45,18 @@ async function ownFolders(): Promise<string[]> {
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
-let compiled: Promise<WebAssembly.Module> | undefined
+let compiled: Promise<EngineCode> | undefined
 
-async function compile(): Promise<WebAssembly.Module> {
+async function compile(): Promise<EngineCode> {
   const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
-  return WebAssembly.compile(Buffer.from(withExports(engine, engineExports)))
+  const { bytes, pages } = thinWasm(engine, engineExports, memoryImport)
+  return { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
 }
 
 /** Starts `workers` threads and has each make ready what its first script needs. */
 export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
-  const wasm = await (compiled ??= compile())
-  const pool = new Piscina<Task | { warm: Limits }, void>({
+  const code = await (compiled ??= compile())
+  const pool = new Piscina<Serving | 'prepare', void>({
     filename: worker.href,
     minThreads: workers,
     maxThreads: workers,
@@ -46,13 +64,57 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     argv: [],
     execArgv: ['--no-warnings', '--permission', ...(await ownFolders()).map((folder) => `--allow-fs-read=${folder}`)],
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
-    workerData: { wasm },
+    workerData: { code, limits } satisfies WorkerSetup,
   })
-  await Promise.all(Array.from({ length: workers }, () => pool.run({ warm: limits })))
+  await Promise.all(Array.from({ length: workers }, () => pool.run('prepare')))
   // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
   const queue = turns(workers)
-  return {
-    run: (task, signal) => queue.take(() => pool.run(task, { transferList: [task.port], signal }), signal),
-    close: () => pool.destroy(),
+  const serve = (serving: Serving, signal: AbortSignal) => pool.run(serving, { transferList: [serving.port], signal })
+  let idle: Line[] = []
+
+  const run = (task: Task, hear: (message: FromWorker) => void): Assignment => {
+    const cells = new Int32Array(task.flags)
+    /** What is for a script that has not been heard of: it is sent again with the task, should that be. */
+    const early: string[] = []
+    const leaving = new AbortController()
+    let begun = false
+    let line: Line | undefined
+    const listen = (message: FromWorker) => {
+      begun = true
+      hear(message)
+    }
+    const send = (text: string) => {
+      line?.post(text)
+      ring(cells)
+    }
+    const attempt = async (): Promise<boolean> => {
+      idle = idle.filter(({ over }) => !over)
+      const free = idle.pop() ?? openLine(serve)
+      line = free
+      const taken = free.run(task, listen)
+      for (const text of early) send(text)
+      try {
+        return await taken
+      } finally {
+        line = undefined
+        if (!free.over) idle.push(free)
+      }
+    }
+    const work = async () => {
+      let taken = false
+      while (!taken) taken = await attempt()
+    }
+    return {
+      ended: queue.take(work, leaving.signal),
+      post(text) {
+        if (!begun) early.push(text)
+        send(text)
+      },
+      cancel() {
+        leaving.abort()
+        line?.kill()
+      },
+    }
   }
+  return { run, close: () => pool.destroy() }
 }

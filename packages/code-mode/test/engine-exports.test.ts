@@ -3,17 +3,22 @@ import { createRequire } from 'node:module'
 
 import { expect, it } from 'vitest'
 
-import { engineExports } from '../src/engine-exports.ts'
-import { withExports } from '../src/thin-wasm.ts'
+import { engineExports, memoryImport } from '../src/engine-exports.ts'
+import { thinWasm } from '../src/thin-wasm.ts'
 
-it('the engine has every export that is named, and is left with no other', async () => {
+it('the engine has every export that is named and no other, and nothing from outside besides its memory', async () => {
   const bytes = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
-  const thin = await WebAssembly.compile(Buffer.from(withExports(bytes, engineExports)))
+  const { bytes: few, pages } = thinWasm(bytes, engineExports, memoryImport)
+  const [whole, thin] = [await WebAssembly.compile(bytes), await WebAssembly.compile(Buffer.from(few))]
   expect(
     WebAssembly.Module.exports(thin)
       .map(({ name }) => name)
       .toSorted(),
   ).toEqual([...engineExports].toSorted())
-  const [whole, imports] = [await WebAssembly.compile(bytes), WebAssembly.Module.imports(thin)]
-  expect(imports).toEqual(WebAssembly.Module.imports(whole))
+  const [module, name] = memoryImport
+  expect(WebAssembly.Module.imports(thin)).toEqual([
+    ...WebAssembly.Module.imports(whole),
+    { module, name, kind: 'memory' },
+  ])
+  expect(pages).toBeGreaterThan(0)
 })

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import type { ChildLine } from './fixture/script-child.ts'
-import { calls, effectsOf, goOn, noDeeds, readLog, type Site, writes } from './fixture/script-site.ts'
+import { calls, outsideOf, goOn, noDeeds, readLog, type Site, writes } from './fixture/script-site.ts'
 
 /** Moments that share a process, which is killed when all its sessions stand at theirs. */
 const inAProcess = 12
@@ -125,7 +125,7 @@ async function tryMoments(moments: readonly CrashMoment[], expected: object): Pr
       deeds.ran.filter((callId) => before?.settled.includes(callId)),
       `in ${sessionId}`,
     ).toEqual([])
-    const effects = effectsOf(site, sessionId)
+    const effects = outsideOf(site, sessionId).read()
     expect(effects, `in ${sessionId}`).toHaveLength(writes)
     expect(new Set(effects.map(({ callId }) => callId)).size, `in ${sessionId}`).toBe(writes)
     expect(new Set(effects.map(({ key }) => key)).size, `in ${sessionId}`).toBe(writes)
@@ -142,7 +142,7 @@ test(
     expect(whole.status).toBe('completed')
     const { result, logs } = outcomeOf(whole.messages)
     expect(result).toMatchObject({ seat: { seat: 7 }, paid: 'paid', van: 'van 7', refused: 'tool-failed' })
-    expect(effectsOf(site, 'whole')).toHaveLength(writes)
+    expect(outsideOf(site, 'whole').read()).toHaveLength(writes)
     const moments = sampleOf(crash.moments)
     const died: string[] = []
     for (let first = 0; first < moments.length; first += inAProcess) {

@@ -17,6 +17,42 @@ describe('a script', () => {
     expect(stats.memoryBytes).toBeGreaterThan(1e6)
   })
 
+  it('has the tools of its run, whatever those before it had, and cannot put others in their place', async () => {
+    const source = `try { Object.defineProperty(globalThis, 'tools', { value: { theirs: 1 } }) } catch {}
+return Object.keys(tools)`
+    const one = createSandbox({ workers: 1 })
+    for (const names of [['a'], ['b', 'c'], [], ['a'], ['a']]) {
+      const tools = Object.fromEntries(names.map((name) => [name, () => name]))
+      expect((await one.run(source, { tools })).value).toEqual(names)
+      // A script that ends its wrapper runs before it is called.
+      expect(
+        (await one.run(`}); ${source.replace('return', 'globalThis.own =')}; (async () => { return own`, { tools }))
+          .value,
+      ).toEqual(names)
+    }
+    await one.close()
+  })
+
+  it('has made all of its calls before it is said to wait for them, however many', async () => {
+    const many = createSandbox({ workers: 1, limits: { toolCalls: 300, parallelCalls: 300 } })
+    const open: (() => void)[] = []
+    const madeAt: number[] = []
+    const { value } = await many.run(
+      'return (await Promise.all(Array.from({ length: 300 }, () => tools.wait()))).length',
+      {
+        tools: { wait: () => new Promise<void>((resolve) => open.push(resolve)) },
+        busy: (work) =>
+          void work.then(() => {
+            madeAt.push(open.length)
+            for (const answer of open) answer()
+          }),
+      },
+    )
+    expect(value).toBe(300)
+    expect(madeAt[0]).toBe(300)
+    await many.close()
+  })
+
   it('may be TypeScript, with generics that JavaScript reads as comparisons', async () => {
     const source = `interface Row { id: number }
 const id = <T,>(x: T): T => x

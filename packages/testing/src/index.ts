@@ -1,5 +1,6 @@
 export * from './aimock.ts'
 export * from './crash.ts'
+export * from './effect-file.ts'
 export * from './postgres-server.ts'
 export * from './runtime-conformance.ts'
 export * from './scripted-model.ts'

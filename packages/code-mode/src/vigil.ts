@@ -1,0 +1,76 @@
+import { flag } from './task.ts'
+
+/**
+ * To wake a thread that sleeps costs more than most answers that come at once. So both sides stay awake for a moment where
+ * an answer may come soon; where that does not pay, as on a core that both share, they stop it for a while.
+ */
+
+/** For how long is waited awake, in ms. */
+const awakeMs = 0.1
+/** At most so many waits are slept through before it is tried again. */
+const longestRest = 512
+
+interface Patience {
+  /** Asked before each wait. */
+  left(): boolean
+  heard(inTime: boolean): void
+}
+
+/** Each time in vain in a row it is left for twice as many waits. */
+function patience(): Patience {
+  let rest = 0
+  let next = 1
+  return {
+    left: () => rest-- <= 0,
+    heard(inTime) {
+      rest = inTime ? 0 : next
+      next = inTime ? 1 : Math.min(2 * next, longestRest)
+    },
+  }
+}
+
+/** For a worker: waits for a letter beyond `letters`. */
+export function workerVigil(): (cells: Int32Array, letters: number) => void {
+  const { left, heard } = patience()
+  const arrives = (cells: Int32Array, letters: number): boolean => {
+    const until = performance.now() + awakeMs
+    do {
+      for (let i = 0; i < 100; i++) if (Atomics.load(cells, flag.letters) !== letters) return true
+    } while (performance.now() < until)
+    return false
+  }
+  return (cells, letters) => {
+    if (left()) {
+      const inTime = arrives(cells, letters)
+      heard(inTime)
+      if (inTime) return
+    }
+    Atomics.wait(cells, flag.letters, letters)
+  }
+}
+
+/** For the host, whose loop goes on turning meanwhile: told when something was sent, and when something came. */
+export function hostVigil(): { sent(): void; came(): void } {
+  const { left, heard } = patience()
+  let waiting = false
+  let turning = false
+  let until = 0
+  const turn = () => {
+    turning = waiting && performance.now() < until
+    if (turning) setImmediate(turn)
+    else if (waiting) heard(false)
+  }
+  return {
+    sent() {
+      waiting = left()
+      if (!waiting) return
+      until = performance.now() + awakeMs
+      if (!turning) setImmediate(turn)
+      turning = true
+    },
+    came() {
+      if (waiting && turning) heard(true)
+      waiting = false
+    },
+  }
+}

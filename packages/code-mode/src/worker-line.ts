@@ -1,0 +1,81 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+
+import { flag, flagCount, type FromWorker, ring, type Task } from './task.ts'
+import { hostVigil } from './vigil.ts'
+
+/** What a worker is to do: take tasks from a port, until none has come for a while. */
+export interface Serving {
+  readonly port: MessagePort
+  /** See {@link flag}, of which it has `letters` and `taken`. */
+  readonly cells: SharedArrayBuffer
+}
+
+/** A worker that waits for tasks: to give it one costs a fraction of what it costs to go through the pool. */
+export interface Line {
+  /** It takes nothing any more. */
+  readonly over: boolean
+  /** Resolves when the task is over, with false where the worker went away before it took it; `hear` is told what it says. */
+  run(task: Task, hear: (message: FromWorker) => void): Promise<boolean>
+  /** Sends something to the script that is being run. */
+  post(text: string): void
+  /** Ends the worker's thread, whatever it does. */
+  kill(): void
+}
+
+interface Running {
+  hear(message: FromWorker): void
+  resolve(taken: boolean): void
+  reject(error: unknown): void
+}
+
+/** Has a worker serve; `serve` resolves when it no longer does. */
+export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promise<void>): Line {
+  const { port1: port, port2 } = new MessageChannel()
+  const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
+  const ending = new AbortController()
+  const vigil = hostVigil()
+  let given = 0
+  let over = false
+  let running: Running | undefined
+
+  port.on('message', (message: FromWorker) => {
+    vigil.came()
+    running?.hear(message)
+    if (typeof message === 'string') return
+    running?.resolve(true)
+    running = undefined
+    if (over) port.close()
+  })
+  serve({ port: port2, cells: cells.buffer }, ending.signal).then(
+    () => {
+      over = true
+      // What it took it has ended: then that it did is still on its way.
+      if (Atomics.load(cells, flag.taken) === given && running) return
+      running?.resolve(false)
+      port.close()
+    },
+    (error: unknown) => {
+      over = true
+      running?.reject(error)
+      port.close()
+    },
+  )
+  return {
+    get over() {
+      return over
+    },
+    run(task, hear) {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+      running = { hear, resolve, reject }
+      given++
+      port.postMessage(task)
+      ring(cells)
+      return promise
+    },
+    post(text) {
+      port.postMessage(text)
+      vigil.sent()
+    },
+    kill: () => ending.abort(),
+  }
+}

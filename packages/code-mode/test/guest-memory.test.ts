@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+
+import { afterEach, expect, it, vi } from 'vitest'
+
+import { engineExports, memoryImport } from '../src/engine-exports.ts'
+import type { Guest } from '../src/engine.ts'
+import { createQuickJs } from '../src/quickjs.ts'
+import { thinWasm } from '../src/thin-wasm.ts'
+
+const limits = { toolCalls: 9, argBytes: 1e6, outputBytes: 1e6, errorBytes: 100, logLength: 100, lineLength: 100 }
+
+/** An engine, and all the memories that were made for it. */
+async function engineAndMemories() {
+  const made: WebAssembly.Memory[] = []
+  const Memory = WebAssembly.Memory
+  vi.spyOn(WebAssembly, 'Memory').mockImplementation(function (type) {
+    const memory = new Memory(type)
+    made.push(memory)
+    return memory
+  })
+  const file = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
+  const { bytes, pages } = thinWasm(file, engineExports, memoryImport)
+  const engine = createQuickJs({ wasm: await WebAssembly.compile(Buffer.from(bytes)), pages })
+  return { made, prepare: () => engine.prepare({ memoryBytes: 64 << 20, stackBytes: 256 << 10 }) }
+}
+
+function run(guest: Guest, body: string): string {
+  guest.setup({ tools: [], limits })
+  guest.watch({ stop: () => false, now: () => 0 })
+  guest.start(`(async()=>{${body}})`, [1, 2, 3, 4])
+  return guest.take()
+}
+
+const bytesOf = (memory: WebAssembly.Memory | undefined) => Buffer.from(memory?.buffer ?? new ArrayBuffer())
+
+afterEach(() => vi.restoreAllMocks())
+
+it('of a guest that is gone nothing is left in memory, and the next one has what the first one had', async () => {
+  const { made, prepare } = await engineAndMemories()
+  const first = await prepare()
+  const memory = made.at(-1)
+  const asNew = Buffer.from(bytesOf(memory))
+  expect(run(first, 'globalThis.secret = "to-be-kept ".repeat(9000); return secret.length')).toContain('99000')
+  expect(bytesOf(memory).includes('to-be-kept to-be-kept')).toBe(true)
+  first.dispose()
+  expect(bytesOf(memory).equals(Buffer.alloc(asNew.length))).toBe(true)
+  const count = made.length
+  const second = await prepare()
+  expect(made).toHaveLength(count)
+  expect(bytesOf(memory).equals(asNew)).toBe(true)
+  expect(run(second, 'return typeof secret')).toContain('undefined')
+})
+
+it('two guests never share a memory, and one that has grown is not used again', async () => {
+  const { made, prepare } = await engineAndMemories()
+  const first = await prepare()
+  const count = made.length
+  const second = await prepare()
+  expect(made).toHaveLength(count + 1)
+  run(second, 'return new Array(1e6).fill(1).length')
+  second.dispose()
+  second.dispose()
+  const third = await prepare()
+  expect(made).toHaveLength(count + 2)
+  first.dispose()
+  first.dispose()
+  await prepare()
+  await prepare()
+  expect(made).toHaveLength(count + 3)
+  third.dispose()
+})
