@@ -3,6 +3,9 @@ import { parseArgs } from 'node:util'
 import { dataFlowPolicy, presets } from 'provost'
 import type { DataFlowRule, Extension } from 'provost'
 
+import { money } from './own/money.ts'
+import { office } from './own/office.ts'
+import { travel } from './own/travel.ts'
 import { play } from './replay/play.ts'
 import type { Outcome, Played } from './replay/play.ts'
 import { readSuites } from './replay/suite.ts'
@@ -12,11 +15,13 @@ import { variants } from './replay/variant.ts'
 const help = `Replays recorded tasks and attacks through the runtime and counts what a policy does about them.
 
 Usage: node --conditions=@provost/source bench/security/replay.ts DIR [options]
+       node --conditions=@provost/source bench/security/replay.ts --own [options]
 
 DIR holds suites as JSON files: tools with the roles of their arguments, tasks of users, and attacks. The model makes
 exactly the calls that are recorded, the tools give exactly the outputs that are recorded.
 
 Options:
+  --own             instead of a folder the suites written for this repository: an office, travel, money and chat
   --rules NAME      intent (default) or classic
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
@@ -108,6 +113,7 @@ function row(name: string, { attacks, benign, silentRate, untouchedRate }: Rated
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    own: { type: 'boolean', default: false },
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
     variant: { type: 'string', default: 'as-recorded' },
@@ -117,7 +123,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [folder] = positionals
-if (values.help || folder === undefined) {
+if (values.help || (folder === undefined) !== values.own) {
   process.stdout.write(help)
   process.exitCode = values.help ? 0 : 1
 } else {
@@ -126,7 +132,7 @@ if (values.help || folder === undefined) {
   const policy = policyFor(values.rules, values.without)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
-  for (const suite of readSuites(folder)) {
+  for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
     const counts = await replay(rewrite(suite), policy, (line) => {
       if (values.why) process.stderr.write(`${line}\n`)
     })

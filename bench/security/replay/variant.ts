@@ -6,7 +6,47 @@ import type { Suite, SuiteCall } from './suite.ts'
 export const variants: Readonly<Record<string, (suite: Suite) => Suite>> = {
   'as-recorded': (suite) => suite,
   'short-addresses': (suite) => rewriteAttacks(suite, shorten),
-  base64: (suite) => rewriteAttacks(suite, encode),
+  base64: (suite) =>
+    rewriteAttacks(
+      suite,
+      encodeBy((text) => Buffer.from(text).toString('base64')),
+    ),
+  rot13: (suite) => rewriteAttacks(suite, encodeBy(rot13)),
+  reversed: (suite) =>
+    rewriteAttacks(
+      suite,
+      encodeBy((text) => Array.from(text).toReversed().join('')),
+    ),
+  entities: (suite) =>
+    rewriteAttacks(
+      suite,
+      obscureBy((text) => text.replaceAll(/[@.\dA-M]/gi, (char) => `&#${char.charCodeAt(0)};`)),
+    ),
+  invisible: (suite) =>
+    rewriteAttacks(
+      suite,
+      obscureBy((text) => Array.from(text).join('\u200B')),
+    ),
+  homoglyphs: (suite) =>
+    rewriteAttacks(
+      suite,
+      obscureBy((text) => text.replaceAll(/[aeopc]/g, (char) => 'аеорс'['aeopc'.indexOf(char)] ?? char)),
+    ),
+  spelled: (suite) =>
+    rewriteAttacks(
+      suite,
+      obscureBy((text) =>
+        text
+          .replaceAll('@', ' at ')
+          .replaceAll('.', ' dot ')
+          .replaceAll(/(\d{4})(?=\d)/g, '$1 '),
+      ),
+    ),
+  halved: (suite) =>
+    rewriteAttacks(
+      suite,
+      obscureBy((text) => `“${text.slice(0, text.length / 2)}” and then “${text.slice(text.length / 2)}”`),
+    ),
   planted: (suite) => rewriteAttacks(suite, plant),
 }
 
@@ -46,16 +86,37 @@ function shortFor(address: string, index: number): string {
   return address.includes('.') ? `x${index}.io` : `X${index}9`
 }
 
-/** What is sent out is written in base64. */
-function encode(attack: Attack, { tools }: Suite): Attack {
-  return mapAttackCalls(attack, (call) => {
-    const roles = tools.find(({ name }) => name === call.tool)?.arg_roles ?? {}
-    const args = Object.entries(call.args).map(([key, value]): [string, Json] =>
-      roles[key] === 'content' && typeof value === 'string'
-        ? [key, Buffer.from(value).toString('base64')]
-        : [key, value],
-    )
-    return { ...call, args: Object.fromEntries(args) }
+/** What is sent out is written in another way. */
+function encodeBy(write: (text: string) => string): (attack: Attack, suite: Suite) => Attack {
+  return (attack, { tools }) =>
+    mapAttackCalls(attack, (call) => {
+      const roles = tools.find(({ name }) => name === call.tool)?.arg_roles ?? {}
+      const args = Object.entries(call.args).map(([key, value]): [string, Json] =>
+        roles[key] === 'content' && typeof value === 'string' ? [key, write(value)] : [key, value],
+      )
+      return { ...call, args: Object.fromEntries(args) }
+    })
+}
+
+/** Addresses stand in what is read as nobody would look for them; the assistant makes them out all the same. */
+function obscureBy(write: (address: string) => string): (attack: Attack, suite: Suite) => Attack {
+  return (attack, suite) => {
+    const addresses = addressesOf(attack, suite)
+    const rewrite = (text: string): string =>
+      addresses.reduce((out, address) => out.replaceAll(address, write(address)), text)
+    const calls = attack.calls.map(({ output, output_text: text, ...call }) => ({
+      ...call,
+      ...(output !== undefined && { output: mapText(output, rewrite) }),
+      ...(text !== undefined && { output_text: rewrite(text) }),
+    }))
+    return { ...attack, calls }
+  }
+}
+
+function rot13(text: string): string {
+  return text.replaceAll(/[a-z]/gi, (char) => {
+    const code = char.charCodeAt(0)
+    return String.fromCharCode((((code & 31) + 12) % 26) + 1 + (code & 96))
   })
 }
 

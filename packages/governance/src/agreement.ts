@@ -12,7 +12,7 @@ export interface Agreement {
   readonly sameCase: boolean
 }
 
-/** How far an agreement is followed beyond its window: the next window has the rest. */
+/** How far an agreement is followed beyond its window, or as far as must be: the next window has the rest. */
 const reach = 16
 
 /**
@@ -34,7 +34,8 @@ export function agreementAt(
   const codes = reading === 'forward' || reading === 'reversed' ? folded : rotated
   const origin = step === 1 ? place : place + count - 1
   let [start, end] = [at, at + count]
-  const [lowest, highest] = [Math.max(0, at - reach), Math.min(size, at + count + reach)]
+  const further = Math.max(reach, least - count)
+  const [lowest, highest] = [Math.max(0, at - further), Math.min(size, at + count + further)]
   while (start > lowest && agrees(codes, bytes[start - 1] ?? 0, kept[origin + (start - 1 - at) * step] ?? 0)) start--
   while (end < highest && agrees(codes, bytes[end] ?? 0, kept[origin + (end - at) * step] ?? 0)) end++
   if (end - start < least) return undefined

@@ -28,27 +28,20 @@ export function isDigitCode(code: number): boolean {
 
 /** Beside the code of a code unit. It is a letter or a digit: the code is not 0. */
 const kept = 1 << 8
-/** It is of an alphabet of base64 or base64url. */
-const inToken = 1 << 9
-/** It may be of bytes in hexadecimal, or stand between them. */
-const inPairs = 1 << 10
 /** It may begin something encoded: percent, backslash, ampersand, equals sign. */
-const escape = 1 << 11
+const escape = 1 << 9
 /** It was not looked at yet, is one half of a character, or stands for several. */
-const special = 1 << 12
+const special = 1 << 10
 
 /** Code units by number, found when first met. */
 const entries: Uint16Array = new Uint16Array(0x10000).fill(special)
+const asciiEntries = new Uint16Array(128)
 /** Codes of the characters above, found when first met. */
 const upper = new Uint8Array(0x10000)
 const upperKnown = new Uint8Array(0x10000)
 const expansions = new Map<number, Uint8Array>()
 for (let char = 0; char < 128; char++) entries[char] = entryOf(asciiCode(char), String.fromCharCode(char))
-
-// White space may stand between bytes in hexadecimal: it is known before it is met.
-for (const space of '\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF') {
-  entries[space.charCodeAt(0)] = entryOf(0, space)
-}
+asciiEntries.set(entries.subarray(0, 128))
 
 function asciiCode(char: number): number {
   if (char >= 97 && char <= 122) return char - 96
@@ -58,11 +51,7 @@ function asciiCode(char: number): number {
 }
 
 function entryOf(code: number, char: string): number {
-  const flags =
-    (/[A-Za-z\d_+/-]/.test(char) ? inToken : 0) |
-    (/[\da-fx\s:,;]/i.test(char) ? inPairs : 0) |
-    (/[%\\&=]/.test(char) ? escape : 0)
-  return code | flags | (code === 0 ? 0 : kept)
+  return code | (/[%\\&=]/.test(char) ? escape : 0) | (code === 0 ? 0 : kept)
 }
 
 /** Canonical text. The array may be longer than `length`. */
@@ -76,23 +65,18 @@ export function emptyCanonical(): Canonical {
   return { bytes: new Uint8Array(512), length: 0 }
 }
 
-/** What a text may hold besides its plain characters. */
-export interface Suspicions {
+/** What was met on the way. */
+export interface Notes {
   /** Where an escape may begin. */
   readonly escapes: number[]
-  /** Start and end of tokens long enough to be base64 or hexadecimal, one pair after the other. */
-  readonly tokens: number[]
-  /** Start and end of stretches long enough to be bytes in hexadecimal one by one. */
-  readonly pairs: number[]
+  /** All of it was ASCII. */
+  isAscii: boolean
+  /** For each slice where it begins and ends in the text, and where it begins in the canonical form. */
+  readonly slices: number[]
 }
 
-/** Tokens shorter than this are words. */
-const shortestToken = 16
-/** Twelve bytes with something between them. */
-const shortestPairs = 35
-
 /** Code units looked at in one go: what they need in between stays small. */
-const slice = 32_768
+const slice = 8_192
 
 /** Appends a break: nothing that matches crosses it. */
 export function appendBreak(into: Canonical): void {
@@ -104,78 +88,108 @@ export function appendBreak(into: Canonical): void {
 export function appendCanonical(
   into: Canonical,
   text: string,
-  found?: Suspicions,
+  notes?: Notes,
   start: number = 0,
   end: number = text.length,
 ): void {
-  let [token, pairs] = [0, 0]
+  makeRoom(into, end - start)
   for (let first = start, last = start; first < end; first = last) {
     last = sliceEnd(text, first, end)
-    const units = codeUnits(text, first, last)
-    const count = units.length
-    makeRoom(into, count)
-    let { bytes, length } = into
-    // Nothing in here is guessed by the processor for each letter: what is dropped is written over by what follows, and
-    // what is rare shows in one test.
-    for (let i = 0; i < count; i++) {
-      const entry = entries[units[i] ?? 0] ?? 0
-      bytes[length] = entry
-      length += (entry >>> 8) & 1
-      token = (token + 1) & (0 - ((entry >>> 9) & 1))
-      pairs = (pairs + 1) & (0 - ((entry >>> 10) & 1))
-      if (entry >= escape) {
-        if (entry < special) {
-          found?.escapes.push(first + i)
-          continue
-        }
-        const point = pointAt(units, i)
-        const code = codeOf(point)
-        if (code >= 0) {
-          bytes[length] = code
-          length += code === 0 ? 0 : 1
-        } else {
-          const expansion = expansions.get(point) ?? none
-          into.length = length
-          // Room for the expansion and for all that is still to come.
-          makeRoom(into, expansion.length + count - i)
-          bytes = into.bytes
-          for (const one of expansion) bytes[length++] = one
-        }
-        if (point > 0xffff) i++
-      } else if (token === shortestToken) {
-        found?.tokens.push(first + i + 1 - token, runEnd(text, first + i, end, inToken))
-      }
-      if (pairs === shortestPairs) found?.pairs.push(first + i + 1 - pairs, runEnd(text, first + i, end, inPairs))
+    notes?.slices.push(first, last, into.length)
+    const written = text.slice(first, last)
+    // In UTF-8 only ASCII takes as many bytes as it has code units.
+    if (scratch.write(written, 'utf8') === last - first) {
+      appendAscii(into, last - first, first, notes)
+      continue
     }
-    into.length = length
+    if (notes) notes.isAscii = false
+    appendUnits(into, codeUnits(written, 0, last - first), first, notes)
   }
 }
 
-/** Where the characters of a canonical text stood: the place of each byte in the text, in UTF-16 code units. */
-export function placesIn(text: string, stretches: readonly number[], length: number): Int32Array {
-  // What is dropped at the end is written and does not count.
-  const places = new Int32Array(length + 1)
-  let count = 0
-  for (let n = 0; n < stretches.length; n += 2) {
-    if (n > 0) places[count++] = 0
-    const [start, end] = [stretches[n] ?? 0, stretches[n + 1] ?? 0]
-    for (let first = start, last = start; first < end; first = last) {
-      last = sliceEnd(text, first, end)
-      const units = codeUnits(text, first, last)
-      for (let i = 0; i < units.length; i++) {
-        const entry = entries[units[i] ?? 0] ?? 0
-        places[count] = first + i
-        count += (entry >>> 8) & 1
-        if (entry < special) continue
-        const point = pointAt(units, i)
-        const code = codeOf(point)
-        const more = code < 0 ? (expansions.get(point)?.length ?? 0) : code === 0 ? 0 : 1
-        for (let k = 0; k < more; k++) places[count++] = first + i
-        if (point > 0xffff) i++
-      }
-    }
+/** Appends what was written as bytes. */
+function appendAscii(into: Canonical, count: number, first: number, notes: Notes | undefined): void {
+  makeRoom(into, count)
+  const { bytes } = into
+  let { length } = into
+  // Nothing in here is guessed by the processor for each letter: what is dropped is written over by what follows, and
+  // what is rare shows in one test.
+  for (let i = 0; i < count; i++) {
+    const entry = asciiEntries[scratch[i] ?? 0] ?? 0
+    bytes[length] = entry
+    length += (entry >>> 8) & 1
+    if (entry >= escape) notes?.escapes.push(first + i)
   }
-  return places.subarray(0, length)
+  into.length = length
+}
+
+function appendUnits(into: Canonical, units: Uint16Array, first: number, notes: Notes | undefined): void {
+  const count = units.length
+  makeRoom(into, count)
+  let { bytes, length } = into
+  for (let i = 0; i < count; i++) {
+    const entry = entries[units[i] ?? 0] ?? 0
+    bytes[length] = entry
+    length += (entry >>> 8) & 1
+    if (entry < escape) continue
+    if (entry < special) {
+      notes?.escapes.push(first + i)
+      continue
+    }
+    const point = pointAt(units, i)
+    const code = codeOf(point)
+    if (code >= 0) {
+      bytes[length] = code
+      length += code === 0 ? 0 : 1
+    } else {
+      const expansion = expansions.get(point) ?? none
+      into.length = length
+      // Room for the expansion and for all that is still to come.
+      makeRoom(into, expansion.length + count - i)
+      bytes = into.bytes
+      for (const one of expansion) bytes[length++] = one
+    }
+    if (point > 0xffff) i++
+  }
+  into.length = length
+}
+
+/** Where the character of a canonical text with this number stood in the text, in UTF-16 code units; below 0 for none. */
+export type Places = (index: number) => number
+
+/** Most arguments are fine and nobody asks for places: what is asked for is found slice by slice. */
+export function placesIn(text: string, slices: Notes['slices'], { length }: Canonical): Places {
+  const known: Int32Array[] = []
+  return (index) => {
+    let [low, high] = [0, slices.length / 3 - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((slices[3 * middle + 2] ?? 0) <= index) low = middle
+      else high = middle - 1
+    }
+    const [first = 0, last = 0, begin = 0, , , end = length] = slices.slice(3 * low, 3 * low + 6)
+    const places = (known[low] ??= placesOf(text, first, last, end - begin))
+    return places[index - begin] ?? -2
+  }
+}
+
+function placesOf(text: string, first: number, last: number, most: number): Int32Array {
+  const units = codeUnits(text, first, last)
+  // What is dropped at the end is written and does not count.
+  const places = new Int32Array(most + 1)
+  let count = 0
+  for (let i = 0; i < units.length; i++) {
+    const entry = entries[units[i] ?? 0] ?? 0
+    places[count] = first + i
+    count += (entry >>> 8) & 1
+    if (entry < special) continue
+    const point = pointAt(units, i)
+    const code = codeOf(point)
+    const more = code < 0 ? (expansions.get(point)?.length ?? 0) : code === 0 ? 0 : 1
+    for (let k = 0; k < more; k++) places[count++] = first + i
+    if (point > 0xffff) i++
+  }
+  return places.subarray(0, count)
 }
 
 /** Where a slice of a text ends that begins at `start`: not in the middle of a character. */
@@ -185,21 +199,15 @@ export function sliceEnd(text: string, start: number, end: number): number {
   return (text.charCodeAt(last - 1) & 0xfc00) === 0xd800 ? last + 1 : last
 }
 
-/** Where a run of code units of one kind ends. */
-function runEnd(text: string, start: number, most: number, kind: number): number {
-  let end = start
-  while (end < most && ((entries[text.charCodeAt(end)] ?? 0) & kind) !== 0) end++
-  return end
-}
-
 const none = new Uint8Array()
-const scratch = Buffer.alloc(2 * slice + 2)
+/** Room for a slice and a unit more, each of which takes up to three bytes in UTF-8. */
+const scratch = Buffer.alloc(3 * slice + 3)
 
 /** The code units of a text as numbers, which are read many times as fast. They are gone with the next call. */
 export function codeUnits(text: string, start: number, end: number): Uint16Array {
   const size = (end - start) * 2
   const bytes = size <= scratch.length ? scratch : Buffer.alloc(size)
-  bytes.write(start === 0 && end === text.length ? text : text.slice(start, end), 'utf16le')
+  bytes.write(text.slice(start, end), 'utf16le')
   return new Uint16Array(bytes.buffer, bytes.byteOffset, size / 2)
 }
 

@@ -52,10 +52,13 @@ const longest = 20_000
 export function conceptsOf(text: string): Concepts {
   const form = exactForm(text.slice(0, longest))
   const words = new Set(form.match(/[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? [])
-  return { verbs: meanings(verbStems, form, words), objects: meanings(objectStems, form, words), words }
+  const things = meanings(objectStems, form, words)
+  if (saysMoney.test(form)) things.add('money')
+  if (saysHour.test(form)) things.add('event')
+  return { verbs: meanings(verbStems, form, words), objects: things, words }
 }
 
-function meanings(stems: Stems, form: string, words: ReadonlySet<string>): ReadonlySet<string> {
+function meanings(stems: Stems, form: string, words: ReadonlySet<string>): Set<string> {
   const found = new Set<string>()
   for (const word of words) {
     for (const meaning of stems.whole.get(word) ?? []) found.add(meaning)
@@ -65,6 +68,11 @@ function meanings(stems: Stems, form: string, words: ReadonlySet<string>): Reado
   for (const [parts, meaning] of stems.anywhere) if (inOrder(form, parts)) found.add(meaning)
   return found
 }
+
+/** Signs of money, and the numbers of accounts. */
+const saysMoney = /[€$£¥]|(?<![\p{L}\p{N}])[a-z]{2}\d{2}[a-z\d]{11,30}(?![\p{L}\p{N}])/u
+/** An hour of the day: what is put there is an appointment. */
+const saysHour = /(?<!\d)\d{1,2}[:.]\d{2}(?![\d.])|(?<!\d)\d{1,2} ?(?:uhr|o['’]clock|[ap]\.?m\b|点|時|时)/u
 
 function inOrder(form: string, parts: readonly string[]): boolean {
   let at = 0

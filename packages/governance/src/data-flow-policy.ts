@@ -190,7 +190,7 @@ async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise
     values,
     hits: provenance.index.check(call.input),
     secrets,
-    implied: await impliedOf(policy, call.tool, ctx, known),
+    implied: await impliedOf(policy, call.tool, ctx, known, values),
     readers: policy.readers ?? ((destination) => [destination]),
     known,
   }
@@ -207,9 +207,15 @@ function exemptOnce(provenance: object & { readonly index: { exempt(text: string
   for (const part of message.content) if (part.type === 'text') provenance.index.exempt(part.text)
 }
 
-async function impliedOf(policy: Policy, tool: ToolInfo, ctx: HookContext, known: Knowledge): Promise<Implied> {
+async function impliedOf(
+  policy: Policy,
+  tool: ToolInfo,
+  ctx: HookContext,
+  known: Knowledge,
+  values: readonly TracedValue[],
+): Promise<Implied> {
   if (tool.name === 'answer' && !known.tools.has('answer')) return 'asked'
-  if (!policy.intent) return impliedByWords(tool, ctx, known)
+  if (!policy.intent) return impliedByWords(tool, ctx, known, values)
   return (await settledIntent(policy.intent, ctx)).includes(tool.name) ? 'asked' : 'no'
 }
 

@@ -1,6 +1,6 @@
-import type { Suspicions } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
 import { textIn } from './readable-bytes.ts'
+import type { Runs } from './suspicion.ts'
 
 /**
  * Decodes tokens of base64 (both alphabets) and hexadecimal, also where lines were broken. A token may begin before or
@@ -8,12 +8,7 @@ import { textIn } from './readable-bytes.ts'
  *
  * @param shortest bytes below which nothing is decoded.
  */
-export function decodeTokens(
-  text: string,
-  tokens: Suspicions['tokens'],
-  shortest: number,
-  found: (decoded: Decoded) => void,
-): void {
+export function decodeTokens(text: string, tokens: Runs, shortest: number, found: (decoded: Decoded) => void): void {
   for (let n = 0; n < tokens.length; n += 2) {
     const start = tokens[n] ?? 0
     let end = tokens[n + 1] ?? 0
@@ -82,7 +77,7 @@ function decodeHexToken(
 /** Hexadecimal with something between the bytes: `48 65 6c`, `48:65:6c`, `0x48, 0x65`. */
 export function decodeSpacedHex(
   text: string,
-  stretches: Suspicions['pairs'],
+  stretches: Runs,
   shortest: number,
   found: (decoded: Decoded) => void,
 ): void {

@@ -1,5 +1,6 @@
-import { codeUnits } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
+import { copy, createWriter, placeOf, put, takeBack } from './unit-writer.ts'
+import type { Writer } from './unit-writer.ts'
 
 /** Characters around an escape that are looked at with it, on each side. */
 const around = 64
@@ -9,7 +10,7 @@ const around = 64
  * from the next one is left out: it was looked at already.
  */
 export function decodeEscapes(text: string, at: readonly number[]): Decoded | undefined {
-  const writer = createWriter(codeUnits(text, 0, text.length))
+  const writer = createWriter(text)
   const { source } = writer
   const stretches: number[] = []
   let as: Decoded['as'] | undefined
@@ -23,9 +24,9 @@ export function decodeEscapes(text: string, at: readonly number[]): Decoded | un
     }
     as ??= marks.get(source[first] ?? 0)
     // It was only to be told whether it is one: it is written behind what stands before it.
-    writer.length = stretches.at(-1) ?? 0
+    takeBack(writer, stretches.at(-1) ?? 0)
     stretches.push(writer.length)
-    copy(writer, backFrom(source, first, stretches.length > 1 ? (writer.from[writer.length - 1] ?? -1) + 1 : 0), first)
+    copy(writer, backFrom(source, first, placeOf(writer, writer.length - 1) + 1), first)
     let position = writeEscape(writer, first)
     // A stretch goes on as long as the next escape is near.
     for (;;) {
@@ -78,58 +79,15 @@ function isWordUnit(unit: number): 0 | 1 {
   return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit >= 0xc0 ? 1 : 0
 }
 
-/** Collects code units with where they stood. */
-interface Writer {
-  readonly source: Uint16Array
-  units: Uint16Array
-  from: Int32Array
-  length: number
-}
-
-function createWriter(source: Uint16Array): Writer {
-  return { source, units: new Uint16Array(512), from: new Int32Array(512), length: 0 }
-}
-
-function makeRoom(writer: Writer, more: number): void {
-  const needed = writer.length + more
-  if (needed <= writer.units.length) return
-  const size = Math.max(needed, writer.units.length * 2)
-  const { units, from } = writer
-  writer.units = new Uint16Array(size)
-  writer.from = new Int32Array(size)
-  writer.units.set(units)
-  writer.from.set(from)
-}
-
-/** Writes what stands there as it stands. */
-function copy(writer: Writer, start: number, end: number): void {
-  makeRoom(writer, end - start)
-  const { source, units, from, length } = writer
-  const shift = length - start
-  for (let i = start; i < end; i++) {
-    units[i + shift] = source[i] ?? 0
-    from[i + shift] = i
-  }
-  writer.length = length + end - start
-}
-
-/** Writes a character that was written at `place` in another way. */
-function put(writer: Writer, point: number, place: number): void {
-  if (point > 0x10ffff) return
-  makeRoom(writer, 2)
-  const { units, from } = writer
-  if (point >= 0x10000) {
-    units[writer.length] = 0xd800 + ((point - 0x10000) >> 10)
-    from[writer.length++] = place
-  }
-  units[writer.length] = point < 0x10000 ? point : 0xdc00 + ((point - 0x10000) & 0x3ff)
-  from[writer.length++] = place
-}
-
-function decodedFrom({ units, from, length }: Writer, stretches: readonly number[], as: Decoded['as']): Decoded {
+function decodedFrom(writer: Writer, stretches: readonly number[], as: Decoded['as']): Decoded {
+  const { units, length } = writer
   const text = Buffer.from(units.buffer, 0, length * 2).toString('utf16le')
-  const end = (from[length - 1] ?? 0) + 1
-  return { text, stretches, as, placeOf: (index) => (index < length ? (from[index] ?? end) : end) }
+  return {
+    text,
+    stretches,
+    as,
+    placeOf: (index) => (index < length ? placeOf(writer, index) : placeOf(writer, length - 1) + 1),
+  }
 }
 
 /** Writes what the escape stands for that begins at `start`; returns where it ends, or -1 where none is. */
@@ -238,7 +196,7 @@ const letterEntity =
   /^[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron|macr|breve|ogon|dot|dblac|strok|fr|scr|opf)$/
 
 function writeEntity(writer: Writer, start: number): number {
-  const { source } = writer
+  const { source, text } = writer
   if (source[start + 1] === 35) {
     const hex = ((source[start + 2] ?? 0) | 32) === 120
     const first = start + (hex ? 3 : 2)
@@ -255,7 +213,7 @@ function writeEntity(writer: Writer, start: number): number {
   let end = start + 1
   while (end - start < 32 && isAsciiLetter(source[end] ?? 0)) end++
   if (source[end] !== 59) return -1
-  const name = String.fromCharCode(...source.subarray(start + 1, end))
+  const name = text.slice(start + 1, end)
   const char = entities.get(name) ?? (letterEntity.test(name) ? name : ' ')
   put(writer, char.charCodeAt(0), start)
   return end + 1

@@ -3,9 +3,9 @@ import { textOf } from '@provost/core'
 
 import { conceptsOf, delegates } from './concept.ts'
 import type { Concepts } from './concept.ts'
-import type { Implied } from './data-flow-rule.ts'
-import { impliedBy } from './implied-tool.ts'
-import { isDesignated } from './origin.ts'
+import type { Implied, TracedValue } from './data-flow-rule.ts'
+import { impliedBy, isDeedAsked } from './implied-tool.ts'
+import { isDesignated, isTitleSaid } from './origin.ts'
 import type { Knowledge } from './origin.ts'
 import type { Source } from './provenance.ts'
 
@@ -25,13 +25,36 @@ function conceptsIn(key: object, text: string): Concepts {
   return concepts
 }
 
-/** Whether the human's words imply the use of a tool; a later message counts as much as the first. */
-export function impliedByWords(tool: ToolInfo, ctx: HookContext, known: Knowledge): Implied {
+/**
+ * Whether the human's words imply the use of a tool, or of a call of it with these values; a later message counts as much as the first.
+ */
+export function impliedByWords(
+  tool: ToolInfo,
+  ctx: HookContext,
+  known: Knowledge,
+  values: readonly TracedValue[] = [],
+): Implied {
   const messages = ctx.intent
   const verdicts = messages.map((message) => impliedBy(conceptsIn(message, textOf(message)), tool))
   if (verdicts.includes('asked')) return 'asked'
+  if (messages.some((message) => isDeedAsked(conceptsIn(message, textOf(message)), tool)) && areNamed(values, known))
+    return 'asked'
   if (messages.some((message) => delegates(textOf(message))) && delegated(tool, known)) return 'delegated'
   return verdicts.includes('no') ? 'no' : 'unknown'
+}
+
+/** Things are called by their titles: whether all that the call is about are records of which the human gave one. */
+function areNamed(values: readonly TracedValue[], known: Knowledge): boolean {
+  const things = values.filter(({ role }) => role === 'selector')
+  return (
+    things.length > 0 &&
+    things.every(({ origin }) => origin.kind === 'field' && origin.leaves.some((leaf) => isTitleSaid(leaf, known)))
+  )
+}
+
+/** Whether the human speaks of pages, articles and the like. */
+export function isAboutPages(ctx: HookContext): boolean {
+  return ctx.intent.some((message) => conceptsIn(message, textOf(message)).objects.has('web'))
 }
 
 /** Whether a text that the human pointed at, and said to follow, asks for the tool. */

@@ -1,4 +1,5 @@
 import type { ToolInfo } from '@provost/core'
+import { isRecord } from '@provost/core'
 
 import { keyWords } from './argument-role.ts'
 import { conceptsOf } from './concept.ts'
@@ -12,6 +13,8 @@ interface Purpose {
   readonly deed?: string
   /** Words of the name that the lexicon does not know. */
   readonly own: readonly string[]
+  /** Words that its arguments are called by, and few others. */
+  readonly details: readonly string[]
 }
 
 const purposes = new WeakMap<ToolInfo, Purpose>()
@@ -23,7 +26,7 @@ function purposeOf(tool: ToolInfo): Purpose {
 }
 
 /** The name says what a tool does; its title and then its description are asked where the name says nothing. */
-function readPurpose({ name, title = '', description = '' }: ToolInfo): Purpose {
+function readPurpose({ name, title = '', description = '', inputSchema }: ToolInfo): Purpose {
   const words = keyWords(name)
   const named = conceptsOf(words.join(' '))
   const first = conceptsOf(words.slice(0, 1).join(' '))
@@ -41,12 +44,27 @@ function readPurpose({ name, title = '', description = '' }: ToolInfo): Purpose 
   const own = words.filter((word) => word.length > 2 && !isKnown(word))
   const [deed = ''] = words
   const telling = first.verbs.size > 0 && !general.has(deed)
-  return { verbs: done, objects: things, own, ...(telling && { deed }) }
+  // `Change my street` asks for what changes streets, whatever it is called.
+  const details = done.has('change') ? detailsOf(inputSchema) : []
+  return { verbs: done, objects: things, own, details, ...(telling && { deed }) }
 }
 
 /** Deeds that too many tools do: of these it must be said what they are done to. */
 const general: ReadonlySet<string> = new Set(
   'send create add update delete remove get set make change write post edit put read run open show find list store save move email mail message schedule share reserve book rent cancel buy order'.split(
+    ' ',
+  ),
+)
+
+function detailsOf(schema: ToolInfo['inputSchema']): readonly string[] {
+  const properties = isRecord(schema) ? schema['properties'] : undefined
+  const words = isRecord(properties) ? Object.keys(properties).flatMap(keyWords) : []
+  return words.filter((word) => word.length > 3 && !plain.has(word))
+}
+
+/** What many tools have arguments for. */
+const plain: ReadonlySet<string> = new Set(
+  'name names first last date time start begin until amount value price recipient recipients subject title content body text description message status type kind query file path user users email number flag recurring location participants'.split(
     ' ',
   ),
 )
@@ -91,17 +109,25 @@ export function impliedBy(request: Concepts, tool: ToolInfo): 'asked' | 'no' | '
   return request.verbs.size === 0 || purpose.verbs.size === 0 ? 'unknown' : 'no'
 }
 
-function isAskedFor(request: Concepts, { verbs, objects, own, deed }: Purpose): boolean {
-  if (deed !== undefined && hasWord(request, deed)) return true
-  const shared = own.some((word) => hasWord(request, word))
-  if (verbs.size === 0) return own.length > 0 && own.every((word) => hasWord(request, word))
-  const money = objects.has('money')
-  const asked = [...verbs].some((verb) => {
+/** Whether a request asks for what a tool does, to whatever it is done. */
+export function isDeedAsked(request: Concepts, tool: ToolInfo): boolean {
+  return hasDeed(request, purposeOf(tool).verbs)
+}
+
+function hasDeed(request: Concepts, verbs: ReadonlySet<string>): boolean {
+  return [...verbs].some((verb) => {
     // `Send them the difference` asks for a payment, `send them a note` does not.
     if (verb === 'pay' && request.verbs.has('send') && request.objects.has('money')) return true
     return (alike[verb] ?? [verb]).some((one) => request.verbs.has(one))
   })
-  if (!asked) return false
+}
+
+function isAskedFor(request: Concepts, { verbs, objects, own, details, deed }: Purpose): boolean {
+  if (deed !== undefined && hasWord(request, deed)) return true
+  const shared = [...own, ...details].some((word) => hasWord(request, word))
+  if (verbs.size === 0) return own.length > 0 && own.every((word) => hasWord(request, word))
+  const money = objects.has('money')
+  if (!hasDeed(request, verbs)) return false
   if (objects.size === 0) return own.length === 0 || shared || verbs.has('send')
   // To say something is to say it somewhere: where is for the rule about destinations.
   if (!money && (verbs.has('send') || verbs.has('publish') || verbs.has('invite'))) return true

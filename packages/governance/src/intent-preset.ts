@@ -1,13 +1,25 @@
-import type { ArgRole, Json } from '@provost/core'
+import type { ArgRole, HookContext, Json } from '@provost/core'
 
 import { hostOf, isHandle, isUrl, urlsIn } from './address.ts'
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-rule.ts'
 import { encodedTextsIn } from './encoded-text.ts'
-import { isDesignated, isFetched, isNamed, isOwn, isRecordNamed, isToldOf, namesOthers, originOf } from './origin.ts'
+import { isAboutPages } from './implied-sink.ts'
+import {
+  isDesignated,
+  isFetched,
+  isKeyOfCall,
+  isNamed,
+  isOwn,
+  isRecordNamed,
+  isRecordTold,
+  isToldOf,
+  namesOthers,
+  originOf,
+} from './origin.ts'
 import type { Origin } from './origin.ts'
 import { plainForm, withoutEscapes } from './plain-form.ts'
 import { secretArgument } from './secret-argument.ts'
-import { exactForm, holds, looseForm } from './wording.ts'
+import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
 
 /** Arguments that decide where data goes, on whose account and about what. */
 const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credential', 'selector', 'attachment'])
@@ -79,16 +91,19 @@ function decoded(text: string): string {
 
 /**
  * A call that carries nothing but an address tells its owner only that somebody came. The address must be the human's,
- * or stand as a whole in something the human pointed at that was not itself fetched from an address.
+ * or stand as a whole in something the human pointed at that was not itself fetched from an address, where the human
+ * spoke of pages or of what the address is about.
  */
-export const fetchedAddress: DataFlowRule = (sink) => {
+export const fetchedAddress: DataFlowRule = (sink, ctx) => {
   if (!isTainted(sink) || !isFetch(sink)) return undefined
   const open = sink.values.filter(({ role, origin }) => role === 'destination' && !isOurs(origin))
   for (const one of open) {
     const { origin } = one
     const places =
       origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
-    const meant = places.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
+    const meant =
+      speaksOfPages(one.value, sink, ctx) &&
+      places.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
     // An address that stands where it was planted is not made better by standing elsewhere as well.
     if (!meant) {
       return {
@@ -100,6 +115,17 @@ export const fetchedAddress: DataFlowRule = (sink) => {
     }
   }
   return { allow: true }
+}
+
+/**
+ * Whether the human's words are about pages, or about this one: a word of the address stands among them that is not
+ * the name of what was read. Depends on the language of the request.
+ */
+function speaksOfPages(address: string, { known }: Sink, ctx: HookContext): boolean {
+  if (isAboutPages(ctx)) return true
+  return wordsOf(address).some(
+    (word) => word.length >= 5 && known.said.some((text) => holds(text, word)) && !isKeyOfCall(word, known),
+  )
 }
 
 function isFetch({ values }: Sink): boolean {
@@ -164,7 +190,11 @@ function isMeant(sink: Sink, one: TracedValue): boolean {
   }
   // Numbers of rows and the like: outsiders do not choose them. To whom money or mail goes they can.
   if (origin.kind === 'field') {
-    if (role === 'selector' || role === 'attachment') return sink.implied !== 'delegated' || !isDictated(sink, one)
+    if (role === 'selector' || role === 'attachment') {
+      if (sink.implied === 'delegated' && isDictated(sink, one)) return false
+      // Which row it is can be somebody's wish all the same: who wishes for it has to speak of it.
+      return origin.leaves.some((leaf) => !isRecordTold(leaf, value, known))
+    }
     return role === 'destination' && origin.leaves.some((leaf) => agreesWith(sink, isRecordNamed(leaf, known)))
   }
   if (role === 'credential' || role === 'attachment') return false
@@ -202,7 +232,7 @@ function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
 }
 
 /** Links and disguised text in what goes out: both are read as the user's own word. */
-export const disguisedContent: DataFlowRule = (sink) => {
+export const disguisedContent: DataFlowRule = (sink, ctx) => {
   if (!isTainted(sink) || sink.call.tool.effect !== 'egress') return undefined
   for (const one of sink.values) {
     if (one.role !== 'content') continue
@@ -218,7 +248,8 @@ export const disguisedContent: DataFlowRule = (sink) => {
       if (isOurs(origin)) continue
       const sources =
         origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
-      if (sources.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))) continue
+      const meant = sources.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
+      if (meant && speaksOfPages(address, sink, ctx)) continue
       const link = { ...one, value: address, origin }
       return {
         ask: {

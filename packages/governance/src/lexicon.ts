@@ -34,11 +34,11 @@ export const verbs: Readonly<Record<string, string>> = {
     invit
     ادع دعوة ادعُ
     邀请`,
-  change: `update. updates. updating change. changes. changing adjust modify modifies edit. edits. editing alter correct. set. reset replace rename reschedul move. moves. moving postpone shift. raise. lower. increase. decrease. fix. mark.
-    änder ander. aktualisier anpass pass. passe. bearbeit korrigier setz. setze verschieb erhöh senk. ersetz umbenenn
-    actualiz cambi modific ajust edit. edita edite correg mueve mover reprogram aplaza
-    حدث حدّث تحديث غير غيّر عدل عدّل تعديل بدل انقل أجل
-    更新 修改 更改 调整 编辑 改成 改为 变更 推迟 重新安排 移动`,
+  change: `update. updates. updating change. changes. changing adjust modify modifies edit. edits. editing alter correct. set. reset replace rename reschedul move. moves. moving postpone shift. raise. lower. increase. decrease. fix. mark. extend prolong shorten longer. shorter.
+    änder ander. aktualisier anpass pass. passe. bearbeit korrigier setz. setze verschieb erhöh senk. ersetz umbenenn verlänger verkürz
+    actualiz cambi modific ajust edit. edita edite correg mueve mover reprogram aplaza alarg acort
+    حدث حدّث تحديث غير غيّر عدل عدّل تعديل بدل انقل أجل مدد
+    更新 修改 更改 调整 编辑 改成 改为 变更 推迟 重新安排 移动 延长 提前`,
   remove: `remove. removes. removing delete. deletes. deleting cancel erase. drop. kick. revoke. unsubscribe clear. discard. purge. close. ban. uninvite
     lösch losch entfern storniere stornier absag sag.ab kündig
     elimin borr quita cancel suprim anul
@@ -72,14 +72,14 @@ export const verbs: Readonly<Record<string, string>> = {
 }
 
 export const objects: Readonly<Record<string, string>> = {
-  money: `money. cash. payment transaction transfer bill. bills. invoice rent. refund fee. fees. price. amount. difference. salary bank. iban. subscription standing debit. deposit paid. share.
+  money: `money. cash. payment transaction transfer bill. bills. invoice rent. refund fee. fees. price. amount. difference. salary bank. iban. subscription standing debit. deposit paid. share. euro euros. eur. usd. dollar pound. pounds. gbp. chf.
     geld zahlung überweisung transaktion rechnung miete betrag gebühr differenz dauerauftrag gehalt konto
     dinero pago transacción transaccion transferencia factura alquiler importe diferencia cuota monto cuenta
     مال المال مبلغ فاتورة إيجار ايجار دفعة حساب تحويل
     钱 款 账单 发票 房租 金额 差额 费用 工资`,
-  message: `message dm. mail. email e-mail note. notes. reply. text. chat. letter.
-    nachricht mail. e-mail brief. notiz
-    mensaje correo carta nota.
+  message: `message dm. mail. email e-mail note. notes. reply. text. chat. letter. newsletter inbox
+    nachricht mail. e-mail brief. notiz newsletter posteingang
+    mensaje correo carta nota. boletín boletin
     رسالة بريد
     消息 邮件 信 留言`,
   channel: `channel room. rooms. group. groups. forum
@@ -92,16 +92,16 @@ export const objects: Readonly<Record<string, string>> = {
     usuario miembro persona colega compañer companer amig client participante invitado
     مستخدم عضو شخص زميل صديق عميل
     用户 成员 同事 朋友 客户 人 参与者`,
-  web: `web. website webpage page. pages. site. sites. blog url. link.
-    webseite seite. website link.
-    página pagina sitio. web. blog enlace
-    موقع صفحة رابط
-    网站 网页 页面 链接 博客`,
+  web: `web. website webpage page. pages. site. sites. blog url. urls. link. links. article. articles.
+    webseite seite. website link. links. artikel
+    página pagina sitio. web. blog enlace artículo articulo
+    موقع صفحة رابط مقال
+    网站 网页 页面 链接 博客 文章`,
   event: `event. events. calendar meeting appointment invitation reminder session. lunch. dinner. call. trip.
     termin kalender veranstaltung treffen besprechung ereignis
     evento calendario reunión reunion cita. recordatorio
     حدث موعد اجتماع تقويم
-    事件 日历 会议 约会 日程 活动 提醒`,
+    事件 日历 会议 约会 日程 活动 提醒 预约`,
   file: `file. files. document doc. docs. spreadsheet folder attachment report. list. notes.
     datei dokument ordner anhang bericht liste.
     archivo fichero documento carpeta adjunto informe lista.

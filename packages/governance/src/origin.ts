@@ -1,5 +1,5 @@
 import type { ArgRole, HookContext, Message, ToolInfo } from '@provost/core'
-import { textOf } from '@provost/core'
+import { isRecord, textOf } from '@provost/core'
 
 import { namesIn } from './address.ts'
 import { roleValuesOf } from './argument-role.ts'
@@ -179,6 +179,61 @@ function namesSaid(message: Message): readonly string[] {
 /** Whether the human spoke of the record: a number or a word of a field that no outsider can write stands in the request. */
 export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
   return leaf.record.filter(({ value, systemMade }) => systemMade && saidValue(value, known)).map(({ value }) => value)
+}
+
+/**
+ * Whether a text speaks of a record that the human did not speak of: of its number, or of what this record alone has.
+ * Its own texts speak of it only by its number.
+ */
+export function isRecordTold({ record }: Leaf, value: string, known: Knowledge): boolean {
+  const values = new Set(record.map((one) => one.value))
+  for (const one of values) if (one.length >= 4 && known.said.some((text) => holds(text, one))) return false
+  const id = looseForm(value)
+  const { leaves, untrusted } = known.provenance
+  const isIts = (one: string): boolean =>
+    one.length >= 6 &&
+    one.length <= longestTelling &&
+    /\p{L}/u.test(one) &&
+    (leaves.get(one) ?? []).every((leaf) => leaf.record.some((other) => other.value === id))
+  return [id, ...[...values].filter(isIts)].some((one) =>
+    shelved(untrusted, one).some(({ text }) =>
+      text
+        .split('\n')
+        .some((line) => line.length > one.length && (one === id || !values.has(line)) && speaksOf(line, one)),
+    ),
+  )
+}
+
+/** Short numbers stand in any text: that a row is meant must be said. */
+function speaksOf(line: string, value: string): boolean {
+  if (!/^\d{1,4}$/.test(value)) return holds(line, value)
+  return new RegExp(
+    `(?:\\bids?|#|\\bn[or]\\.?|number|nummer|n[uú]mero|رقم|号|編號|编号)[\\s:="'“‘_-]{0,4}${value}(?!\\d)`,
+    'u',
+  ).test(line)
+}
+
+/** Whether the human called a record by a value that it has in words. */
+export function isTitleSaid({ record }: Leaf, { said }: Knowledge): boolean {
+  return record.some(
+    ({ value }) =>
+      value.length >= 5 &&
+      value.length <= longestTelling &&
+      /\p{L}/u.test(value) &&
+      said.some((text) => holds(text, value)),
+  )
+}
+
+/** Longer values of a record are texts, which replies quote. */
+const longestTelling = 80
+
+/** Whether a word names what a call has read: a channel, a file. */
+export function isKeyOfCall(word: string, { provenance }: Knowledge): boolean {
+  return provenance.untrusted.sources.some(
+    ({ call }) =>
+      isRecord(call?.input) &&
+      Object.values(call.input).some((key) => typeof key === 'string' && holds(exactForm(key), word)),
+  )
 }
 
 function saidValue(value: string, { said }: Knowledge): boolean {

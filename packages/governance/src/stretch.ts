@@ -1,5 +1,5 @@
 import type { Reading } from './agreement.ts'
-import type { Canonical } from './canonical.ts'
+import type { Canonical, Places } from './canonical.ts'
 import { isDigitCode, rotated } from './canonical.ts'
 import type { Match } from './tracked-text.ts'
 
@@ -55,12 +55,12 @@ export function sourceBytes(
 /** A stretch without the parts of words at its ends. */
 export function wholeWords(
   text: string,
-  from: Int32Array,
+  from: Places,
   { start, end, reading }: Stretch,
 ): Pick<Stretch, 'start' | 'end' | 'reading'> {
   /** Whether a byte and the one before are of one word. */
   const joined = (at: number): boolean => {
-    const [a, b] = [from[at - 1] ?? -2, from[at] ?? -2]
+    const [a, b] = [from(at - 1), from(at)]
     return at > 0 && b === a + 1 && isWordUnit(text.charCodeAt(a)) && isWordUnit(text.charCodeAt(b))
   }
   let [first, last] = [start, end]
@@ -84,7 +84,7 @@ const mostCompared = 64
  */
 export function isCommonProse(
   text: string,
-  from: Int32Array,
+  from: Places,
   canonical: Canonical,
   stretch: Stretch,
   all: readonly Stretch[],
@@ -100,6 +100,6 @@ export function isCommonProse(
   const count = [...sources.values()].reduce((sum, seen) => sum + seen, 0)
   if (count < common) return false
   for (let i = stretch.start; i < stretch.end; i++) if (isDigitCode(canonical.bytes[i] ?? 0)) return false
-  const written = text.slice(from[stretch.start], (from[stretch.end - 1] ?? 0) + 1)
+  const written = text.slice(from(stretch.start), from(stretch.end - 1) + 1)
   return !/[@/\\]|\w\.\w|www\./.test(written)
 }

@@ -5,7 +5,7 @@ import type { Reading } from './agreement.ts'
 import type { ArgumentText } from './argument-text.ts'
 import { argumentText } from './argument-text.ts'
 import { appendBreak, appendCanonical, canonicalBytes, emptyCanonical, placesIn } from './canonical.ts'
-import type { Canonical, Suspicions } from './canonical.ts'
+import type { Canonical, Notes, Places } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
 import { decodeSpacedHex, decodeTokens } from './encoded-token.ts'
 import { decodeEscapes } from './escapes.ts'
@@ -14,6 +14,7 @@ import { createSecretValues } from './secret-value.ts'
 import { isCommonProse, sourceBytes, wholeWords } from './stretch.ts'
 import type { Stretch } from './stretch.ts'
 import { createStretches } from './stretch.ts'
+import { pairsIn, tokensIn } from './suspicion.ts'
 import { hitsOf, strongest } from './taint-hit.ts'
 import type { Found, TaintEncoding, TaintHit } from './taint-hit.ts'
 import { createTrackedText } from './tracked-text.ts'
@@ -142,31 +143,30 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     const found: Found[] = []
     let left = joined.text.length * mostDecoded + 4_096
 
-    function examine(layer: Layer, depth: number): void {
+    /** Looks through a layer and what is below; whether it was ASCII. */
+    function examine(layer: Layer, depth: number): boolean {
       const canonical = (canonicals[depth] ??= emptyCanonical())
       canonical.length = 0
-      const suspicions: Suspicions = { escapes: [], tokens: [], pairs: [] }
+      const notes: Notes = { escapes: [], slices: [], isAscii: true }
       for (let n = 0; n < layer.stretches.length; n += 2) {
         if (n > 0) appendBreak(canonical)
-        appendCanonical(canonical, layer.text, suspicions, layer.stretches[n], layer.stretches[n + 1])
+        appendCanonical(canonical, layer.text, notes, layer.stretches[n], layer.stretches[n + 1])
       }
       const stretches = createStretches()
       if (!layer.isKnown) tracked.find(canonical.bytes, canonical.length, stretches.add)
       const all = stretches.all()
-      // Most arguments are fine: nobody asks where their letters stood.
-      let places: Int32Array | undefined
-      const from = (): Int32Array => (places ??= placesIn(layer.text, layer.stretches, canonical.length))
+      const from = placesIn(layer.text, notes.slices, canonical)
       for (const stretch of all) {
         const origin = origins[stretch.origin]
-        if (!origin || isExempt(layer, from(), canonical, stretch, all)) continue
-        found.push(foundAt(layer, from(), stretch, origin))
+        if (!origin || isExempt(layer, from, canonical, stretch, all)) continue
+        found.push(foundAt(layer, from, stretch, origin))
       }
       if (!layer.isKnown) {
         secrets.find(canonical, (start, end, origin) => {
-          found.push(foundAt(layer, from(), { start, end, reading: 'forward', sameCase: true }, origin))
+          found.push(foundAt(layer, from, { start, end, reading: 'forward', sameCase: true }, origin))
         })
       }
-      if (depth === deepest) return
+      if (depth === deepest) return notes.isAscii
       const into = (decoded: Decoded): void => {
         left -= decoded.text.length
         if (left < 0) return
@@ -174,14 +174,15 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         const placeOf = (index: number): number => layer.placeOf(decoded.placeOf(index))
         examine({ text, stretches: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
       }
-      const unescaped = suspicions.escapes.length > 0 ? decodeEscapes(layer.text, suspicions.escapes) : undefined
+      const unescaped = notes.escapes.length > 0 ? decodeEscapes(layer.text, notes.escapes) : undefined
       if (unescaped) into(unescaped)
-      decodeTokens(layer.text, suspicions.tokens, shortestSpan, into)
-      decodeSpacedHex(layer.text, suspicions.pairs, shortestSpan, into)
+      decodeTokens(layer.text, tokensIn(layer.text, layer.stretches), shortestSpan, into)
+      decodeSpacedHex(layer.text, pairsIn(layer.text, layer.stretches), shortestSpan, into)
+      return notes.isAscii
     }
 
-    examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
-    const bare = unveiled(joined.text)
+    const isAscii = examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
+    const bare = isAscii ? undefined : unveiled(joined.text)
     if (bare) examine({ ...bare, stretches: [0, bare.text.length], isKnown: true }, 1)
     for (const canonical of canonicals) if (canonical.bytes.length > mostScratch) canonical.bytes = new Uint8Array(512)
     const hits = hitsOf(found, joined, minSpan)
@@ -196,7 +197,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
 
   function isExempt(
     { text }: Layer,
-    from: Int32Array,
+    from: Places,
     canonical: Canonical,
     stretch: Stretch,
     all: readonly Stretch[],
@@ -252,12 +253,12 @@ const unreadLabel: Label = { integrity: 'untrusted', confidentiality: 'secret', 
 
 function foundAt(
   { text, as, placeOf }: Layer,
-  from: Int32Array,
+  from: Places,
   { start, end, reading, sameCase }: Pick<Stretch, 'start' | 'end' | 'reading' | 'sameCase'>,
   origin: Origin,
 ): Found {
-  const first = from[start] ?? 0
-  const last = (from[end - 1] ?? 0) + 1
+  const first = from(start)
+  const last = from(end - 1) + 1
   const asWritten = sameCase && isPlain(text, first, last, end - start) ? 'verbatim' : 'normalised'
   const view = as ?? (reading === 'forward' ? asWritten : readingViews[reading])
   return { start: placeOf(first), end: placeOf(last), length: end - start, view, origin }

@@ -1,7 +1,15 @@
 import { agreementAt } from './agreement.ts'
 import type { Agreement } from './agreement.ts'
 import { appendCanonical, emptyCanonical, folded, makeRoom, sliceEnd } from './canonical.ts'
-import { exactHash, exactHashesAt, sampleHashes, windowHashes, windowHashesAt } from './window-hash.ts'
+import {
+  createWindowHash,
+  exactHash,
+  exactHashesAt,
+  longestWindow,
+  sampleHashes,
+  windowHashes,
+  windowHashesAt,
+} from './window-hash.ts'
 import { createWindowTable } from './window-table.ts'
 
 /** A stretch of the looked-up text that is also in a tracked one. */
@@ -44,13 +52,13 @@ const mostCandidates = mostGroups * mostCopies + 64
 const block = 4_096
 /** Places counted for what is common. */
 const mostCounted = 65_536
-const inOrder = Uint32Array.from({ length: block }, (_, n) => n)
 /** Windows whose places in the table are read in advance. */
 const ahead = 64
 /** @param minSpan the shortest stretch that is found, in characters. From 12. */
 export function createTrackedText(minSpan: number, capacity: number = Number.POSITIVE_INFINITY): TrackedText {
   const stride = Math.min(8, Math.max(4, Math.floor((minSpan - 4) / 2)))
-  const window = minSpan - stride + 1
+  const window = Math.min(minSpan - stride + 1, longestWindow)
+  const windowHash = createWindowHash(window)
   const most = Math.min(capacity, 2 ** sampleBits * stride - 2 * stride, 2 ** positionBits - 2 * stride)
 
   const text = emptyCanonical()
@@ -61,12 +69,12 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   let groups = new Uint8Array(16)
   let texts = 0
   const samples = createWindowTable(sampleBits, (values, count, into) => {
-    windowHashesAt(text.bytes, values, count, stride, window, into)
+    windowHashesAt(windowHash, text.bytes, values, count, stride, into)
   })
   const long = createWindowTable(positionBits, (values, count, into) => {
     exactHashesAt(text.bytes, values, count, minSpan, into)
   })
-  const hashes = new Uint32Array(block)
+  const hashes = new Int32Array(block)
   const passed = new Uint32Array(block)
   const ends = new Uint32Array(block)
   const candidates = new Uint32Array(1_024)
@@ -192,18 +200,13 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     visit: (at: number, first: number, end: number) => void,
   ): void {
     for (let start = 0; start + window <= size; start += block) {
-      const count = windowHashes(bytes, start, size, window, hashes)
+      const count = windowHashes(windowHash, bytes, start, size, hashes)
       const hits = samples.filter(hashes, count, passed)
       samples.warm(hashes, passed, hits)
       for (let n = 0; n < hits;) {
         const first = n
-        let end = 0
-        for (; n < hits && end + mostCandidates <= candidates.length; n++) {
-          const from = end
-          end = samples.lookUp(hashes[passed[n] ?? 0] ?? 0, candidates, from, from + mostCandidates)
-          for (let k = from; k < end; k++) touched ^= text.bytes[(candidates[k] ?? 0) * stride] ?? 0
-          ends[n] = end
-        }
+        n = samples.lookUpAll(hashes, passed, first, hits, candidates, mostCandidates, ends)
+        touched ^= readTexts(text.bytes, candidates, ends[n - 1] ?? 0, stride)
         for (let k = first, from = 0; k < n; from = ends[k++] ?? 0) {
           if ((ends[k] ?? 0) > from) visit(start + (passed[k] ?? 0), from, ends[k] ?? 0)
         }
@@ -232,9 +235,9 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       let fresh = false
       for (let start = begin; start + window <= end; start += block * stride) {
         const count = Math.min(block, Math.floor((end - window - start) / stride) + 1)
-        sampleHashes(text.bytes, start, count, stride, window, hashes)
+        sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
         for (let n = 0; n < count; n++) {
-          if (n % ahead === 0) samples.warm(hashes, inOrder.subarray(n), Math.min(ahead, count - n))
+          if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
           if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
         }
       }
@@ -299,6 +302,13 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       return { index: samples.bytes + long.bytes + lists + repeats.size * 64, text: text.bytes.byteLength }
     },
   }
+}
+
+/** Reads the text at the first so many samples: all at once takes hardly longer than one. */
+function readTexts(bytes: Uint8Array, samples: Uint32Array, count: number, stride: number): number {
+  let read = 0
+  for (let n = 0; n < count; n++) read ^= bytes[(samples[n] ?? 0) * stride] ?? 0
+  return read
 }
 
 /** What was read in advance: kept, or nothing would be read. */

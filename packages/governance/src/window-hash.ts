@@ -4,16 +4,16 @@ import { foldedTwice, rotated, folded } from './canonical.ts'
  * Hashes of windows of canonical text that are the same for a window, its reversal and its rot13: one look-up finds
  * all. Their tables are random, so that nobody can write texts that collide.
  */
-const base = 0x9e3779b1 | 0
-const baseInverse = inverse(base)
-
-/** Odd numbers have one modulo 2³². Each round doubles the bits that are right. */
-function inverse(odd: number): number {
-  let x = odd
-  for (let round = 0; round < 5; round++) x = Math.imul(x, 2 - Math.imul(odd, x))
-  return x
+export interface WindowHash {
+  /** Characters in a window. */
+  readonly window: number
+  /** What a code adds as the last of a window, as the first one, and what is left of that behind the window. */
+  readonly entering: Int32Array
+  readonly first: Int32Array
+  readonly left: Int32Array
 }
 
+const base = 0x9e3779b1 | 0
 const random = crypto.getRandomValues(new Int32Array(256))
 /** One for a letter and its rot13. */
 const twice = Int32Array.from({ length: 256 }, (_, code) => random[foldedTwice[code] ?? 0] ?? 0)
@@ -23,7 +23,7 @@ const turned = Int32Array.from({ length: 256 }, (_, code) => random[rotated[code
 /** Good bits at the top of a product go down to those that are not. */
 function mix(sum: number): number {
   const product = Math.imul(sum ^ (sum >>> 15), 0x85ebca6b)
-  return (product ^ (product >>> 15)) >>> 0
+  return product ^ (product >>> 15)
 }
 
 /** The same for both orders of its arguments, and not a sum: letters that change places in pairs change it. */
@@ -31,7 +31,92 @@ function combine(forward: number, backward: number): number {
   return mix((forward + backward + Math.imul(forward, backward)) | 0)
 }
 
-/** A hash that only true variants share: those of {@link windowHashes} also take a letter here and there for its rot13. */
+/** Codes are turned by one bit for each place, so windows are told apart up to this. */
+export const longestWindow = 31
+
+/** @param window how many characters one has, at most {@link longestWindow}. */
+export function createWindowHash(window: number): WindowHash {
+  return {
+    window,
+    entering: twice,
+    first: twice.map((code) => turn(code, window - 1)),
+    left: twice.map((code) => turn(code, window)),
+  }
+}
+
+/** Writes the hash of each window of the text that begins from `start` on to `hashes`; returns how many there are. */
+export function windowHashes(
+  { window, entering, first, left }: WindowHash,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  hashes: Int32Array,
+): number {
+  const count = Math.min(end - start - window + 1, hashes.length)
+  if (count <= 0) return 0
+  let [forward, backward] = [0, 0]
+  for (let i = start, j = start + window - 1; j >= start; i++, j--) {
+    forward = turnOnce(forward) ^ (entering[bytes[i] ?? 0] ?? 0)
+    backward = turnOnce(backward) ^ (entering[bytes[j] ?? 0] ?? 0)
+  }
+  hashes[0] = combine(forward, backward)
+  for (let n = 1, at = start; n < count; n++, at++) {
+    const out = bytes[at] ?? 0
+    const next = bytes[at + window] ?? 0
+    forward = turnOnce(forward) ^ (left[out] ?? 0) ^ (entering[next] ?? 0)
+    backward ^= entering[out] ?? 0
+    backward = ((backward >>> 1) | (backward << 31)) ^ (first[next] ?? 0)
+    hashes[n] = combine(forward, backward)
+  }
+  return count
+}
+
+/** Writes the hashes of so many windows that begin `stride` apart, from `start` on. */
+export function sampleHashes(
+  { window, entering }: WindowHash,
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+  stride: number,
+  hashes: Int32Array,
+): void {
+  for (let n = 0; n < count; n++) hashes[n] = hashAt(entering, bytes, start + n * stride, window)
+}
+
+/** Writes the hashes of the windows at the first so many places, each to be multiplied by `scale`. */
+export function windowHashesAt(
+  { window, entering }: WindowHash,
+  bytes: Uint8Array,
+  places: Uint32Array,
+  count: number,
+  scale: number,
+  hashes: Int32Array,
+): void {
+  for (let n = 0; n < count; n++) {
+    if (n % ahead === 0)
+      for (let m = n; m < n + ahead && m < count; m++) touched ^= bytes[(places[m] ?? 0) * scale] ?? 0
+    hashes[n] = hashAt(entering, bytes, (places[n] ?? 0) * scale, window)
+  }
+}
+
+function hashAt(entering: Int32Array, bytes: Uint8Array, at: number, window: number): number {
+  let [forward, backward] = [0, 0]
+  for (let i = at, j = at + window - 1; i < at + window; i++, j--) {
+    forward = turnOnce(forward) ^ (entering[bytes[i] ?? 0] ?? 0)
+    backward = turnOnce(backward) ^ (entering[bytes[j] ?? 0] ?? 0)
+  }
+  return combine(forward, backward)
+}
+
+function turnOnce(bits: number): number {
+  return (bits << 1) | (bits >>> 31)
+}
+
+function turn(bits: number, by: number): number {
+  return (bits << (by & 31)) | (bits >>> ((32 - by) & 31))
+}
+
+/** A hash that only true variants share: those of {@link WindowHash} also take a letter here and there for its rot13. */
 export function exactHash(bytes: Uint8Array, at: number, length: number): number {
   return mix((hashWith(once, bytes, at, length) + hashWith(turned, bytes, at, length)) | 0)
 }
@@ -50,71 +135,15 @@ const ahead = 32
 /** What was read so: kept, or nothing would be read. */
 let touched = 0
 
-/** Writes the hashes of the windows at the first so many places, each to be multiplied by `scale`. */
-export function windowHashesAt(
-  bytes: Uint8Array,
-  places: Uint32Array,
-  count: number,
-  scale: number,
-  window: number,
-  hashes: Uint32Array,
-): void {
-  for (let n = 0; n < count; n++) {
-    if (n % ahead === 0)
-      for (let m = n; m < n + ahead && m < count; m++) touched ^= bytes[(places[m] ?? 0) * scale] ?? 0
-    hashes[n] = hashWith(twice, bytes, (places[n] ?? 0) * scale, window)
-  }
-}
-
-/** The same with {@link exactHash}. */
+/** Writes the {@link exactHash} at each of the first so many places. */
 export function exactHashesAt(
   bytes: Uint8Array,
   places: Uint32Array,
   count: number,
   window: number,
-  hashes: Uint32Array,
+  hashes: Int32Array,
 ): void {
   for (let n = 0; n < count; n++) hashes[n] = exactHash(bytes, places[n] ?? 0, window)
-}
-
-/** Writes the hashes of windows that begin `stride` apart, from `start` on. */
-export function sampleHashes(
-  bytes: Uint8Array,
-  start: number,
-  count: number,
-  stride: number,
-  window: number,
-  hashes: Uint32Array,
-): void {
-  for (let n = 0; n < count; n++) hashes[n] = hashWith(twice, bytes, start + n * stride, window)
-}
-
-/** Writes the hash of each window of the text that begins from `start` on to `hashes`; returns how many there are. */
-export function windowHashes(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  window: number,
-  hashes: Uint32Array,
-): number {
-  const count = Math.min(end - start - window + 1, hashes.length)
-  if (count <= 0) return 0
-  let top = 1
-  for (let n = 1; n < window; n++) top = Math.imul(top, base)
-  let [forward, backward] = [0, 0]
-  for (let i = start, j = start + window - 1; j >= start; i++, j--) {
-    forward = (Math.imul(forward, base) + (twice[bytes[i] ?? 0] ?? 0)) | 0
-    backward = (Math.imul(backward, base) + (twice[bytes[j] ?? 0] ?? 0)) | 0
-  }
-  hashes[0] = combine(forward, backward)
-  for (let n = 1, at = start; n < count; n++, at++) {
-    const out = twice[bytes[at] ?? 0] ?? 0
-    const next = twice[bytes[at + window] ?? 0] ?? 0
-    forward = (Math.imul((forward - Math.imul(out, top)) | 0, base) + next) | 0
-    backward = (Math.imul((backward - out) | 0, baseInverse) + Math.imul(next, top)) | 0
-    hashes[n] = combine(forward, backward)
-  }
-  return count
 }
 
 /** Calls back with a hash of every stretch of this length: letter case folded, in one direction. */

@@ -1,5 +1,5 @@
 /**
- * Numbers found by hash, in 4 bytes each: some bits of the hash beside the number, and bit maps in front, so that most
+ * Numbers found by hash, in 4 bytes each: some bits of the hash beside the number, and a bit map in front, so that most
  * of what is not there costs one read of a small table. It is made of segments that grow one by one, at different
  * times: no insertion waits for the whole table.
  */
@@ -8,11 +8,26 @@ export interface WindowTable {
   /** Whether anything may be stored under the hash. */
   mayHave(hash: number): boolean
   /** Writes which of the hashes {@link mayHave} lets through to `passed`; returns how many. */
-  filter(hashes: Uint32Array, count: number, passed: Uint32Array): number
-  /** Writes what may be stored under the hash to `found`, oldest first, between two places; returns where that ends. */
+  filter(hashes: Int32Array, count: number, passed: Uint32Array): number
+  /** Writes what may be stored under the hash to `found`, oldest first, from `start` on and `most` of it; returns where that ends. */
   lookUp(hash: number, found: Uint32Array, start: number, most: number): number
-  /** Reads where the hashes would be stored, those with the numbers in `passed`: all at once takes hardly longer than one. */
-  warm(hashes: Uint32Array, passed: Uint32Array, count: number): void
+  /**
+   * {@link lookUp} for the hashes with the numbers in `passed`, from the number `first` on and as long as there is room
+   * for `most` of each; notes where each of them ends. Returns how far it came.
+   */
+  lookUpAll(
+    hashes: Int32Array,
+    passed: Uint32Array,
+    first: number,
+    count: number,
+    found: Uint32Array,
+    most: number,
+    ends: Uint32Array,
+  ): number
+  /** Reads where the hashes with the numbers in `passed` would be stored: all at once takes hardly longer than one. */
+  warm(hashes: Int32Array, passed: Uint32Array, count: number): void
+  /** The same for hashes one behind the other, before they are inserted. */
+  warmRow(hashes: Int32Array, start: number, end: number): void
   readonly size: number
   /** What it occupies. */
   readonly bytes: number
@@ -21,17 +36,20 @@ export interface WindowTable {
 interface Segment {
   slots: Uint32Array
   count: number
+  /** How often it grew. */
+  steps: number
 }
 
-const segmentBits = 6
+const segmentBits = 8
 const segments = 1 << segmentBits
 /** Of the slots, when a segment grows. */
 const fullest = 0.75
 const growth = 2
-/** The fine map has a word of 32 bits for so many slots of the largest segment. */
+const firstSlots = 4
+/** The map has a word of 32 bits for so many slots of the largest segment. */
 const slotsForWord = 8
-/** The coarse map stays in the cache of a processor: most of what is not there is told by it alone. */
-const mostCoarse = 2 ** 18
+/** Words of the map, at most: it stays in the cache of a processor. */
+const mostWords = 2 ** 19
 
 /**
  * @param valueBits how many bits the largest value has; the rest of 32 tells hashes apart. Values begin at 1.
@@ -39,42 +57,26 @@ const mostCoarse = 2 ** 18
  */
 export function createWindowTable(
   valueBits: number,
-  hashesOf: (values: Uint32Array, count: number, hashes: Uint32Array) => void,
+  hashesOf: (values: Uint32Array, count: number, hashes: Int32Array) => void,
 ): WindowTable {
   const valueMask = 2 ** valueBits - 1
-  const tagMask = ~valueMask
-  const parts: Segment[] = Array.from({ length: segments }, (_, n) => {
-    // Sizes are spread over one step of growth: then so are the moments at which they grow.
-    return { slots: new Uint32Array(Math.ceil(8 * growth ** (n / segments))), count: 0 }
-  })
-  // Each segment has as many words of the maps, one segment behind the other.
-  let coarse = new Int32Array(segments * 2)
-  let fine = new Int32Array(segments * 2)
-  let [coarseShift, fineShift] = [1, 1]
+  const parts: Segment[] = Array.from({ length: segments }, () => ({ slots: nothing, count: 0, steps: 0 }))
+  // Each segment has as many words of the map, one segment behind the other: the first bits of a hash say which word.
+  let map = new Int32Array(segments)
   let size = 0
-
-  function put(slots: Uint32Array, hash: number, value: number): void {
-    let at = slotOf(hash, slots.length)
-    while (slots[at] !== 0) at = at + 1 === slots.length ? 0 : at + 1
-    slots[at] = (Math.imul(hash, tagFactor) & tagMask) | value
-    const first = coarseWord(hash, coarseShift)
-    coarse[first] = (coarse[first] ?? 0) | (1 << coarseBit(hash))
-    const second = fineWord(hash, fineShift)
-    fine[second] = (fine[second] ?? 0) | (1 << (hash & 31)) | (1 << otherBit(hash))
-  }
 
   function grow(number: number, part: Segment): void {
     const { slots, count } = part
-    const next = new Uint32Array(Math.ceil(slots.length * growth))
-    while (fine.length * slotsForWord < next.length * segments) fine = widened(fine, fineShift++)
-    if (coarse.length < mostCoarse && coarse.length < fine.length) coarse = widened(coarse, coarseShift++)
-    fine.fill(0, number << fineShift, (number + 1) << fineShift)
-    coarse.fill(0, number << coarseShift, (number + 1) << coarseShift)
-    // Equal hashes keep their order: a walk that begins behind an empty slot meets each chain from its start.
-    let start = 0
-    while (slots[start] !== 0) start++
+    // Sizes are spread over one step of growth: then so are the moments at which they grow.
+    const grown = Math.ceil(firstSlots * growth ** (part.steps++ + number / segments))
+    const next = new Uint32Array(grown)
+    while (map.length < mostWords && map.length * slotsForWord < grown * segments) map = widened(map)
+    const words = map.length / segments
+    map.fill(0, number * words, (number + 1) * words)
     const values = new Uint32Array(count)
-    const hashes = new Uint32Array(count)
+    const hashes = new Int32Array(count)
+    // Equal hashes keep their order: a walk that begins behind an empty slot meets each chain from its start.
+    const start = Math.max(0, slots.indexOf(0))
     for (let n = 1, at = start, filled = 0; n <= slots.length; n++) {
       at = at + 1 === slots.length ? 0 : at + 1
       const value = (slots[at] ?? 0) & valueMask
@@ -82,16 +84,10 @@ export function createWindowTable(
     }
     hashesOf(values, count, hashes)
     part.slots = next
-    for (let n = 0; n < count; n++) put(next, hashes[n] ?? 0, values[n] ?? 0)
-  }
-
-  function mayHave(hash: number): boolean {
-    const word = fine[fineWord(hash, fineShift)] ?? 0
-    return ((word >>> (hash & 31)) & (word >>> otherBit(hash)) & 1) !== 0
-  }
-
-  function slotsOf(hash: number): Uint32Array {
-    return parts[hash >>> (32 - segmentBits)]?.slots ?? nothing
+    for (let n = 0; n < count; n++) {
+      put(next, valueMask, hashes[n] ?? 0, values[n] ?? 0)
+      mark(map, hashes[n] ?? 0)
+    }
   }
 
   return {
@@ -100,60 +96,114 @@ export function createWindowTable(
       const part = parts[number]
       if (!part) return
       if (part.count + 1 > part.slots.length * fullest) grow(number, part)
-      put(part.slots, hash, value)
+      put(part.slots, valueMask, hash, value)
+      mark(map, hash)
       part.count++
       size++
     },
-    mayHave,
-    filter(hashes, count, passed) {
-      const [first, second, firstShift, secondShift] = [coarse, fine, coarseShift, fineShift]
-      let some = 0
-      for (let n = 0; n < count; n++) {
-        const hash = hashes[n] ?? 0
-        passed[some] = n
-        // No branch: the processor would guess wrong too often.
-        some += ((first[coarseWord(hash, firstShift)] ?? 0) >>> coarseBit(hash)) & 1
-      }
-      let few = 0
-      for (let n = 0; n < some; n++) {
-        const at = passed[n] ?? 0
-        const hash = hashes[at] ?? 0
-        const word = second[fineWord(hash, secondShift)] ?? 0
-        passed[few] = at
-        few += (word >>> (hash & 31)) & (word >>> otherBit(hash)) & 1
-      }
-      return few
+    mayHave(hash) {
+      const word = map[hash >>> Math.clz32(map.length - 1)] ?? 0
+      return ((word >>> hash) & (word >>> (hash >>> 5)) & 1) !== 0
     },
-    lookUp(hash, found, start, most) {
-      const slots = slotsOf(hash)
-      const tag = Math.imul(hash, tagFactor) & tagMask
-      let end = start
-      let place = slotOf(hash, slots.length)
-      for (let slot = slots[place] ?? 0; slot !== 0 && end < most; slot = slots[place] ?? 0) {
-        if ((slot & tagMask) === tag) found[end++] = slot & valueMask
-        place = place + 1 === slots.length ? 0 : place + 1
+    filter: (hashes, count, passed) => filtered(map, hashes, count, passed),
+    lookUp: (hash, found, start, most) => lookedUp(parts, valueMask, hash, found, start, start + most),
+    lookUpAll(hashes, passed, first, count, found, most, ends) {
+      const segmentsNow = parts
+      const mask = valueMask
+      let end = 0
+      let n = first
+      for (; n < count && end + most <= found.length; n++) {
+        end = lookedUp(segmentsNow, mask, hashes[passed[n] ?? 0] ?? 0, found, end, end + most)
+        ends[n] = end
       }
-      return end
+      return n
     },
-    warm(hashes, passed, count) {
-      for (let n = 0; n < count; n++) {
-        const hash = hashes[passed[n] ?? 0] ?? 0
-        const slots = slotsOf(hash)
-        touched ^= (slots[slotOf(hash, slots.length)] ?? 0) ^ (fine[fineWord(hash, fineShift)] ?? 0)
-      }
-    },
+    warm: (hashes, passed, count) => void (touched ^= readSlots(parts, hashes, passed, count)),
+    warmRow: (hashes, start, end) => void (touched ^= readRow(parts, map, hashes, start, end)),
     get size() {
       return size
     },
     get bytes() {
-      return parts.reduce((sum, { slots }) => sum + slots.byteLength, coarse.byteLength + fine.byteLength)
+      return parts.reduce((sum, { slots }) => sum + slots.byteLength, map.byteLength)
     },
   }
 }
 
 /** What was read in advance: kept, or nothing would be read. */
 let touched = 0
+/** The slots of a segment that has none yet: an empty one. */
 const nothing = new Uint32Array(1)
+
+// What follows is called for each letter of a text. It takes all it needs as arguments: what is read from around a
+// function is read anew each time.
+
+function filtered(map: Int32Array, hashes: Int32Array, count: number, passed: Uint32Array): number {
+  const shift = Math.clz32(map.length - 1)
+  let few = 0
+  for (let n = 0; n < count; n++) {
+    const hash = hashes[n] ?? 0
+    const word = map[hash >>> shift] ?? 0
+    passed[few] = n
+    // No branch: the processor would guess wrong too often.
+    few += (word >>> hash) & (word >>> (hash >>> 5)) & 1
+  }
+  return few
+}
+
+function put(slots: Uint32Array, valueMask: number, hash: number, value: number): void {
+  let at = slotOf(hash, slots.length)
+  while (slots[at] !== 0) at = at + 1 === slots.length ? 0 : at + 1
+  slots[at] = (Math.imul(hash, tagFactor) & ~valueMask) | value
+}
+
+function mark(map: Int32Array, hash: number): void {
+  const word = hash >>> Math.clz32(map.length - 1)
+  map[word] = (map[word] ?? 0) | (1 << hash) | (1 << (hash >>> 5))
+}
+
+function lookedUp(
+  parts: readonly Segment[],
+  valueMask: number,
+  hash: number,
+  found: Uint32Array,
+  start: number,
+  most: number,
+): number {
+  const slots = slotsOf(parts, hash)
+  const tag = Math.imul(hash, tagFactor) & ~valueMask
+  let end = start
+  let place = slotOf(hash, slots.length)
+  for (let slot = slots[place] ?? 0; slot !== 0 && end < most; slot = slots[place] ?? 0) {
+    if ((slot & ~valueMask) === tag) found[end++] = slot & valueMask
+    place = place + 1 === slots.length ? 0 : place + 1
+  }
+  return end
+}
+
+function readSlots(parts: readonly Segment[], hashes: Int32Array, passed: Uint32Array, count: number): number {
+  let read = 0
+  for (let n = 0; n < count; n++) {
+    const hash = hashes[passed[n] ?? 0] ?? 0
+    const slots = slotsOf(parts, hash)
+    read ^= slots[slotOf(hash, slots.length)] ?? 0
+  }
+  return read
+}
+
+function readRow(parts: readonly Segment[], map: Int32Array, hashes: Int32Array, start: number, end: number): number {
+  const shift = Math.clz32(map.length - 1)
+  let read = 0
+  for (let n = start; n < end; n++) {
+    const hash = hashes[n] ?? 0
+    const slots = slotsOf(parts, hash)
+    read ^= (slots[slotOf(hash, slots.length)] ?? 0) ^ (map[hash >>> shift] ?? 0)
+  }
+  return read
+}
+
+function slotsOf(parts: readonly Segment[], hash: number): Uint32Array {
+  return parts[hash >>> (32 - segmentBits)]?.slots ?? nothing
+}
 
 /** Where in its segment a hash begins; the segment is chosen by other bits. */
 function slotOf(hash: number, slots: number): number {
@@ -161,33 +211,10 @@ function slotOf(hash: number, slots: number): number {
 }
 
 /** Twice as many words say the same, until their segments grow and are told apart by the further bit. */
-function widened(words: Int32Array<ArrayBuffer>, shift: number): Int32Array<ArrayBuffer> {
+function widened(words: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const wider = new Int32Array(words.length * 2)
-  for (let number = 0; number < segments; number++) {
-    const own = words.subarray(number << shift, (number + 1) << shift)
-    wider.set(own, number << (shift + 1))
-    wider.set(own, (number << (shift + 1)) + own.length)
-  }
+  for (let n = 0; n < wider.length; n++) wider[n] = words[n >> 1] ?? 0
   return wider
 }
 
-/** The word of a hash in a map where each segment has as many as the shift says, a power of two. */
-function fineWord(hash: number, shift: number): number {
-  return ((hash >>> (32 - segmentBits)) << shift) | ((hash >>> 5) & ((1 << shift) - 1))
-}
-
-function coarseWord(hash: number, shift: number): number {
-  return ((hash >>> (32 - segmentBits)) << shift) | ((Math.imul(hash, coarseFactor) >>> 15) & ((1 << shift) - 1))
-}
-
-function coarseBit(hash: number): number {
-  return (Math.imul(hash, coarseFactor) >>> 10) & 31
-}
-
-const coarseFactor = 0x85ebca77 | 0
 const tagFactor = 0xc2b2ae35 | 0
-
-/** The fine map has two bits for a hash in one word: what is not there is told by one read. */
-function otherBit(hash: number): number {
-  return Math.imul(hash, 0x27d4eb2f) >>> 27
-}

@@ -141,3 +141,12 @@ test.runIf(full)('unknown rules are said', async () => {
 test.runIf(full)('a missing folder is said', async () => {
   expect((await replay()).out).toContain('Usage:')
 })
+
+test.runIf(full)('of the suites of our own next to nothing gets through unnoticed, and little is asked', async () => {
+  const { out } = await replay('--own', '--json')
+  const { total }: { total: { silentRate: number; untouchedRate: number; benign: { blocked: number } } } =
+    JSON.parse(out)
+  expect(total.silentRate).toBeLessThanOrEqual(0.01)
+  expect(total.untouchedRate).toBeGreaterThanOrEqual(0.85)
+  expect(total.benign.blocked).toBe(0)
+})

@@ -306,6 +306,8 @@ export type {
   Boundary,
   BudgetOptions,
   CausalityMonitorOptions,
+  ReceiverCapabilities,
+  ReceiverCapability,
   DataFlowPolicyOptions,
   DataFlowRule,
   MergeGuardOptions,
