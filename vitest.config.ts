@@ -19,8 +19,8 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
     isolate: false,
-    // All cores: vitest would leave one to others.
-    maxWorkers: '100%',
+    // All cores: vitest would leave one to others. Turbo has as many packages at work as there are cores.
+    maxWorkers: process.env['TURBO_HASH'] === undefined ? '100%' : 1,
     // A busy machine is no failure; what hangs still ends.
     testTimeout: 90_000,
     hookTimeout: 90_000,
@@ -30,7 +30,7 @@ export default defineConfig({
     unstubEnvs: true,
     unstubGlobals: true,
     // Programs that tests start compile what they import once for all of them.
-    env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile') },
+    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/node') },
     // Worker threads that a test starts inherit it.
     execArgv: [`--conditions=${source}`],
     ...(process.cwd() === root

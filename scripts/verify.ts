@@ -28,7 +28,15 @@ const tested = ['.', ...globSync(['packages/*', 'apps/*', 'bench', 'examples'])]
 function turbo(...tasks: readonly string[]): boolean {
   const { status } = spawnSync(
     'turbo',
-    ['run', ...tasks, '--continue', '--log-prefix=none', '--log-order=grouped', ...process.argv.slice(2)],
+    [
+      'run',
+      ...tasks,
+      '--continue',
+      '--log-prefix=none',
+      '--log-order=grouped',
+      '--concurrency=100%',
+      ...process.argv.slice(2),
+    ],
     {
       stdio: 'inherit',
       env: { ...process.env, PROVOST_TEST_SERVICES: present.join() },
