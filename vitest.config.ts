@@ -19,7 +19,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
     isolate: false,
-    // All cores: vitest would leave one to others. Turbo has as many packages at work as there are cores.
+    // All cores: vitest would leave one to others. Turbo has a package at work for each.
     maxWorkers: process.env['TURBO_HASH'] === undefined ? '100%' : 1,
     // A busy machine is no failure; what hangs still ends.
     testTimeout: 90_000,

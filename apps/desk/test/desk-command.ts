@@ -22,10 +22,10 @@ export function folder(): string {
 }
 
 /** The desk as a user starts it: a process of its own. */
-export function launch(args: readonly string[], more: Readonly<Record<string, string>> = {}): ChildProcess {
+export function launch(args: readonly string[]): ChildProcess {
   const main = join(import.meta.dirname, '../src/main.ts')
   // The compile cache halves the time each of the starts takes.
-  const env = { ...bare, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...more }
+  const env = { ...bare, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
   return spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env })
 }
 
@@ -47,9 +47,14 @@ export function start(...args: readonly string[]): Promise<Finished> {
 }
 
 /** The same command in this process: all that the desk does, without the time a start takes. Files are all it leaves. */
-export async function desk(...args: readonly string[]): Promise<Finished> {
+export function desk(...args: readonly string[]): Promise<Finished> {
+  return deskIn({}, ...args)
+}
+
+/** The same with more in its environment. */
+export async function deskIn(more: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Finished> {
   const [out, err] = [printed(), printed()]
-  const code = await runCommand(args, { env: bare, stdin: {}, stdout: out.stream, stderr: err.stream })
+  const code = await runCommand(args, { env: { ...bare, ...more }, stdin: {}, stdout: out.stream, stderr: err.stream })
   return { code, out: out.text(), err: err.text() }
 }
 

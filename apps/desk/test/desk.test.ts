@@ -11,7 +11,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../src/database.ts'
 import { createOrders, type Orders } from '../src/orders.ts'
 import { openTracing } from '../src/tracing.ts'
-import { desk, finish, type Finished, folder, launch, start } from './desk-command.ts'
+import { desk, deskIn, finish, type Finished, folder, launch, start } from './desk-command.ts'
 import { samples } from './samples.ts'
 
 // The app as a user starts it where a process is what it is about; the same commands in this process otherwise.
@@ -306,8 +306,8 @@ test('a model server that refuses fails each mail with its reason', { timeout: 3
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const only = ['--only', '01-refund-request.eml', '--only', '02-delivery-status.eml']
-  const child = launch(['--data', folder(), ...only], { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
-  const { code, out } = await finish(child)
+  const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` }
+  const { code, out } = await deskIn(env, '--data', folder(), ...only)
   server.close()
   expect(code).toBe(1)
   expect(out).toContain('2: 0 handled, 2 not')

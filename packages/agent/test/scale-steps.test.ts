@@ -198,7 +198,7 @@ test('what stays of a run grows with its messages, not with their square', async
   const collectGarbage: () => void = runInNewContext('gc')
   /** What other tests of this process have left behind goes when their timers do. */
   const settle = async (): Promise<void> => {
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < 2; n++) {
       await sleep(20)
       collectGarbage()
     }
