@@ -1,8 +1,8 @@
 /**
  * node scripts/verify.ts [OPTIONS FOR TURBO]
  *
- * Everything that a change is judged by, at once: build, checks and tests of each package; in full runs, as in CI, also
- * what is unused and what would be published. What has passed and of which nothing has changed since is said again;
+ * Everything that a change is judged by, at once: build, lint with types, format, layers and the tests of each package; in
+ * full runs, as in CI, also the compiler's own check, what is unused and what would be published. What has passed and of which nothing has changed since is said again;
  * `--force`, or TURBO_FORCE=true in the environment, runs all of it. Ends with the closing line of all tests.
  */
 import { spawnSync } from 'node:child_process'
@@ -18,7 +18,8 @@ const services = {
 }
 const present = Object.entries(services).flatMap(([name, there]) => (there ? [name] : []))
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-const checks = ['lint', 'format', 'types', 'boundaries', 'workspace', ...(full ? ['unused'] : [])]
+// The linter, which has all types at hand, tells their errors as well; in full runs the compiler does so once more.
+const checks = ['lint', 'format', 'boundaries', 'workspace', ...(full ? ['types', 'unused'] : [])]
 
 /** The packages that have tests, each with a run of its own; the root's are those of the scripts. */
 const tested = ['.', ...globSync(['packages/*', 'apps/*', 'bench', 'examples'])].filter((folder) =>
