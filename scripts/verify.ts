@@ -1,9 +1,10 @@
 /**
  * node scripts/verify.ts [OPTIONS FOR TURBO]
  *
- * Everything that a change is judged by, at once: build, lint with types, format, layers and the tests of each package; in
- * full runs, as in CI, also the compiler's own check, what is unused and what would be published. What has passed and of which nothing has changed since is said again;
- * `--force`, or TURBO_FORCE=true in the environment, runs all of it. Ends with the closing line of all tests.
+ * Everything that a change is judged by, at once: build, lint with types, format, layers and the tests of each package;
+ * in full runs, as in CI, also the compiler's own check, what is unused and what would be published. What has passed and
+ * of which nothing has changed since is said again; `--force`, or TURBO_FORCE=true in the environment, runs all of it.
+ * Ends with the closing line of all tests.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
