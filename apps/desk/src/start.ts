@@ -5,6 +5,7 @@ import { sqliteStore } from 'provost'
 
 import { createDeskTeam } from './agent.ts'
 import { askAtTerminal } from './approval.ts'
+import type { Output, Surroundings } from './command.ts'
 import { openDatabase } from './database.ts'
 import { DeskError } from './fault.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -28,8 +29,13 @@ import { createView, type View } from './view.ts'
  * @returns the exit code.
  * @throws DeskError of kind `usage` when something that was asked for cannot be had.
  */
-export async function openDesk(mailbox: Mailbox, names: readonly string[], options: Options): Promise<number> {
-  const { model, title } = await chooseModel(options.model, process.env)
+export async function openDesk(
+  mailbox: Mailbox,
+  names: readonly string[],
+  options: Options,
+  io: Surroundings,
+): Promise<number> {
+  const { model, title } = await chooseModel(options.model, io.env)
   const outbox = openOutbox(join(options.data, 'outbox'))
   const file = join(options.data, 'desk.sqlite')
   const sessions = join(options.data, 'sessions.sqlite')
@@ -44,11 +50,11 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
   const memory = openDeskMemory(remembered, mailbox)
 
   // With --json, stdout is for events alone.
-  const messages = options.json ? process.stderr : process.stdout
-  const coloured = messages.isTTY && messages.hasColors()
+  const messages = options.json ? io.stderr : io.stdout
+  const coloured = messages.isTTY === true && messages.hasColors?.() === true
   const colours = palette(coloured)
   const write = (text: string): void => void messages.write(text)
-  const interrupt = onInterrupt()
+  const interrupt = onInterrupt(io)
   const tracing = await openTracing(options.trace, coloured)
   try {
     const { session: task } = options
@@ -65,7 +71,7 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
       write(`Provost desk, with ${neutralise(title)}\n`)
       return await serveDesk({ agent, store, desk, port: options.serve, signal: interrupt.signal, write })
     }
-    const asks = !options.json && process.stdin.isTTY && process.stdout.isTTY
+    const asks = !options.json && io.stdin.isTTY && io.stdout.isTTY
     const onApproval = asks ? askAtTerminal(interrupt.signal) : undefined
     const open = { agent, store, desk, onApproval }
     write(`Provost desk, with ${neutralise(title)}\n`)
@@ -76,7 +82,7 @@ export async function openDesk(mailbox: Mailbox, names: readonly string[], optio
       )
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
     const view = createView(write, colours)
-    const watcher = withTraces(options.json ? jsonLines(view) : view, tracing, write)
+    const watcher = withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write)
     let tally: Tally
     if (task) {
       const waiting = (): void => write(colours.dim('The desk that had it does not answer yet; waiting.\n'))
@@ -122,21 +128,21 @@ function withTraces(watcher: Watcher, tracing: Tracing, write: (text: string) =>
   }
 }
 
-function jsonLines(view: View): Watcher {
+function jsonLines(stdout: Output, view: View): Watcher {
   return {
     heading: () => {},
-    event: (event) => void process.stdout.write(`${printableJson(event)}\n`),
+    event: (event) => void stdout.write(`${printableJson(event)}\n`),
     broken: view.broken,
   }
 }
 
 /** The first Ctrl-C ends the run at hand, the second one the process. A reader that went away (`| head`) is like the first. */
-function onInterrupt(): { readonly signal: AbortSignal; stop(): void } {
+function onInterrupt({ stdout, stderr }: Surroundings): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   const abort = (): void => controller.abort()
   process.once('SIGINT', abort)
   process.once('SIGTERM', abort)
-  for (const stream of [process.stdout, process.stderr])
+  for (const stream of [stdout, stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
       abort()

@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createMute, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textIn } from 'node:stream/consumers'
 
@@ -13,43 +11,11 @@ import { beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../src/database.ts'
 import { createOrders, type Orders } from '../src/orders.ts'
 import { openTracing } from '../src/tracing.ts'
+import { desk, deskIn, finish, type Finished, folder, launch, start } from './desk-command.ts'
 import { samples } from './samples.ts'
 
-// The app as a user starts it: a process of its own, without keys and with no Ollama to be found.
+// The app as a user starts it where a process is what it is about; the same commands in this process otherwise.
 
-interface Finished {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-const main = join(import.meta.dirname, '../src/main.ts')
-/** The compile cache halves the time each of the many starts takes. */
-const env = {
-  PATH: process.env['PATH'],
-  OLLAMA_HOST: 'http://127.0.0.1:1',
-  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-}
-
-function folder(): string {
-  return mkdtempSync(join(tmpdir(), 'desk-'))
-}
-
-function launch(args: readonly string[], more: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env: { ...env, ...more } })
-}
-
-function finish(child: ChildProcess): Promise<Finished> {
-  let out = ''
-  let err = ''
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text))
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, out, err }))
-  })
-}
-
-const desk = (...args: string[]): Promise<Finished> => finish(launch(args))
 const eventsIn = (out: string): AgentEvent[] =>
   out
     .trimEnd()
@@ -76,7 +42,10 @@ let open: Finished
 
 beforeAll(async () => {
   const only = injected.flatMap((name) => ['--only', name])
-  ;[first, open] = await Promise.all([desk('--json', '--data', data), desk('--no-policy', '--data', openData, ...only)])
+  ;[first, open] = await Promise.all([
+    start('--json', '--data', data),
+    desk('--no-policy', '--data', openData, ...only),
+  ])
   events = eventsIn(first.out)
 }, 60_000)
 
@@ -337,8 +306,8 @@ test('a model server that refuses fails each mail with its reason', { timeout: 3
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const only = ['--only', '01-refund-request.eml', '--only', '02-delivery-status.eml']
-  const child = launch(['--data', folder(), ...only], { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
-  const { code, out } = await finish(child)
+  const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` }
+  const { code, out } = await deskIn(env, '--data', folder(), ...only)
   server.close()
   expect(code).toBe(1)
   expect(out).toContain('2: 0 handled, 2 not')
@@ -346,7 +315,7 @@ test('a model server that refuses fails each mail with its reason', { timeout: 3
 })
 
 test('--help explains itself', async () => {
-  const { code, out, err } = await desk('--help')
+  const { code, out, err } = await start('--help')
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toContain('--mail DIR')
 })
@@ -360,7 +329,7 @@ test.each([
   ],
   [['--only', 'no.eml'], `desk: There is no "no.eml" in ${samples}.\n`],
 ])('%j ends with one clear line and exit code 2', async (args, message) => {
-  expect(await desk(...args, '--data', folder())).toEqual({ code: 2, out: '', err: message })
+  expect(await start(...args, '--data', folder())).toEqual({ code: 2, out: '', err: message })
 })
 
 test.skipIf(process.platform === 'win32')(
@@ -406,7 +375,7 @@ test('--otel sends traces and metrics to a collector', async () => {
   const address = collector.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   const args = ['--data', folder(), '--only', '10-two-orders.eml']
-  const sent = await desk('--otel', url, ...args)
+  const sent = await start('--otel', url, ...args)
   await new Promise((resolve) => collector.close(resolve))
   expect(sent.code).toBe(0)
   expect(bodies.get('/v1/traces')).toMatch(/provost-desk.*invoke_agent triage/)

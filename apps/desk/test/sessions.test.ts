@@ -1,37 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
 import { openDatabase } from '../src/database.ts'
 import { createOrders } from '../src/orders.ts'
+import { desk, finish, folder, launch, start } from './desk-command.ts'
 
-// Each start of the desk is a process of its own: nothing but the files in its folder is there for the next one.
-
-const main = join(import.meta.dirname, '../src/main.ts')
-const folder = (): string => mkdtempSync(join(tmpdir(), 'desk-sessions-'))
-const env = {
-  PATH: process.env['PATH'],
-  OLLAMA_HOST: 'http://127.0.0.1:1',
-  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-}
-
-function launch(...args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env })
-  child.stdout?.setEncoding('utf8')
-  child.stderr?.setEncoding('utf8')
-  return child
-}
-
-function finish(child: ChildProcess): Promise<{ readonly code: number | null; readonly out: string }> {
-  let out = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (out += text))
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out })))
-}
-
-const desk = (...args: readonly string[]) => finish(launch(...args))
+// Nothing but the files in its folder is there for the next desk; what is decided and what is killed is a process.
 
 function refundsOn(data: string, orderId: number): readonly number[] {
   const orders = createOrders(openDatabase(join(data, 'desk.sqlite')))
@@ -49,20 +24,20 @@ function idIn(out: string, option: string): string {
 
 test('a refund over the limit is suspended without a terminal, and decided in later processes', async () => {
   const data = folder()
-  const start = await desk('--data', data, '--only', '05-html-only.eml', '--only', '06-csv-attachment.eml')
-  expect(start.code).toBe(0)
-  expect(start.out).toContain(`sessions in ${join(data, 'sessions.sqlite')}`)
-  expect(start.out).toContain('? refund needs approval: 312.00 EUR on order 1050 are more than 250.00 EUR')
-  expect(start.out).toContain('2: 1 handled, 0 not, 1 waiting')
+  const first = await desk('--data', data, '--only', '05-html-only.eml', '--only', '06-csv-attachment.eml')
+  expect(first.code).toBe(0)
+  expect(first.out).toContain(`sessions in ${join(data, 'sessions.sqlite')}`)
+  expect(first.out).toContain('? refund needs approval: 312.00 EUR on order 1050 are more than 250.00 EUR')
+  expect(first.out).toContain('2: 1 handled, 0 not, 1 waiting')
   expect(refundsOn(data, 1050)).toEqual([])
 
-  const id = idIn(start.out, '--approve')
-  expect(start.out).toContain(`npm start -- --data=${data} --approve ${id}`)
+  const id = idIn(first.out, '--approve')
+  expect(first.out).toContain(`npm start -- --data=${data} --approve ${id}`)
   const listed = await desk('--data', data, '--sessions')
   expect(listed.out).toContain('waiting  06-csv-attachment.eml\n  ? 312.00 EUR on order 1050')
   expect(idIn(listed.out, '--deny')).toBe(id)
 
-  const approved = await desk('--data', data, '--approve', id)
+  const approved = await start('--data', data, '--approve', id)
   expect(approved.code).toBe(0)
   expect(approved.out).toContain('✓ 312.00 EUR to')
   // What was looked up before is known.
@@ -74,8 +49,8 @@ test('a refund over the limit is suspended without a terminal, and decided in la
 
 test('a refund that is denied is not paid, and the mail is answered all the same', async () => {
   const data = folder()
-  const start = await desk('--data', data, '--only', '06-csv-attachment.eml')
-  const denied = await desk('--data', data, '--deny', idIn(start.out, '--approve'))
+  const first = await desk('--data', data, '--only', '06-csv-attachment.eml')
+  const denied = await desk('--data', data, '--deny', idIn(first.out, '--approve'))
   expect(denied.out).toContain('refund: deny by the command line')
   expect(denied.out).toContain('→ draft_reply')
   expect(denied.out).toContain('✓ escalated')
@@ -85,9 +60,10 @@ test('a refund that is denied is not paid, and the mail is answered all the same
 
 test('a desk that is killed in a refund is gone on with by another: paid once, nothing repeated', async () => {
   const data = folder()
-  const child = launch('--data', data, '--only', '10-two-orders.eml')
+  const child = launch(['--data', data, '--only', '10-two-orders.eml'])
+  const killed = finish(child)
   child.stdout?.on('data', (text: string) => text.includes('→ refund') && child.kill('SIGKILL'))
-  await finish(child)
+  await killed
   const listed = await desk('--data', data, '--sessions')
   expect(listed.out).toContain('stopped  10-two-orders.eml')
   const resumed = await desk('--data', data, '--resume', idIn(listed.out, '--resume'))

@@ -14,6 +14,9 @@ import { z } from 'zod'
 
 import { readLog } from './run-check.ts'
 
+/** The most steps: full runs show it with more of them. */
+const most = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 400
+
 const look = tool({
   name: 'look',
   input: z.object({ n: z.number() }),
@@ -81,12 +84,12 @@ async function countRun(steps: number): Promise<Count & { readonly messages: rea
   return { ...count, messages }
 }
 
-describe('a run of 2,000 steps does in each what a run of 20 does', () => {
+describe(`a run of ${most} steps does in each what a run of 20 does`, () => {
   test('appends, entries, events, conversions, and nothing sent twice as another object', async () => {
-    const [short, long] = [await countRun(20), await countRun(2_000)]
+    const [short, long] = [await countRun(20), await countRun(most)]
     for (const [steps, count] of [
       [20, short],
-      [2_000, long],
+      [most, long],
     ] as const) {
       expect(count.messages).toHaveLength(2 * steps)
       // The last answer is never sent.
@@ -96,22 +99,22 @@ describe('a run of 2,000 steps does in each what a run of 20 does', () => {
     assertWellFormed(long.messages)
     for (const what of ['appends', 'entries', 'events'] as const) {
       // The same for each step, but for the beginning and the end.
-      const each = (long[what] - short[what]) / 1_980
+      const each = (long[what] - short[what]) / (most - 20)
       expect(each).toBe(Math.round(each))
       expect(short[what]).toBeLessThan(each * 20 + 15)
     }
   })
 
   test('walks, copies and writes no more of what is there already', async () => {
-    const [first, second, last] = [await workOf(20), await workOf(40), await workOf(2_000)]
+    const [first, second, last] = [await workOf(20), await workOf(40), await workOf(most)]
     for (const what of ['frozen', 'parsed', 'written', 'characters', 'copied'] as const) {
       const early = (second[what] - first[what]) / 20
-      const late = (last[what] - second[what]) / 1_960
+      const late = (last[what] - second[what]) / (most - 40)
       // Step numbers get longer.
       expect(late, `${what} in each step`).toBeLessThanOrEqual(early * 1.1)
     }
     // Or nothing was counted.
-    expect(last.frozen).toBeGreaterThan(2_000)
+    expect(last.frozen).toBeGreaterThan(most)
   })
 
   test('also with an extension on every step', async () => {
@@ -195,7 +198,7 @@ test('what stays of a run grows with its messages, not with their square', async
   const collectGarbage: () => void = runInNewContext('gc')
   /** What other tests of this process have left behind goes when their timers do. */
   const settle = async (): Promise<void> => {
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < 2; n++) {
       await sleep(20)
       collectGarbage()
     }
@@ -213,10 +216,10 @@ test('what stays of a run grows with its messages, not with their square', async
     expect(await readLog(store, result.sessionId)).not.toEqual([])
     return held
   }
-  await heldBy(200)
+  await heldBy(most / 10)
   // What is freed in between takes away from what is held: the most is nearest to the truth.
-  const some = Math.max(await heldBy(400), await heldBy(400), await heldBy(400))
-  const many = await heldBy(2_000)
+  const some = Math.max(await heldBy(most / 5), await heldBy(most / 5), await heldBy(most / 5))
+  const many = await heldBy(most)
   // Five times the steps: five times as much, where the square would be twenty-five times.
   expect(many / some).toBeLessThan(10)
 })

@@ -8,6 +8,9 @@ import { transcript } from './hook-scenario.ts'
 import { readLog } from './run-check.ts'
 import { payTool, world } from './session-world.ts'
 
+/** What a long message has: full runs have the longest on every store, which the checks of the stores have in any case. */
+const megabytes = process.env['PROVOST_TEST_FULL'] === '1' ? 10 : 2
+
 /** What a session has to bear, whatever its store: each part is done by an agent of its own, as by another process. */
 export function bearsTheWorst(open: (name: string) => SessionStore): void {
   test.each([
@@ -71,9 +74,9 @@ export function bearsTheWorst(open: (name: string) => SessionStore): void {
     await store.close()
   })
 
-  test('messages of 10 MB, said and found, are there for the next process', async () => {
+  test(`messages of ${megabytes} MB, said and found, are there for the next process`, async () => {
     const store = open('long')
-    const long = `ä${'x'.repeat(10_000_000)}`
+    const long = `ä${'x'.repeat(megabytes * 1_000_000)}`
     const find = tool({ name: 'find', effect: 'read', input: z.object({}), maxResultTokens: 1e7, execute: () => long })
     const script = [{ toolCalls: [{ name: 'find' }] }, { text: 'Found.' }]
     const first = await world(script, { tools: [find], store }).agent.createSession({ id: 'long' })

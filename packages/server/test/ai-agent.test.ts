@@ -1,9 +1,11 @@
+import { registerHooks } from 'node:module'
+
 import { createAgent } from '@provost/agent'
 import { aiAgent } from '@provost/server'
 import { scriptedModel } from '@provost/testing'
 import type { Agent, UIMessage, UIMessageChunk } from 'ai'
 import { createAgentUIStreamResponse, readUIMessageStream } from 'ai'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { deskOf, refund } from './served.ts'
 
@@ -90,8 +92,11 @@ test('without a stream it gives what the AI SDK gives', async () => {
 })
 
 test('without the package ai, it is said what to install', async () => {
-  vi.doMock('ai', () => {
-    throw new Error("Cannot find package 'ai'")
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === 'ai') throw new Error("Cannot find package 'ai'")
+      return next(specifier, context)
+    },
   })
   try {
     const standIn = aiAgent(deskOf([{ text: 'x' }]))
@@ -102,6 +107,6 @@ test('without the package ai, it is said what to install', async () => {
       })
     }
   } finally {
-    vi.doUnmock('ai')
+    hooks.deregister()
   }
 })

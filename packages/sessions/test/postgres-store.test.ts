@@ -4,6 +4,7 @@ import type { PostgresServer } from '@provost/testing'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
+import { isForFullRuns } from './fixture/full.ts'
 import { open } from './fixture/postgres-place.ts'
 
 describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)', () => {
@@ -95,7 +96,8 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await client.end()
   })
 
-  test.each(suite.checks)('$name', async ({ run }) => {
+  test.for(suite.checks)('$name', async ({ name, run }, { skip }) => {
+    skip(isForFullRuns('postgresStore', name), 'in full runs')
     await expect(run()).resolves.toBeUndefined()
   })
 })

@@ -129,8 +129,8 @@ test('whatever the model writes, the answer is short', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (value) => {
       const input: Json = JSON.parse(JSON.stringify(value))
-      for (const of of [strict, byJson]) {
-        const parsed = await parseInput(of, input)
+      for (const mail of [strict, byJson]) {
+        const parsed = await parseInput(mail, input)
         if (parsed.ok) continue
         expect(parsed.error.message.length).toBeLessThan(1_100)
         expect(parsed.error.hint?.length).toBeLessThan(700)

@@ -344,19 +344,21 @@ describe('a hostile server costs no more than its bounds', () => {
   })
 
   const megabyte = 1024 * 1024
+  /** As much of each as there may be is for full runs. */
+  const some = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 0.25
   test.for([
     ['<div>', 5],
-    ['<div><p>', 1],
-    ['<a href=x>', 1],
-    ['<', 1],
-    ['<a ', 1],
-    ['<!--', 1],
-    ['<svg>', 1],
-    ['<x a="', 1],
-    ['&', 1],
-    ['&#x1;', 1],
-    ['</b><div>', 1],
-  ] as const)('a page of %s, %i MB of it, is one like any other', async ([part, megabytes]) => {
+    ['<div><p>', some],
+    ['<a href=x>', some],
+    ['<', some],
+    ['<a ', some],
+    ['<!--', some],
+    ['<svg>', some],
+    ['<x a="', some],
+    ['&', some],
+    ['&#x1;', some],
+    ['</b><div>', some],
+  ] as const)('a page of %s, %d MB of it, is one like any other', async ([part, megabytes]) => {
     const html = `<p>first</p>${part.repeat((megabytes * megabyte) / part.length)}`
     const { text } = await got(at('/deep', html))
     expect(text).toMatch(/^first/)

@@ -1,0 +1,48 @@
+import type { Writable } from 'node:stream'
+
+import { DeskError, reasonOf } from './fault.ts'
+import { type Mailbox, openMailbox } from './mailbox.ts'
+import { help, type Options, parseOptions } from './options.ts'
+import { neutralise } from './terminal.ts'
+
+/** What a command has of the process that it runs in: `process` itself, or what stands for it. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv
+  readonly stdin: { readonly isTTY?: boolean }
+  readonly stdout: Output
+  readonly stderr: Output
+}
+
+/** A stream that may be a terminal. */
+export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean }
+
+/**
+ * Does what the command line says. Mistakes and failures are told on stderr.
+ *
+ * @returns the exit code.
+ */
+export async function runCommand(args: readonly string[], io: Surroundings): Promise<number> {
+  try {
+    const options = parseOptions(args)
+    if (options.help) {
+      io.stdout.write(help)
+      return 0
+    }
+    const mailbox = await openMailbox(options.mail)
+    const names = chosen(mailbox, options)
+    // Provost and the tools are loaded when there is work for them: help and mistakes are answered at once.
+    const { openDesk } = await import('./start.ts')
+    return await openDesk(mailbox, names, options, io)
+  } catch (error) {
+    const usage = error instanceof DeskError && error.kind === 'usage'
+    const text = usage || !(error instanceof Error) ? reasonOf(error) : (error.stack ?? error.message)
+    io.stderr.write(`desk: ${neutralise(text)}\n`)
+    return usage ? 2 : 1
+  }
+}
+
+function chosen({ names, dir }: Mailbox, { only }: Options): readonly string[] {
+  for (const name of only)
+    if (!names.includes(name)) throw new DeskError('usage', `There is no ${JSON.stringify(name)} in ${dir}.`)
+  return only.length === 0 ? names : names.filter((name) => only.includes(name))
+}

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+
+import { runCommand } from '../src/command.ts'
+
+/** What came of a command. */
+export interface Finished {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Without keys, and with no Ollama to be found. */
+const bare = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1' }
+
+/** A folder of its own for the data of a desk. */
+export function folder(): string {
+  return mkdtempSync(join(tmpdir(), 'desk-'))
+}
+
+/** The desk as a user starts it: a process of its own. */
+export function launch(args: readonly string[]): ChildProcess {
+  const main = join(import.meta.dirname, '../src/main.ts')
+  // The compile cache halves the time each of the starts takes.
+  const env = { ...bare, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+  return spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env })
+}
+
+/** The end of a process, and all that it printed. */
+export function finish(child: ChildProcess): Promise<Finished> {
+  let out = ''
+  let err = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, out, err }))
+  })
+}
+
+/** A process from its start to its end. */
+export function start(...args: readonly string[]): Promise<Finished> {
+  return finish(launch(args))
+}
+
+/** The same command in this process: all that the desk does, without the time a start takes. Files are all it leaves. */
+export function desk(...args: readonly string[]): Promise<Finished> {
+  return deskIn({}, ...args)
+}
+
+/** The same with more in its environment. */
+export async function deskIn(more: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Finished> {
+  const [out, err] = [printed(), printed()]
+  const code = await runCommand(args, { env: { ...bare, ...more }, stdin: {}, stdout: out.stream, stderr: err.stream })
+  return { code, out: out.text(), err: err.text() }
+}
+
+function printed(): { readonly stream: Writable; text(): string } {
+  let text = ''
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      text += chunk
+      done()
+    },
+  })
+  return { stream, text: () => text }
+}
