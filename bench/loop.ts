@@ -22,7 +22,8 @@ Provost there are three rows: with the store in memory; with one in a SQLite fil
 next; and there with a tool that writes instead of one that reads, whose every start is forced to the disk before it runs.
 
 Each contender is warmed up first, as a server is: V8 compiles what runs often. What a fresh process pays is the first
-sample of the warm-up, which the progress shows.
+sample of the warm-up, which the progress shows. Before each sample it runs as often again, uncounted, so that it pays
+neither for the garbage of the one before it nor for code that V8 has thrown away meanwhile.
 
 Options:
   --steps 10,1000   lengths of the compared runs (default 10,1000)
@@ -43,7 +44,7 @@ const contenders: readonly Contender[] = [
 ]
 const baseline = toolLoopAgent.name
 /** Steps in one sample at least. */
-const sampleSteps = 200
+const sampleSteps = 500
 
 interface Report {
   readonly bench: 'loop'
@@ -71,6 +72,7 @@ function compareAt(steps: number, plan: Plan): Promise<Record<string, Summary>> 
   }))
   return compare(subjects, {
     ...plan,
+    before: 'run',
     warmUps: samplesOf(plan.warmUps, steps),
     progress: (text) => plan.progress(`${steps} steps, ${text}`),
   })

@@ -14,9 +14,16 @@ export interface Sample {
   readonly wallMs: number
 }
 
+/**
+ * What a sample begins with: a collection of all garbage, or as many runs again that do not count. With the garbage V8
+ * throws away much of the code it has compiled, so for what is compared warm, as in a server, it has to be the latter.
+ */
+export type Before = 'collect' | 'run'
+
 /** CPU of the whole process (all threads, garbage collection included) and wall time of a run: the mean of `repeat` in a row. */
-export async function sample(run: () => Promise<unknown>, repeat: number): Promise<Sample> {
-  collectGarbage()
+export async function sample(run: () => Promise<unknown>, repeat: number, before: Before = 'collect'): Promise<Sample> {
+  if (before === 'collect') collectGarbage()
+  else for (let n = 0; n < repeat; n++) await run()
   const [cpu, wall] = [process.cpuUsage(), performance.now()]
   for (let n = 0; n < repeat; n++) await run()
   const { user, system } = process.cpuUsage(cpu)
@@ -53,6 +60,8 @@ export interface Plan {
   readonly warmUpMs?: number
   /** A subject that has used more CPU than this gets no further sample; what it has counts, be it one. */
   readonly budgetMs: number
+  /** Default: `collect`. */
+  readonly before?: Before
   progress(text: string): void
 }
 
@@ -71,7 +80,7 @@ export async function compare(subjects: readonly Subject[], plan: Plan): Promise
     for (const entry of [...taken.slice(first), ...taken.slice(0, first)]) {
       const { name, repeat } = entry.subject
       if (entry.spentMs > plan.budgetMs) continue
-      const latest = await sample(entry.subject.prepare(), repeat)
+      const latest = await sample(entry.subject.prepare(), repeat, plan.before)
       entry.samples.push(latest)
       entry.spentMs += latest.cpuMs * repeat
       plan.progress(`${round + 1}/${plan.runs} ${name} ${latest.cpuMs.toFixed(2)} ms`)
@@ -83,11 +92,11 @@ export async function compare(subjects: readonly Subject[], plan: Plan): Promise
 /** Runs a subject until V8 has compiled what it is made of: the more code a library has, the longer that takes. */
 async function warmUp(
   { name, repeat, prepare }: Subject,
-  { warmUps, warmUpMs = Infinity, progress }: Plan,
+  { warmUps, warmUpMs = Infinity, before, progress }: Plan,
 ): Promise<void> {
   let spentMs = 0
   for (let done = 0; done < warmUps && spentMs < warmUpMs; done++) {
-    const { cpuMs } = await sample(prepare(), repeat)
+    const { cpuMs } = await sample(prepare(), repeat, before)
     spentMs += cpuMs * repeat
     // The first one is what a fresh process pays.
     if (done === 0 || done === warmUps - 1) progress(`warm-up ${done + 1}/${warmUps} ${name} ${cpuMs.toFixed(2)} ms`)
