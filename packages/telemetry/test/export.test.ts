@@ -9,8 +9,8 @@ import { createAgent } from '@provost/agent'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedStep } from '@provost/testing'
 import { tool } from '@provost/tools'
-import { generateText } from 'ai'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { generateText, registerTelemetry } from 'ai'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 
 import { currentRun, telemetry, traceHeaders, traceMeta, withTrace } from '../src/index.ts'
@@ -123,14 +123,19 @@ describe('a collector gets', () => {
   })
 })
 
-it("the AI SDK's own telemetry stands under ours, and tells nothing twice", async () => {
+it.each([
+  { given: 'with a call', telemetry: { integrations: [new OpenTelemetry()] } },
+  { given: 'for the process', registered: new OpenTelemetry() },
+])("the AI SDK's own telemetry, given $given, stands under ours, and tells nothing twice", async (how) => {
+  if (how.registered) registerTelemetry(how.registered)
+  onTestFinished(() => void (globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined))
   const inner = scriptedModel([{ text: 'inner', usage: { inputTokens: 3, outputTokens: 1 } }])
   const draft = tool({
     name: 'draft',
     effect: 'read',
     input: z.object({}),
     execute: async () =>
-      (await generateText({ model: inner, prompt: 'Draft it.', telemetry: { integrations: [new OpenTelemetry()] } }))
+      (await generateText({ model: inner, prompt: 'Draft it.', ...(how.telemetry && { telemetry: how.telemetry }) }))
         .text,
   })
   await desk([{ toolCalls: [{ name: 'draft' }] }, doneStep], [draft]).run('go')
