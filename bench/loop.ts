@@ -23,7 +23,7 @@ next; and there with a tool that writes instead of one that reads, whose every s
 
 Each contender is warmed up first, as a server is: V8 compiles what runs often. What a fresh process pays is the first
 sample of the warm-up, which the progress shows. Before each sample it runs as often again, uncounted, so that it pays
-neither for the garbage of the one before it nor for code that V8 has thrown away meanwhile.
+not for the garbage of the one before it; and V8 is told to keep the code of those that wait for their turn.
 
 Options:
   --steps 10,1000   lengths of the compared runs (default 10,1000)

@@ -2,6 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
+import { keepCompiledCode } from './kept-code.ts'
+
+keepCompiledCode()
+
 /** Collects garbage now, so that no contender pays for another's. */
 export const collectGarbage: () => void = (() => {
   setFlagsFromString('--expose-gc')
@@ -16,7 +20,7 @@ export interface Sample {
 
 /**
  * What a sample begins with: a collection of all garbage, or as many runs again that do not count. With the garbage V8
- * throws away much of the code it has compiled, so for what is compared warm, as in a server, it has to be the latter.
+ * throws away some of what it has learnt, so for what is compared warm, as in a server, it has to be the latter.
  */
 export type Before = 'collect' | 'run'
 

@@ -172,7 +172,7 @@ function scalingOf(write: (length: number) => string, runs: number): number {
 
 /**
  * CPU of the most expensive of all additions, behind as many that do not count: the garbage before them is of the others,
- * and with it V8 has thrown away compiled code.
+ * and with it goes some of what V8 has learnt.
  */
 function longestAdd(texts: readonly string[]): number {
   collectGarbage()

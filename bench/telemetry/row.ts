@@ -9,6 +9,7 @@ import { collectSpans, telemetry } from '@provost/telemetry'
 import { memoryStore } from 'provost'
 import type { Extension } from 'provost'
 
+import { keepCompiledCode } from '../kept-code.ts'
 import { provostIn } from '../loop/provost.ts'
 import { check } from '../loop/script.ts'
 
@@ -93,5 +94,6 @@ function loop(steps: number, extensions: readonly Extension<unknown>[]): Running
   }
 }
 
+keepCompiledCode()
 const [, , name, steps, port] = process.argv
 if (process.send && name !== undefined) await answer(name, Number(steps), String(port))
