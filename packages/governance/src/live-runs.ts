@@ -37,8 +37,8 @@ export interface LiveRuns {
 }
 
 interface LiveRun {
-  logged: () => Logged
-  live: boolean
+  readonly logged: () => Logged
+  readonly live: boolean
   /** Of those below it, with the step in which they were seen first. */
   readonly children: Map<string, number>
   readonly step: () => number
@@ -100,23 +100,26 @@ export function liveRuns(): LiveRuns {
       const above = runs.get(run.parents[0] ?? '')
       const known = runs.get(run.id)
       const children = known?.children ?? new Map<string, number>()
-      const own: LiveRun = { logged, live: true, children, step: () => run.step, read: unread }
-      runs.set(run.id, own)
+      runs.set(run.id, { logged, live: true, children, step: () => run.step, read: unread })
       above?.children.set(run.id, above.step())
       try {
         return await work()
       } finally {
-        own.live = false
         if (above && runs.get(run.parents[0] ?? '') === above) {
+          const left = over(total(run.id), run.step)
+          forget(run.id)
           // What it has come to stays until its parent's log tells of it; the run itself does not.
-          const spent = total(run.id)
-          own.logged = () => ({ ...spent, children: nothingYet, activeMs: 0 })
-          for (const child of children.keys()) forget(child)
-          children.clear()
+          runs.set(run.id, left)
         } else forget(run.id)
       }
     },
   }
+}
+
+/** What is left of a run that is over. */
+function over(spent: Tally, step: number): LiveRun {
+  const logged: Logged = { ...spent, children: nothingYet, activeMs: 0 }
+  return { logged: () => logged, live: false, children: new Map(), step: () => step, read: unread }
 }
 
 /** Nothing spent. */
