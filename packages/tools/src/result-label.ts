@@ -1,4 +1,4 @@
-import { fillLabel, untrustedLabel } from '@provost/core'
+import { deepFreeze, fillLabel, untrustedLabel } from '@provost/core'
 import type { JsonPointer, Label, LabelInit, Tool, ToolDefinition } from '@provost/core'
 
 import type { RichMore } from './rich.ts'
@@ -11,9 +11,21 @@ export function fixLabel(definition: ToolDefinition, label: LabelInit): void {
   fixed.set(definition, label)
 }
 
+/** The labels of tools that say the same of all they give: long histories share one, and joining it again is quick. */
+const standing = new WeakMap<Tool, Label>()
+
+function standingLabel(tool: Tool): Label {
+  let label = standing.get(tool)
+  if (!label) {
+    label = deepFreeze(fillLabel(fixed.get(tool['~tool']), untrustedLabel(tool.name)))
+    standing.set(tool, label)
+  }
+  return label
+}
+
 /** The label of what a tool says about a call that gave no result: it may quote anything, so it is never trusted. */
 export function errorLabel(tool: Tool): Label {
-  return { ...fillLabel(fixed.get(tool['~tool']), untrustedLabel(tool.name)), integrity: 'untrusted' }
+  return { ...standingLabel(tool), integrity: 'untrusted' }
 }
 
 /** Labels of a result and of its fields. */
@@ -28,7 +40,10 @@ export interface ResultLabels {
  */
 export function labelsOf(tool: Tool, output: unknown, input: unknown, more: RichMore | undefined): ResultLabels {
   const definition = tool['~tool']
-  const declared = fillLabel(definition.returns?.(output, input), untrustedLabel(tool.name))
+  const declared =
+    definition.returns && !fixed.has(definition)
+      ? fillLabel(definition.returns(output, input), untrustedLabel(tool.name))
+      : standingLabel(tool)
   const label = fillLabel(more?.label, declared)
   if (definition.trustedFields.length === 0 && more?.fields === undefined) return { label }
   const fields: Record<JsonPointer, Label> = {}
