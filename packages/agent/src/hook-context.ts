@@ -19,21 +19,44 @@ import { createViewSize } from './view-size.ts'
 /** What a context has otherwise for one hook. */
 export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'audit' | 'emit' | 'generate' | 'report'>>
 
-/** The contexts of a run: one for each extension, all over the same log, and more of them with changes. */
-export type ContextFor = (extension: Extension, changes?: ContextChanges) => HookContext
+/**
+ * The contexts of a run: one for each extension, all over the same log, and more of them with changes.
+ *
+ * @param shown the label of what the hook is shown and the view does not have yet.
+ */
+export type ContextFor = (extension: Extension, changes?: ContextChanges, shown?: Label) => HookContext
+
+interface Known {
+  readonly fixed: FixedContext
+  readonly context: HookContext
+  /** The one for what was shown last: what tools give tends to carry the same label all along. */
+  knowing?: { readonly shown: Label; readonly context: HookContext }
+}
 
 /** Makes the contexts that a run hands to hooks. */
 export function hookContexts(scope: () => RunScope): ContextFor {
-  const known = new Map<Extension, { readonly fixed: FixedContext; readonly context: HookContext }>()
+  const known = new Map<Extension, Known>()
   const size = createViewSize()
-  return (extension, changes) => {
+  const live = (context: FixedContext): HookContext => ofScope(context, { scope: scope(), size })
+
+  function knowingOf(one: Known, extension: Extension, shown: Label): HookContext {
+    if (one.knowing?.shown !== shown) {
+      const ask: HookContext['generate'] = (request: Parameters<HookContext['generate']>[0]) =>
+        generate(scope(), extension, request, shown)
+      one.knowing = { shown, context: live({ ...one.fixed, generate: ask }) }
+    }
+    return one.knowing.context
+  }
+
+  return (extension, changes, shown) => {
     let one = known.get(extension)
     if (!one) {
       const fixed = fixedContext(extension, scope())
       // Of its own, as one that another stands on would be kept for long.
-      known.set(extension, (one = { fixed, context: ofScope({ ...fixed }, { scope: scope(), size }) }))
+      known.set(extension, (one = { fixed, context: live({ ...fixed }) }))
     }
-    return changes ? ofScope({ ...one.fixed, ...changes }, { scope: scope(), size }) : one.context
+    const context = shown ? knowingOf(one, extension, shown) : one.context
+    return changes ? live({ ...one.fixed, generate: context.generate, ...changes }) : context
   }
 }
 
@@ -44,9 +67,7 @@ export function knowing(
   label: Label,
   approval?: HookContext['approval'],
 ): HookContext {
-  const ask: HookContext['generate'] = (request: Parameters<HookContext['generate']>[0]) =>
-    generate(scope, extension, request, label)
-  return scope.contextFor(extension, { generate: ask, ...(approval && { approval }) })
+  return scope.contextFor(extension, approval && { approval }, label)
 }
 
 /**
