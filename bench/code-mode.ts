@@ -7,11 +7,15 @@ import type { Contender } from './code-mode/contender.ts'
 import { freshWorker } from './code-mode/fresh-worker.ts'
 import { limitsHeld } from './code-mode/limits.ts'
 import { provost } from './code-mode/provost.ts'
+import { inTurns, type Plan, timed } from './code-mode/turns.ts'
 import { collectGarbage, median } from './measure.ts'
 
-const help = `Measures what a script costs: wall milliseconds, medians of runs that take turns.
+const help = `Measures what a script costs: wall milliseconds, medians of runs that take turns, and the lowest.
 
 Usage: node --conditions=@provost/source bench/code-mode.ts [options]
+
+Every contender is warmed up first, as a server is: all of them have an engine of their own that compiles what runs often,
+and that takes some ten thousand calls. What a fresh process pays is coldMs.
 
 Options:
   --runs 15      samples of each measurement
@@ -50,53 +54,50 @@ const batched = `const all = await Promise.all(Array.from({ length: ${n} }, (_, 
 const parallel = `const all = await Promise.all(Array.from({ length: 10 }, () => tools.slow({ ms: 50 }))); return all.length`
 const large = `const rows = await tools.rows(); return rows.filter((row) => row.on).length`
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
-}
-
-async function samples(count: number, work: () => Promise<unknown>, gapMs = 0): Promise<number[]> {
-  const all: number[] = []
-  for (let i = 0; i < count; i++) {
-    if (gapMs > 0) await sleep(gapMs)
-    all.push(await timed(work))
-  }
-  return all
-}
-
 const p95 = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? Number.NaN
 const round = (value: number) => Math.round(value * 1000) / 1000
 
-async function measure(contender: Contender): Promise<Record<string, number>> {
-  const run = (source: string) => () => contender.run(source, tools)
-  const cold = await timed(run('return 1'))
-  await samples(20, run('return 1'))
-  const back = await samples(runs * 10, run('return 1'))
-  const gaps = await samples(runs * 4, run('return 1'), 15)
-  await run(sequential)()
-  const few = Math.max(3, Math.ceil(runs / 3))
-  return {
-    coldMs: cold,
-    warmMs: median(back),
-    warmP95Ms: p95(back),
-    warmWithGapsMs: median(gaps),
-    sequentialCallUs: median(await samples(few, run(sequential))),
-    batchedCallUs: median(await samples(few, run(batched))),
-    tenParallel50Ms: median(await samples(few, run(parallel))),
-    megabyteMs: median(await samples(few, run(large))),
-  }
+const few = Math.max(3, Math.ceil(runs / 3))
+const warmUp = { warmUps: 40, warmUpMs: 3000 }
+
+interface Measured extends Plan {
+  readonly name: string
+  readonly source: string
+  /** What one run is divided by. */
+  readonly per: number
 }
 
+const measured: readonly Measured[] = [
+  { name: 'warmMs', source: 'return 1', per: 1, rounds: few * 2, inARow: 15, ...warmUp, warmUps: 200 },
+  { name: 'warmWithGapsMs', source: 'return 1', per: 1, rounds: few, inARow: 12, ...warmUp, gapMs: 15 },
+  { name: 'sequentialCallUs', source: sequential, per: n / 1000, rounds: few, inARow: 2, ...warmUp },
+  { name: 'batchedCallUs', source: batched, per: n / 1000, rounds: few, inARow: 2, ...warmUp },
+  { name: 'tenParallel50Ms', source: parallel, per: 1, rounds: few, inARow: 1, ...warmUp, warmUps: 3 },
+  { name: 'megabyteMs', source: large, per: 1, rounds: few, inARow: 2, ...warmUp },
+]
+
 const contenders: readonly Contender[] = [provost(1), aiSdk(), freshWorker()]
-const results: Record<string, Record<string, number>> = {}
-for (const contender of contenders) {
-  collectGarbage()
-  const measured = await measure(contender)
-  results[contender.name] = Object.fromEntries(Object.entries(measured).map(([name, value]) => [name, round(value)]))
-  await contender.close()
+type Rows = Record<string, Record<string, number>>
+const medians: Rows = {}
+const lowest: Rows = {}
+const first: Rows = {}
+for (const { name, run } of contenders) {
+  medians[name] = { coldMs: round(await timed(() => run('return 1', tools))) }
+  lowest[name] = {}
+  first[name] = {}
 }
+for (const { name, source, per, ...plan } of measured) {
+  const subjects = contenders.map((contender) => ({ name: contender.name, run: () => contender.run(source, tools) }))
+  for (const [contender, times] of Object.entries(await inTurns(subjects, plan))) {
+    const values = times.warm.map((ms) => ms / per)
+    Object.assign(medians[contender] ?? {}, { [name]: round(median(values)) })
+    if (name === 'warmMs') Object.assign(medians[contender] ?? {}, { warmP95Ms: round(p95(values)) })
+    Object.assign(lowest[contender] ?? {}, { [name]: round(Math.min(...values)) })
+    Object.assign(first[contender] ?? {}, { [name]: round(times.first / per) })
+  }
+}
+for (const { close } of contenders) await close()
 
 /** A hundred scripts that wait for a second, on two workers. */
 async function waiting(): Promise<number> {
@@ -133,14 +134,20 @@ async function leftBehind(): Promise<number[]> {
 const report = {
   runs,
   load: loadavg()[0],
-  contenders: results,
+  contenders: medians,
+  lowest,
+  first,
   hundredWaitingMs: round(await waiting()),
   thousandRunsBytes: await leftBehind(),
   msAfterLimit: await limitsHeld(Math.max(3, Math.ceil(runs / 3))),
 }
 if (given.json) process.stdout.write(`${JSON.stringify(report)}\n`)
 else {
-  console.table(results)
+  console.table(medians)
+  console.log('the lowest')
+  console.table(lowest)
+  console.log('the first of its kind, before all is compiled')
+  console.table(first)
   console.log(`100 scripts that wait for 1 s, on 2 workers: ${report.hundredWaitingMs} ms`)
   const left = report.thousandRunsBytes.map((bytes) => (bytes / 1e6).toFixed(1)).join(', ')
   console.log(`after 1,000, 2,000 and 3,000 runs: ${left} MB more`)

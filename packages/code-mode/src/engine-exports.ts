@@ -29,6 +29,7 @@ export const engineExports: ReadonlySet<string> = new Set([
   'qjs_new_error',
   'qjs_new_number',
   'qjs_new_string',
+  'qjs_set_gc_threshold',
   'qjs_set_interrupt_handler',
   'qjs_set_max_stack_size',
   'qjs_set_memory_limit',

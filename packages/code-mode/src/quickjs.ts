@@ -45,6 +45,9 @@ const nobody: GuestWatch = { stop: () => false, now: () => 0 }
 /** So much memory a guest has before it must ask for more, in bytes. */
 const free = 512 << 10
 
+/** The part of its memory that a guest fills before it looks for garbage in cycles; of all other it is rid at once. */
+const unlooked = 1 / 8
+
 /** What the engine asks its surroundings for. Before the watch is there, time stands still and nothing is stopped. */
 function surroundings(memory: WebAssembly.Memory): Around {
   let watch = nobody
@@ -240,6 +243,7 @@ export function createQuickJs(code: EngineCode): Engine {
         new Uint8Array(memory.buffer).fill(0)
         wiped = memory
       })
+      vm.gcThreshold = memoryBytes * unlooked
       // The first touch of each page of new memory has to be waited for: better now than when there is a script.
       vm.evalCode('(async()=>{})()').dispose()
       guest.take()

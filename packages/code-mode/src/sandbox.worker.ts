@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 
 import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
@@ -8,6 +8,7 @@ import { startScript, warmTypeScript } from './script-source.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
 import { workerVigil } from './vigil.ts'
 import type { Serving } from './worker-line.ts'
+import { type Mail, workerMail } from './worker-mail.ts'
 import type { WorkerSetup } from './worker-pool.ts'
 
 /** What all log lines of a script may take together, and one of them. */
@@ -54,7 +55,7 @@ function codeOf(error: unknown, limit: string | undefined): string {
 }
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
-function stretch(guest: Guest, task: Task, port: MessagePort): void {
+function stretch(guest: Guest, task: Task, mail: Mail): void {
   const cells = new Int32Array(task.flags)
   let fuel = 0
   let computed = 0
@@ -66,11 +67,10 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
   let over = false
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
-  const say = (message: FromWorker) => port.postMessage(message)
   const finish = (message: FromWorker) => {
     if (over) return
     over = true
-    say(message)
+    mail.say(message)
   }
   const stop = (): boolean => {
     fuel++
@@ -127,7 +127,7 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
       if (glance.ended) return finish({ end: frame, figures: figures() })
     }
     // Said even where it is nothing: then the host knows that the script waits.
-    say(frame)
+    mail.say(frame)
     if (calls <= heard) return finish({ end: '', code: 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
@@ -153,10 +153,10 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
   let letters = 0
   while (!ended()) {
     const sent = Atomics.load(cells, flag.letters)
-    const letter = sent === letters ? undefined : receiveMessageOnPort(port)
-    if (letter) {
+    const letter = sent === letters ? undefined : mail.next()
+    if (typeof letter === 'string') {
       step(() => {
-        for (const delivery of readDeliveries(letter.message)) if (!over && limit === undefined) deliver(delivery)
+        for (const delivery of readDeliveries(letter)) if (!over && limit === undefined) deliver(delivery)
       })
     } else {
       letters = sent
@@ -168,10 +168,10 @@ function stretch(guest: Guest, task: Task, port: MessagePort): void {
 
 warmTypeScript()
 
-async function perform(task: Task, port: MessagePort): Promise<void> {
+async function perform(task: Task, mail: Mail): Promise<void> {
   const guest = await guestFor(task.tools)
   try {
-    stretch(guest, task, port)
+    stretch(guest, task, mail)
   } finally {
     guest.dispose()
   }
@@ -179,19 +179,20 @@ async function perform(task: Task, port: MessagePort): Promise<void> {
 }
 
 /** Takes tasks, one after the other; the thread sleeps between them. */
-async function serve({ port, cells: shared }: Serving): Promise<void> {
-  const cells = new Int32Array(shared)
+async function serve(serving: Serving): Promise<void> {
+  const cells = new Int32Array(serving.cells)
+  const mail = workerMail(serving)
   let letters = 0
   for (;;) {
     const sent = Atomics.load(cells, flag.letters)
-    const letter = sent === letters ? undefined : receiveMessageOnPort(port)
-    if (!letter) {
+    const letter = sent === letters ? undefined : mail.next()
+    if (letter === undefined) {
       letters = sent
       if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
-    } else if (typeof letter.message !== 'string') {
+    } else if (typeof letter !== 'string') {
       // A text came too late for the script it was for.
       Atomics.add(cells, flag.taken, 1)
-      await perform(letter.message, port)
+      await perform(letter, mail)
     }
   }
 }

@@ -49,22 +49,32 @@ export function workerVigil(): (cells: Int32Array, letters: number) => void {
   }
 }
 
-/** For the host, whose loop goes on turning meanwhile: told when something was sent, and when something came. */
-export function hostVigil(): { sent(): void; came(): void } {
+/**
+ * For the host, whose loop goes on turning meanwhile: told when something was sent, and when something came. It calls `look`
+ * again and again while it says by `looks` that it does, and once more.
+ */
+export function hostVigil(look: () => void, looks: (on: boolean) => void): { sent(): void; came(): void } {
   const { left, heard } = patience()
   let waiting = false
   let turning = false
   let until = 0
   const turn = () => {
+    look()
     turning = waiting && performance.now() < until
-    if (turning) setImmediate(turn)
-    else if (waiting) heard(false)
+    if (turning) {
+      setImmediate(turn)
+      return
+    }
+    if (waiting) heard(false)
+    looks(false)
+    look()
   }
   return {
     sent() {
       waiting = left()
       if (!waiting) return
       until = performance.now() + awakeMs
+      looks(true)
       if (!turning) setImmediate(turn)
       turning = true
     },

@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 
+import { mailboxMemory, receiver, sender } from './mailbox.ts'
 import { flag, flagCount, type FromWorker, ring, type Task } from './task.ts'
 import { hostVigil } from './vigil.ts'
 
@@ -8,6 +9,9 @@ export interface Serving {
   readonly port: MessagePort
   /** See {@link flag}, of which it has `letters` and `taken`. */
   readonly cells: SharedArrayBuffer
+  /** Mailboxes: what comes to the worker, and what it says. */
+  readonly inbox: SharedArrayBuffer
+  readonly outbox: SharedArrayBuffer
 }
 
 /** A worker that waits for tasks: to give it one costs a fraction of what it costs to go through the pool. */
@@ -32,21 +36,32 @@ interface Running {
 export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promise<void>): Line {
   const { port1: port, port2 } = new MessageChannel()
   const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
+  const [inbox, outbox] = [mailboxMemory(), mailboxMemory()]
+  const send: (message: Task | string) => void = sender(port, inbox)
+  const { look, take, came } = receiver(outbox)
   const ending = new AbortController()
-  const vigil = hostVigil()
   let given = 0
   let over = false
   let running: Running | undefined
 
-  port.on('message', (message: FromWorker) => {
+  const listen = (message: FromWorker) => {
     vigil.came()
     running?.hear(message)
     if (typeof message === 'string') return
     running?.resolve(true)
     running = undefined
     if (over) port.close()
+  }
+  const vigil = hostVigil(() => {
+    const text = take()
+    if (text !== undefined) listen(text)
+  }, look)
+  port.on('message', (message: FromWorker) => {
+    const earlier = came()
+    if (earlier !== undefined) listen(earlier)
+    listen(message)
   })
-  serve({ port: port2, cells: cells.buffer }, ending.signal).then(
+  serve({ port: port2, cells: cells.buffer, inbox, outbox }, ending.signal).then(
     () => {
       over = true
       // What it took it has ended: then that it did is still on its way.
@@ -68,12 +83,12 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
       const { promise, resolve, reject } = Promise.withResolvers<boolean>()
       running = { hear, resolve, reject }
       given++
-      port.postMessage(task)
+      send(task)
       ring(cells)
       return promise
     },
     post(text) {
-      port.postMessage(text)
+      send(text)
       vigil.sent()
     },
     kill: () => ending.abort(),

@@ -70,3 +70,11 @@ it('two guests never share a memory, and one that has grown is not used again', 
   expect(made).toHaveLength(count + 3)
   third.dispose()
 })
+
+it('what a guest leaves in cycles is found before its memory is full', async () => {
+  const { prepare } = await engineAndMemories()
+  const guest = await prepare()
+  const body = 'for (let i = 0; i < 100; i++) { const list = new Array(1e5).fill(i); list.push(list) } return "done"'
+  expect(run(guest, body)).toContain('"ok"')
+  expect(guest.memoryBytes).toBeLessThan(32 << 20)
+})

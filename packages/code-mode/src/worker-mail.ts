@@ -1,0 +1,34 @@
+import { receiveMessageOnPort } from 'node:worker_threads'
+
+import { receiver, sender } from './mailbox.ts'
+import type { FromWorker, Task } from './task.ts'
+import type { Serving } from './worker-line.ts'
+
+/** The worker's end of a line. */
+export interface Mail {
+  say(message: FromWorker): void
+  /** What came next, a task or a text for the script. */
+  next(): Task | string | undefined
+}
+
+export function workerMail({ port, inbox, outbox }: Serving): Mail {
+  const { look, take, came } = receiver(inbox)
+  /** A message before which there was something else. */
+  let later: Task | string | undefined
+  // At each message, and something else says that there is one.
+  look(true)
+  return {
+    say: sender(port, outbox),
+    next() {
+      const first = later ?? take()
+      later = undefined
+      if (first !== undefined) return first
+      const received: { message: Task | string } | undefined = receiveMessageOnPort(port)
+      if (!received) return undefined
+      const earlier = came()
+      if (earlier === undefined) return received.message
+      later = received.message
+      return earlier
+    },
+  }
+}
