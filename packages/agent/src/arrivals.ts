@@ -24,6 +24,7 @@ export function arrivals(scope: RunScope, at: 'step' | 'end'): MaybePromise<Loop
   }
   const awaited =
     breathes(scope) ||
+    scope.inbox?.arriving() !== undefined ||
     mailbox.steers.length > 0 ||
     mailbox.letters.length > 0 ||
     given.getSteering !== undefined ||
@@ -39,6 +40,7 @@ function breathes({ state }: RunScope): boolean {
 async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
   const { mailbox, given } = scope
   if (breathes(scope)) await breath()
+  await unlessAborted(scope, scope.inbox?.arriving())
   // What was said to a child while it went on is not lost for being underway in the logs above.
   if (at === 'end') await unlessAborted(scope, onItsWay(scope.tree, scope.id))
   heedAbort(scope)

@@ -43,6 +43,8 @@ export async function executeCalls(scope: RunScope, asked: readonly ToolCall[]):
         maxParallel: scope.slots,
         mode: (call) => executionMode(plan, call),
         async run(call, leave) {
+          const arriving = scope.inbox?.arriving()
+          if (arriving) await arriving
           if (skips(call)) return void left.push(call)
           await (isComposite(call) ? enterCall(scope, call, leave).rest() : executeCall(scope, call))
           if (given.getSteering) mailbox.steers.push(...sentBy(await given.getSteering(), 'getSteering'))

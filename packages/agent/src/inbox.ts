@@ -18,6 +18,11 @@ export interface InboxCursor {
 export interface Inbox {
   /** Resolves when all that had been delivered before the call is in the mailbox. */
   sync(): Promise<void>
+  /**
+   * Resolves when what the store told of is in the mailbox, however the reading ends; undefined where nothing is being
+   * read. Whoever is about to go on without looking waits for it: what was told of in time is heeded in time.
+   */
+  arriving(): Promise<void> | undefined
   /** Takes in what comes, as soon as the store tells. @returns stops following. */
   follow(): () => void
 }
@@ -75,6 +80,8 @@ export function openInbox(options: InboxOptions): Inbox {
 
   return {
     sync,
+    // Whoever reads is told of what goes wrong.
+    arriving: () => (next ?? reading)?.catch(() => {}),
     follow() {
       const stop = new AbortController()
       const following = async (): Promise<void> => {

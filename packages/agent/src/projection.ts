@@ -76,12 +76,13 @@ export function createProjection(sessionId: string, state: LogState): Projection
     if (!turn) return
     const messages = turn
     turn = undefined
-    emit('turn.end', { messages, text: lastText(messages) })
+    if (emit !== muted) emit('turn.end', { messages, text: lastText(messages) })
   }
 
   function endStep(emit: EmitDurable, run: RunFold | undefined, finish?: 'error' | 'interrupted'): void {
     if (!stepOpen || !run) return
     stepOpen = false
+    if (emit === muted) return
     const { usage = {}, cost, finishReason = 'other' } = run.lastAttempt ?? {}
     emit('step.end', { usage, ...(cost !== undefined && { cost }), finishReason: finish ?? finishReason })
   }
@@ -141,6 +142,7 @@ export function createProjection(sessionId: string, state: LogState): Projection
     const parentCallId = call?.parentCallId
     if (entry.op === 'started') {
       if (parentCallId === undefined) inFlight.set(callId, undefined)
+      if (emit === muted) return
       const by = parentCallId === undefined ? {} : { parentCallId }
       emit('tool.execute.start', { callId, toolName, input: call?.args ?? null, ...by })
       const errand = call?.starts === 1 ? errands.get(callId) : undefined
@@ -294,6 +296,7 @@ export function createProjection(sessionId: string, state: LogState): Projection
         case 'resolved':
           return projectResolved(emit, entry)
         case 'audit': {
+          if (emit === muted) return undefined
           const { rule, callId, sources, evidence } = entry
           return emit(`governance.${entry.decision}`, {
             rule,

@@ -202,6 +202,41 @@ describe('in another process', () => {
     ])
   })
 
+  test('a steer that the run was told of is taken before its next call and its next step, however long the store takes', async () => {
+    const store = lasting()
+    const work = gate()
+    const reading = Promise.withResolvers<void>()
+    const read = Promise.withResolvers<void>()
+    const slow: SessionStore = {
+      ...store,
+      async *inbox(sessionId, after) {
+        for await (const delivery of store.inbox(sessionId, after)) {
+          reading.resolve()
+          await read.promise
+          yield delivery
+        }
+      },
+    }
+    const { agent, asked } = world([{ toolCalls: [{ name: 'work' }, say('never')] }, { text: 'Done.' }], {
+      tools: [work.tool, echo],
+      maxParallelTools: 1,
+      store: slow,
+    })
+    const stream = agent.stream('go', { sessionId: 's' })
+    await work.entered
+    await store.deliver('s', 'send/1', { mode: 'steer', input: 'No, this.' }, 'ann')
+    await reading.promise
+    work.open()
+    // Time enough for all that the run does of its own accord.
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    read.resolve()
+    await stream.result
+    expect(lines(asked[1] ?? { messages: [] }).slice(-2)).toEqual([
+      'tool: [work → worked] [echo → Skipped: the user said something new first.]',
+      'user: No, this.',
+    ])
+  })
+
   test('what nobody can say harms nobody: it is reported and taken out', async () => {
     const store = lasting()
     const work = gate()

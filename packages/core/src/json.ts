@@ -73,7 +73,8 @@ function reasonOf(cause: unknown): string {
  * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export function canonicalJson(value: Json): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  // What is small and has its keys in order already, as what is hashed often, is written in one go.
+  if (typeof value !== 'object' || value === null || isSorted(value)) return JSON.stringify(value)
   if (isJsonList(value)) return `[${value.map(canonicalJson).join(',')}]`
   const fields: string[] = []
   for (const key of Object.keys(value).toSorted()) {
@@ -81,6 +82,27 @@ export function canonicalJson(value: Json): string {
     if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonicalJson(field)}`)
   }
   return `{${fields.join(',')}}`
+}
+
+/**
+ * Whether JSON.stringify writes this as {@link canonicalJson} would. Not looked for further down: what is deep would be
+ * walked again at each level.
+ */
+function isSorted(value: unknown, levels = 3): boolean {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
+    return true
+  if (typeof value !== 'object' || levels === 0 || 'toJSON' in value) return false
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isSorted(item, levels - 1)) return false
+    return true
+  }
+  if (!isRecord(value)) return false
+  let last = ''
+  for (const key in value) {
+    if (key < last || !isSorted(value[key], levels - 1)) return false
+    last = key
+  }
+  return true
 }
 
 function isJsonList(value: Json): value is readonly Json[] {

@@ -90,6 +90,7 @@ function isSorted(list: readonly string[]): boolean {
 }
 
 function moreConfidential(a: Confidentiality, b: Confidentiality): Confidentiality {
+  if (a === b) return a
   return confidentialities.indexOf(a) >= confidentialities.indexOf(b) ? a : b
 }
 
@@ -144,5 +145,7 @@ function isLabel(init: LabelInit): init is Label {
 }
 
 function isNames(list: unknown): list is readonly string[] {
-  return Array.isArray(list) && list.every((item) => typeof item === 'string')
+  if (!Array.isArray(list)) return false
+  for (const item of list) if (typeof item !== 'string') return false
+  return true
 }

@@ -30,16 +30,22 @@ const chainFold: Fold<Chain> = {
 
 /** The link that an entry holds, if it is one of ours. */
 export function linkIn(entry: Entry): AuditLink | undefined {
-  if (entry.type !== 'ext' || entry.name !== auditLogName) return undefined
-  return readLink(entry.data)
+  return entry.type === 'ext' && entry.name === auditLogName ? readLink(entry.data) : undefined
 }
 
 function readLink(data: Json): AuditLink | undefined {
+  if (isLink(data)) return data
   if (!isRecord(data)) return undefined
+  // Whatever else is said of a key, the link was made without one.
+  const { keyed: _, ...link } = data
+  return isLink(link) ? link : undefined
+}
+
+function isLink(data: unknown): data is AuditLink {
+  if (!isRecord(data)) return false
   const { n, entry, payload, previous, hash, keyed } = data
-  if (typeof n !== 'number' || typeof entry !== 'string' || typeof payload !== 'string') return undefined
-  if (typeof previous !== 'string' || typeof hash !== 'string') return undefined
-  return { n, entry, payload, previous, hash, ...(keyed === true && { keyed }) }
+  if (typeof n !== 'number' || typeof entry !== 'string' || typeof payload !== 'string') return false
+  return typeof previous === 'string' && typeof hash === 'string' && (keyed === undefined || keyed === true)
 }
 
 /**

@@ -17,6 +17,7 @@ export interface KnownIds {
 }
 
 const none: readonly number[] = []
+const few = 4
 
 /**
  * Sorts what a log has from what it lacks, and asserts that the writer knows the log: it stands at `after`, but for
@@ -33,10 +34,7 @@ export function planAppend(
   tail: number,
   after: number,
 ): AppendPlan {
-  const [only] = entries
-  if (only && entries.length === 1 && tail === after && ids.find(only.id) === undefined) {
-    return { fresh: entries, known: none }
-  }
+  if (tail === after && areFresh(entries, ids)) return { fresh: entries, known: none }
   const fresh = new Map<string, NewEntry>()
   const known: number[] = []
   let adopted = 0
@@ -51,6 +49,18 @@ export function planAppend(
   }
   if (fresh.size > 0 && tail !== after + adopted) throw wrongOffset(log, tail, after)
   return { fresh: [...fresh.values()], known }
+}
+
+/** As nearly all appends are: few entries, of which the log has none. Of many it is not asked here. */
+function areFresh(entries: readonly NewEntry[], ids: Pick<KnownIds, 'find'>): boolean {
+  if (entries.length > few) return false
+  let at = 0
+  for (const { id } of entries) {
+    for (let before = 0; before < at; before++) if (entries[before]?.id === id) return false
+    if (ids.find(id) !== undefined) return false
+    at++
+  }
+  return true
 }
 
 /** Takes in the ids of what was written behind `tail`. */

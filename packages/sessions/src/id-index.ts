@@ -15,6 +15,9 @@ export interface IdIndex {
 /** Of a UUID. */
 const prefixLength = 36
 
+/** Ids whose hashes are kept until they are taken in. */
+const mostRecent = 8
+
 /** Hashes of ids are not to be foreseen: nobody can choose ids that are slow to look up. */
 const seed = Math.floor(Math.random() * 2 ** 32)
 
@@ -28,17 +31,32 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
   /** Pairs of a hash and an offset, from the place on that the hash names; without an offset, a pair is free. */
   let slots = new Uint32Array(Math.max(256, 2 ** Math.ceil(Math.log2(expected * 4 + 1))))
   let size = 0
-  /** An id is looked for before it is taken in. */
-  let last: string | undefined
-  let lastHash = 0
+  /** Ids are looked for before they are taken in, those of one append in the same order: their hashes, up to `asked`. */
+  const recent = Array.from({ length: mostRecent }, () => '')
+  const recentHashes = new Uint32Array(mostRecent)
+  let asked = 0
+  /** How many of them have been taken in, or passed over. */
+  let taken = 0
   /** What the first id begins with, the name of its run, is not looked at again in each id that begins with it. */
   let prefix: string | undefined
 
   function hash(id: string): number {
-    if (id === last) return lastHash
     prefix ??= id.slice(0, prefixLength)
-    last = id
-    return (lastHash = hashFrom(id, id.startsWith(prefix) ? prefix.length : 0))
+    return hashFrom(id, id.startsWith(prefix) ? prefix.length : 0)
+  }
+
+  function remember(id: string, code: number): void {
+    if (taken === asked || asked === mostRecent) asked = taken = 0
+    recent[asked] = id
+    recentHashes[asked++] = code
+  }
+
+  function recalled(id: string): number {
+    while (taken < asked) {
+      const at = taken++
+      if (recent[at] === id) return recentHashes[at] ?? 0
+    }
+    return hash(id)
   }
 
   /** The first free pair for a hash. */
@@ -64,6 +82,7 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
   const index = {
     find(id: string) {
       const code = hash(id)
+      remember(id, code)
       const mask = slots.length - 2
       for (let at = (code << 1) & mask; slots[at + 1] !== 0; at = (at + 2) & mask) {
         const offset = slots[at + 1] ?? 0
@@ -73,7 +92,7 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
     },
     add(id: string, offset: number) {
       if (++size * 4 > slots.length) grow()
-      put(hash(id), offset)
+      put(recalled(id), offset)
     },
   }
   return withSize(index, () => size)

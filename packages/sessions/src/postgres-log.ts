@@ -25,7 +25,17 @@ const pageBytes = 4_000_000
 const longestPage = 4_000
 type Query = PostgresDatabase['query']
 
-export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase): PostgresLogs {
+/** Statements that append, each with its name. */
+type Appends = Readonly<Record<'one' | 'several' | 'mentioning', readonly [name: string, text: string]>>
+
+/** Whoever waits in this process for what is delivered. */
+export interface InboxListener {
+  isWaiting(sessionId: string): boolean
+  /** An append has found how far the inbox goes. */
+  delivered(sessionId: string, last: string): void
+}
+
+export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
   const leaseSql = `
     insert into ${t('logs')} as l (key, fence, owner, until)
     values ($1, nextval('${t('fences').replaceAll("'", "''")}'), $2, clock_timestamp() + $3 * interval '1 millisecond')
@@ -38,7 +48,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
 
   // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
   // second waits for the row, and then finds that the tail, or the fence, is another.
-  const appendSql = (more: string): string => `
+  const appendSql = (answer: string, more = ''): string => `
     with held as (
       update ${t('logs')} set
         tail = tail + cardinality($4::text[]),
@@ -54,15 +64,14 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       select no, $3 + ord, id, body
       from held, unnest($4::text[], string_to_array($5, E'\\n')) with ordinality as e (id, body, ord)
     )${more}
-    select case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end from held`
+    select ${answer} from held`
   const mentionSql = `, mentioned as (
       insert into ${t('mentions')} (hash, log)
       select hash, no from held, ${t('blobs')} where hash = any($11::text[])
       on conflict (hash, log) do update set at = excluded.at
     )`
-  const appendOnly = appendSql('')
   // Most appends are of one entry that the list need not hear of: less to send, and less for the server to do.
-  const appendOne = `
+  const appendOneSql = (answer: string): string => `
     with held as (
       update ${t('logs')} set tail = tail + 1, updated_at = $6
       where key = $1 and fence = $2 and owner is not null and tail = $3
@@ -70,8 +79,16 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     ), written as (
       insert into ${t('entries')} (log, "offset", id, body) select no, $3 + 1, $4, $5 from held
     )
-    select case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end from held`
-  const appendAndMention = appendSql(mentionSql)
+    select ${answer} from held`
+  const appends = (suffix: string, answer: string): Appends => ({
+    one: [`provost-append-one${suffix}`, appendOneSql(answer)],
+    several: [`provost-append${suffix}`, appendSql(answer)],
+    mentioning: [`provost-append-mentions${suffix}`, appendSql(answer, mentionSql)],
+  })
+  const tell = `case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end`
+  const quiet = appends('', tell)
+  // Where somebody waits here for deliveries, the answer says how far they go, whether a notification has come or not.
+  const hearing = appends('-hearing', `${tell}, (select last from ${t('inboxes')} where session = $1)`)
 
   async function insert(
     run: Query,
@@ -87,7 +104,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     const [only] = fresh
     if (only && fresh.length === 1 && !change && hashes.length === 0) {
       const values = [nameKey(name), fence, tail, toColumn(only.id), bodies[0] ?? '', only.at]
-      return (await run('provost-append-one', appendOne, values)).length > 0
+      return append(run, name, 'one', values)
     }
     const values: Value[] = [
       nameKey(name),
@@ -102,11 +119,16 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       origin ? JSON.stringify({ id: name, ...origin }) : null,
       origin?.principal === undefined ? null : nameKey(origin.principal),
     ]
-    const rows =
-      hashes.length === 0
-        ? await run('provost-append', appendOnly, values)
-        : await run('provost-append-mentions', appendAndMention, [...values, hashes])
-    return rows.length > 0
+    if (hashes.length > 0) return append(run, name, 'mentioning', [...values, hashes])
+    return append(run, name, 'several', values)
+  }
+
+  /** @returns whether the log stood where the writer thought, and was the writer's. */
+  async function append(run: Query, name: string, kind: keyof Appends, values: readonly Value[]): Promise<boolean> {
+    const [statement, text] = (inbox.isWaiting(name) ? hearing : quiet)[kind]
+    const [row] = await run(statement, text, values)
+    if (typeof row?.[1] === 'string') inbox.delivered(name, row[1])
+    return row !== undefined
   }
 
   /** Where the log is not as the writer thinks, or knows some of the ids: looks closely, while nobody else writes. */

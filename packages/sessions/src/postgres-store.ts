@@ -37,8 +37,8 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   const { schema = 'provost', connections = 10, pollMs = 2_000 } = options
   const database = postgresDatabase(url, schema, connections)
   const { t, channel, query } = database
-  const logs = postgresLogs(database)
   const watchers = watchPostgres(database, pollMs)
+  const logs = postgresLogs(database, watchers)
   let closed = false
 
   function alive(): void {

@@ -2,20 +2,34 @@ import type { Client } from 'pg'
 
 import { nameKey } from './name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
+import type { InboxListener } from './postgres-log.ts'
 import { createWatchers } from './watchers.ts'
 import type { Watchers } from './watchers.ts'
 
 /** Writers notify of a log that somebody watches, for so long after the watcher said so. */
 const watchedMs = 60_000
 
+interface Seen {
+  readonly sessionId: string
+  /** Of its log and its inbox, at the last look; undefined before the first. */
+  mark: string | undefined
+  /** Of its inbox, when a writer last heard of it. */
+  delivered: string | undefined
+}
+
+/** Those who wait for news in a database. */
+export interface PostgresWatchers extends Watchers, InboxListener {
+  stop(): Promise<void>
+}
+
 /**
  * Watches sessions: one connection listens for all of them, and as notifications are hints that can be lost, one query
  * for all of them looks every `pollMs`. Both are there while somebody watches.
  */
-export function watchPostgres(database: PostgresDatabase, pollMs: number): Watchers & { stop(): Promise<void> } {
+export function watchPostgres(database: PostgresDatabase, pollMs: number): PostgresWatchers {
   const { t, channel } = database
   /** What was last seen of a session, by the key that notifications carry. */
-  const watched = new Map<string, { readonly sessionId: string; mark: string | undefined }>()
+  const watched = new Map<string, Seen>()
   let listening: Promise<Client> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
   let looking = false
@@ -92,7 +106,7 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Watch
 
   const watchers = createWatchers({
     begun(sessionId) {
-      watched.set(nameKey(sessionId), { sessionId, mark: undefined })
+      watched.set(nameKey(sessionId), { sessionId, mark: undefined, delivered: undefined })
       timer ??= setInterval(() => void look(), pollMs)
       void look()
     },
@@ -107,6 +121,13 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Watch
 
   return {
     ...watchers,
+    isWaiting: (sessionId) => watched.size > 0 && watched.has(nameKey(sessionId)),
+    delivered(sessionId, last) {
+      const known = watched.get(nameKey(sessionId))
+      if (!known || known.delivered === last) return
+      known.delivered = last
+      watchers.wake(sessionId, 'inbox')
+    },
     async stop() {
       watchers.close()
       clearInterval(timer)

@@ -41,8 +41,8 @@ const pageLength = 2 ** 22
 const pagesInARow = 16
 /** A log whose lease was given back has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
-const joined = `select '[' || group_concat(body, ',') || ']' from
-  (select body from entries where place > ? and place <= ? order by place)`
+/** In the order in which they are found, which is that of the keys; what comes is looked through for its places. */
+const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
 const none: readonly Entry[] = []
 
 /** @param alive throws when the store is closed. */

@@ -24,3 +24,25 @@ test('a log knows each id that it has, however many, and takes no other for one 
     { numRuns: 50 },
   )
 })
+
+test('a log knows what it was given by few at a time, new and known ones mixed', async () => {
+  const few = fc.array(fc.integer({ max: 30, min: 0 }).map(String), { maxLength: 6 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(few, { maxLength: 30 }), async (appends) => {
+      const store = memoryStore()
+      const lease = await store.lease('s', 'writer', 60_000)
+      const fence = lease === 'busy' ? 0 : lease.fence
+      const there: string[] = []
+      for (const ids of appends) {
+        const known = new Set(there)
+        const { existing } = await store.append('s', ids.map(note), { after: there.length, fence })
+        expect(existing.map(({ id }) => id)).toEqual(ids.filter((id) => known.has(id)))
+        for (const id of ids) if (!there.includes(id)) there.push(id)
+      }
+      const stored: string[] = []
+      for await (const { id } of store.read('s')) stored.push(id)
+      expect(stored).toEqual(there)
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -1,3 +1,4 @@
+import type { NewEntry } from '@provost/core'
 import { postgresStore } from '@provost/sessions'
 import { findPostgres, startPostgres, storeConformance } from '@provost/testing'
 import type { PostgresServer } from '@provost/testing'
@@ -75,6 +76,33 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     expect([...tokens]).toEqual(['a', 'b'])
     abort.abort()
     await over
+    await store.close()
+    await other.close()
+  })
+
+  test('a writer hears of what was delivered before it wrote, though no notification came', async () => {
+    const store = postgresStore(server.url, { schema: 'deaf', pollMs: 600_000 })
+    const other = open(`${server.url}#deaf`)
+    const entry: NewEntry = {
+      ...{ id: 'a', at: 1, runId: 'run', step: 0, agent: 'desk', v: 1 },
+      ...{ type: 'memo', key: 'a', value: true },
+    }
+    const lease = await store.lease('s', 'owner', 60_000)
+    const fence = lease === 'busy' ? Number.NaN : lease.fence
+    const abort = new AbortController()
+    const news = store.watch('s', abort.signal, 'inbox')[Symbol.asyncIterator]()
+    await news.next()
+    // Nobody listens from now on, and the next look is far away.
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    const gone = `select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where query like 'listen %'`
+    expect((await client.query(gone)).rows).toEqual([{ count: '1' }])
+    await client.end()
+    expect(await other.deliver('s', 'steer', 'stop', 'ann')).toBe('accepted')
+    const told = news.next()
+    await store.append('s', [entry], { after: 0, fence })
+    expect(await told).toEqual({ done: false, value: undefined })
+    abort.abort()
     await store.close()
     await other.close()
   })
