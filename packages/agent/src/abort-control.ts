@@ -79,3 +79,13 @@ export function linkSignal(signal: AbortSignal | undefined, control: AbortContro
   else signal.addEventListener('abort', abort, { once: true })
   return () => signal.removeEventListener('abort', abort)
 }
+
+/** Waits for work that others do, but not once the run is aborted: it may never end. */
+export async function unlessAborted(signal: AbortSignal, work: Promise<unknown> | undefined): Promise<void> {
+  if (!work || signal.aborted) return
+  const aborted = Promise.withResolvers<void>()
+  const end = (): void => aborted.resolve()
+  signal.addEventListener('abort', end, { once: true })
+  await Promise.race([work, aborted.promise])
+  signal.removeEventListener('abort', end)
+}

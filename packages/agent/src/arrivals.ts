@@ -3,6 +3,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import type { MaybePromise, NewEntry } from '@provost/core'
 import { positionId, textOf } from '@provost/core'
 
+import { unlessAborted } from './abort-control.ts'
 import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
 import { enterMessages, messagesOf } from './input.ts'
@@ -40,9 +41,9 @@ function breathes({ state }: RunScope): boolean {
 async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
   const { mailbox, given } = scope
   if (breathes(scope)) await breath()
-  await unlessAborted(scope, scope.inbox?.arriving())
+  await unlessAborted(scope.signal, scope.inbox?.arriving())
   // What was said to a child while it went on is not lost for being underway in the logs above.
-  if (at === 'end') await unlessAborted(scope, onItsWay(scope.tree, scope.id))
+  if (at === 'end') await unlessAborted(scope.signal, onItsWay(scope.tree, scope.id))
   heedAbort(scope)
   const steering = given.getSteering ? sentBy(await given.getSteering(), 'getSteering') : []
   const steers = [...mailbox.steers.splice(0), ...steering]
@@ -60,15 +61,6 @@ async function collectArrivals(scope: RunScope, at: 'step' | 'end'): Promise<Loo
     scope.journal.emit('agent.followup.queued', { text: textOf(message), messageId: message.id })
   }
   return entries
-}
-
-async function unlessAborted({ signal }: RunScope, work: Promise<unknown> | undefined): Promise<void> {
-  if (!work || signal.aborted) return
-  const aborted = Promise.withResolvers<void>()
-  const end = (): void => aborted.resolve()
-  signal.addEventListener('abort', end, { once: true })
-  await Promise.race([work, aborted.promise])
-  signal.removeEventListener('abort', end)
 }
 
 async function entering(scope: RunScope, all: readonly Sent[], via: 'steer' | 'queue'): Promise<readonly NewEntry[]> {

@@ -3,6 +3,7 @@ import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
 import { parseInput, resultOf, runBatch, runTool } from '@provost/tools'
 import type { ToolOutcome, ToolRun } from '@provost/tools'
 
+import { unlessAborted } from './abort-control.ts'
 import { ask, canBeAsked } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import { resultFrom, throughResultHooks } from './call-result.ts'
@@ -44,7 +45,7 @@ export async function executeCalls(scope: RunScope, asked: readonly ToolCall[]):
         mode: (call) => executionMode(plan, call),
         async run(call, leave) {
           const arriving = scope.inbox?.arriving()
-          if (arriving) await arriving
+          if (arriving) await unlessAborted(signal, arriving)
           if (skips(call)) return void left.push(call)
           await (isComposite(call) ? enterCall(scope, call, leave).rest() : executeCall(scope, call))
           if (given.getSteering) mailbox.steers.push(...sentBy(await given.getSteering(), 'getSteering'))

@@ -1,3 +1,5 @@
+import { timingSafeEqual } from 'node:crypto'
+
 import type { Entry, EntryOf } from '@provost/core'
 
 import { linkOf, payloadHash } from './audit-link.ts'
@@ -122,17 +124,17 @@ function addProblems(
   if (link.keyed && key === undefined) found.push(problem('key-needed', link.entry, 'The link was made under a key.'))
   else if (!link.keyed && key !== undefined)
     found.push(problem('key-unused', link.entry, 'The link was made without a key.'))
-  else if (!same(linkOf(link, key).hash, link.hash))
+  else if (!same(linkOf(link, key).hash, link.hash, key !== undefined))
     found.push(problem('link-changed', link.entry, 'The hash of the link is not its own.'))
   if (row && payloadHash(row) !== link.payload)
     found.push(problem('row-changed', link.entry, 'The row is not what was linked.'))
 }
 
-/** Looks at all of both, wherever they begin to differ: how long it takes says nothing of the hash that it should be. */
-function same(a: string, b: string): boolean {
-  let different = a.length ^ b.length
-  for (let at = 0; at < a.length; at++) different |= a.charCodeAt(at) ^ b.charCodeAt(at)
-  return different === 0
+/** Under a key the time that it takes says nothing of the hash that it should be. */
+function same(a: string, b: string, keyed: boolean): boolean {
+  if (!keyed) return a === b
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
 }
 
 function problem(code: AuditProblem['code'], entry: string, message: string): AuditProblem {
