@@ -6,7 +6,7 @@ import { createSandbox } from '../src/index.ts'
 import { shared as sandbox } from './fixture/shared-sandbox.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-const numRuns = full ? 1000 : 10
+const numRuns = full ? 1000 : 6
 
 /** JSON with keys and texts that bridges get wrong. */
 const nasty = fc.oneof(

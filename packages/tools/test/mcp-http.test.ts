@@ -331,7 +331,7 @@ describe('any content at all', () => {
         // What cannot be read fails the call as well.
         expect([given.isError === true ? 'error' : outcome.outcome, 'error']).toContain(outcome.outcome)
       }),
-      { numRuns: 20 },
+      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 100 : 6 },
     )
   })
 })
