@@ -29,9 +29,7 @@ const checks = ['lint', 'format', 'boundaries', 'workspace', ...(full ? ['types'
 const env: NodeJS.ProcessEnv = {
   ...process.env,
   PROVOST_TEST_SERVICES: present.join(),
-  // The linter and the compiler work beside the tests: half of the cores are theirs. On each core they look anew at what
-  // all files share, and collecting their garbage is a third of their work.
-  GOMAXPROCS: String(Math.ceil(availableParallelism() / 2)),
+  // Of the linter's and the compiler's work a third is collecting garbage.
   ...(totalmem() > 2 ** 33 && { GOGC: 'off', GOMEMLIMIT: `${Math.floor(totalmem() / 4)}` }),
 }
 
@@ -56,6 +54,8 @@ const lost: Counts = { passed: 0, failed: 1, skipped: [] }
 const files = testFiles(env)
 const known = force ? new Map<string, Counts>() : recall(files)
 const stale = files.filter(({ path }) => !known.has(path))
+// On each core that it has the linter looks anew at what all files share. Where many tests run it has half of them.
+if (stale.length > 50) env['GOMAXPROCS'] = `${Math.ceil(availableParallelism() / 2)}`
 const checking = check()
 const run = stale.length > 0 ? await runTests(stale) : { files: new Map<string, Counts>(), errors: 0 }
 const counts = new Map(files.map(({ path }) => [path, known.get(path) ?? run.files.get(path) ?? lost]))

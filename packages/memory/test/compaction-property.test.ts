@@ -204,7 +204,7 @@ test(
         }
         cuts += expectCompacted(await entriesOf(store, sessionId))
       }),
-      { numRuns: full ? 400 : 4 },
+      { numRuns: full ? 400 : 6 },
     )
     // Else nothing was tested.
     expect(cuts).toBeGreaterThan(full ? 400 : 3)
