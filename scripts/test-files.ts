@@ -8,6 +8,8 @@ import { type Counts, countsOf } from './closing-line.ts'
 /** A file of tests. */
 export interface TestFile {
   readonly path: string
+  /** Of the package that it belongs to. */
+  readonly folder: string
   /** Of its content, its package without the other files of tests, and all that these depend on. */
   readonly key: string
 }
@@ -20,6 +22,8 @@ export interface TestRun {
 
 /** Where it is kept which files of tests have passed, with which key. */
 const memory = 'node_modules/.cache/tests.json'
+/** Where it is kept with which keys the linter found nothing. */
+const lintMemory = 'node_modules/.cache/lint.json'
 
 type Memory = Readonly<Record<string, { readonly key: string; readonly counts: Counts }>>
 
@@ -34,17 +38,18 @@ export function testFiles(env: NodeJS.ProcessEnv): readonly TestFile[] {
   const { tasks }: { tasks: readonly { task: string; hash: string; directory: string }[] } = JSON.parse(stdout)
   return tasks
     .filter(({ task }) => task === 'test' || task === 'test:scripts')
-    .flatMap(({ hash, directory }) =>
-      globSync(join(directory || 'scripts', 'test/**/*.test.ts')).map((path) => {
+    .flatMap(({ hash, directory }) => {
+      const folder = directory || 'scripts'
+      return globSync(join(folder, 'test/**/*.test.ts')).map((path) => {
         const key = createHash('sha256').update(hash).update(readFileSync(path)).digest('base64url')
-        return { path, key }
-      }),
-    )
+        return { path, folder, key }
+      })
+    })
 }
 
 /** What came of those that have passed as they are now. */
 export function recall(files: readonly TestFile[]): ReadonlyMap<string, Counts> {
-  const known = read()
+  const known: Memory = read(memory)
   return new Map(
     files.flatMap(({ path, key }) => {
       const entry = known[path]
@@ -59,8 +64,18 @@ export function remember(files: readonly TestFile[], counts: ReadonlyMap<string,
     const its = counts.get(path)
     return its?.failed === 0 ? [[path, { key, counts: its }] as const] : []
   })
-  mkdirSync(dirname(memory), { recursive: true })
-  writeFileSync(memory, JSON.stringify(Object.fromEntries(passed)))
+  write(memory, Object.fromEntries(passed))
+}
+
+/** The folders in which, or in what they depend on, something has changed since the linter found nothing there. */
+export function unlinted(files: readonly TestFile[]): readonly string[] {
+  const clean: Readonly<Record<string, string>> = read(lintMemory)
+  return [...new Set(files.filter(({ path, key }) => clean[path] !== key).map(({ folder }) => folder))]
+}
+
+/** Keeps that the linter found nothing. */
+export function rememberLinted(files: readonly TestFile[]): void {
+  write(lintMemory, Object.fromEntries(files.map(({ path, key }) => [path, key])))
 }
 
 /**
@@ -93,11 +108,16 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
   }
 }
 
-function read(): Memory {
+function read<T>(file: string): Readonly<Record<string, T>> {
   try {
-    return JSON.parse(readFileSync(memory, 'utf8'))
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     // There is none, or it was cut off: everything runs.
     return {}
   }
+}
+
+function write(file: string, content: object): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, JSON.stringify(content))
 }

@@ -13,7 +13,7 @@ import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 import { closing, type Counts, sumOf } from './closing-line.ts'
-import { recall, remember, runTests, testFiles } from './test-files.ts'
+import { recall, remember, rememberLinted, runTests, testFiles, unlinted } from './test-files.ts'
 
 /** Services that tests use where the machine has them: the result of a run holds for a machine with the same ones. */
 const services = {
@@ -24,7 +24,7 @@ const present = Object.entries(services).flatMap(([name, there]) => (there ? [na
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const force = process.argv.includes('--force') || process.env['TURBO_FORCE'] === 'true'
 // The linter, which has all types at hand, tells their errors as well; in full runs the compiler does so once more.
-const checks = ['lint', 'format', 'boundaries', 'workspace', ...(full ? ['types', 'peers', 'unused'] : [])]
+const checks = ['format', 'boundaries', 'workspace', ...(full ? ['types', 'peers', 'unused'] : [])]
 
 const env: NodeJS.ProcessEnv = {
   ...process.env,
@@ -33,19 +33,34 @@ const env: NodeJS.ProcessEnv = {
   ...(totalmem() > 2 ** 33 && { GOGC: 'off', GOMEMLIMIT: `${Math.floor(totalmem() / 4)}` }),
 }
 
-/** What it has to say comes when it has ended, so that it does not mix with the words of the tests. */
-async function turbo(...tasks: readonly string[]): Promise<boolean> {
-  const options = ['--continue', '--log-prefix=none', '--log-order=grouped', ...(force ? ['--force'] : [])]
-  const child = spawn('turbo', ['run', ...tasks, ...options], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+/** What a program has to say comes when it has ended, so that it does not mix with the words of the tests. */
+async function succeeds(program: string, ...args: readonly string[]): Promise<boolean> {
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<boolean>((resolve) => child.once('close', (code) => resolve(code === 0)))
   process.stdout.write(await text(child.stdout))
   return ended
 }
 
+function turbo(...tasks: readonly string[]): Promise<boolean> {
+  const options = ['--continue', '--log-prefix=none', '--log-order=grouped', ...(force ? ['--force'] : [])]
+  return succeeds('turbo', 'run', ...tasks, ...options)
+}
+
+/** Lints where something has changed. Most of the time goes into the types of what each file imports. */
+async function lint(): Promise<boolean> {
+  const folders = force ? ['.'] : unlinted(files)
+  if (folders.length === 0) return true
+  // What is linted by itself beside them is in no folder.
+  const clean = await succeeds('pnpm', '--silent', 'run', 'lint', ...folders, ...globSync('*.ts'))
+  if (clean) rememberLinted(files)
+  return clean
+}
+
 /** The linter follows imports into what is built: it must not be there by halves. */
 async function check(): Promise<boolean> {
   const built = await turbo('build')
-  return (await turbo(...checks)) && built
+  const [linted, checked] = await Promise.all([lint(), turbo(...checks)])
+  return built && linted && checked
 }
 
 /** What came of a file that did not get to its end. */
