@@ -1,38 +1,43 @@
 import { existsSync, globSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestUserConfig } from 'vitest/config'
 
 import { closingLine } from './scripts/closing-line.ts'
 
 /** Under this condition the packages of the workspace are their src, not their dist: no test needs a build. */
 const source = '@provost/source'
 const root = import.meta.dirname
-/** All of them from the root; in the folder of one (`pnpm test` there, or turbo) only that one. */
+/** All of them from the root; in the folder of one (`pnpm test` there) only that one. */
 const projects = globSync(['packages/*', 'apps/*', 'bench', 'examples', 'scripts']).filter(
   (folder) => folder === 'scripts' || existsSync(join(folder, 'package.json')),
 )
 
+/** What holds for every test, however many of them run. */
+export const options: TestUserConfig = {
+  // Node itself loads the sources, as it does for users: no bundler between a test and what it tests.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+  // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
+  isolate: false,
+  // All cores: vitest would leave one to others.
+  maxWorkers: '100%',
+  // A busy machine is no failure; what hangs still ends.
+  testTimeout: 90_000,
+  hookTimeout: 90_000,
+  // Random inputs are few here and many in CI.
+  setupFiles: [join(root, 'scripts/random-runs.ts')],
+  restoreMocks: true,
+  unstubEnvs: true,
+  unstubGlobals: true,
+  // Programs that tests start compile what they import once for all of them.
+  env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/node') },
+  // Worker threads that a test starts inherit it.
+  execArgv: [`--conditions=${source}`],
+}
+
 export default defineConfig({
   test: {
-    // Node itself loads the sources, as it does for users: no bundler between a test and what it tests.
-    experimental: { viteModuleRunner: false, nodeLoader: false },
-    // A file costs its tests, not a process. So files leave nothing behind: what was replaced comes back by itself.
-    isolate: false,
-    // All cores: vitest would leave one to others. Turbo has a package at work for each.
-    maxWorkers: process.env['TURBO_HASH'] === undefined ? '100%' : 1,
-    // A busy machine is no failure; what hangs still ends.
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
-    // Random inputs are few here and many in CI.
-    setupFiles: [join(root, 'scripts/random-runs.ts')],
-    restoreMocks: true,
-    unstubEnvs: true,
-    unstubGlobals: true,
-    // Programs that tests start compile what they import once for all of them.
-    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/node') },
-    // Worker threads that a test starts inherit it.
-    execArgv: [`--conditions=${source}`],
+    ...options,
     ...(process.cwd() === root
       ? {
           projects: projects.map((folder) => ({

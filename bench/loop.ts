@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 import { streamTextLoop, toolLoopAgent } from './loop/ai.ts'
 import type { Contender } from './loop/contender.ts'
-import { openaiAgents } from './loop/openai-agents.ts'
-import { pi } from './loop/pi.ts'
+import { loadPeers } from './loop/peers.ts'
 import { provost, provostSqlite, provostSqliteWrites } from './loop/provost.ts'
 import { measureScaling } from './loop/scaling.ts'
 import type { Scaling } from './loop/scaling.ts'
@@ -33,15 +32,7 @@ Options:
   --help            this text
 `
 
-const contenders: readonly Contender[] = [
-  provost,
-  provostSqlite,
-  provostSqliteWrites,
-  toolLoopAgent,
-  streamTextLoop,
-  openaiAgents,
-  pi,
-]
+const ours: readonly Contender[] = [provost, provostSqlite, provostSqliteWrites, toolLoopAgent, streamTextLoop]
 const baseline = toolLoopAgent.name
 /** Steps in one sample at least. */
 const sampleSteps = 500
@@ -61,7 +52,7 @@ interface Report {
   readonly versions: Readonly<Record<string, string>>
 }
 
-function compareAt(steps: number, plan: Plan): Promise<Record<string, Summary>> {
+function compareAt(contenders: readonly Contender[], steps: number, plan: Plan): Promise<Record<string, Summary>> {
   const subjects = contenders.map((contender) => ({
     name: contender.name,
     repeat: repeatOf(steps),
@@ -92,14 +83,19 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A)
 }
 
 function versionOf(name: string): string {
-  const path = new URL(`./node_modules/${name}/package.json`, import.meta.url)
+  const places = ['.', './peers'].map(
+    (folder) => new URL(`${folder}/node_modules/${name}/package.json`, import.meta.url),
+  )
+  const path = places.find((place) => existsSync(place))
+  if (path === undefined) throw new Error(`${name} is not installed.`)
   const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : ''
 }
 
 async function measure(lengths: readonly number[], plan: Plan): Promise<Report> {
+  const contenders = [...ours, ...(await loadPeers())]
   const details: Record<string, Record<string, Summary>> = {}
-  for (const steps of lengths) details[steps] = await compareAt(steps, plan)
+  for (const steps of lengths) details[steps] = await compareAt(contenders, steps, plan)
   const medians = mapValues(details, (byName) => mapValues(byName, ({ cpuMs }) => cpuMs))
   const scaling = await measureScaling(20, 2_000, {
     ...plan,

@@ -1,11 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 const namedAtMost = 50
 
-/** What came of the tests of one run, or of several. */
+/** What came of the tests of one file, or of several. */
 export interface Counts {
   readonly passed: number
   readonly failed: number
@@ -13,27 +10,19 @@ export interface Counts {
   readonly skipped: readonly string[]
 }
 
-/** Where the counts of a run under turbo go, in the folder of the package: turbo keeps the file and restores it. */
-export const countsFile = 'reports/tests.json'
-
 /**
  * Ends the output of a test run with the names of the tests that were skipped and, alone on the very last line,
  * `N passed, N failed` (`, N skipped` where there are any). A test file or suite that cannot run counts as failed, and
- * so does an error that no test caught. Under turbo this is one run of several: it leaves its counts in a file.
+ * so does an error that no test caught.
  */
 export function closingLine(): Reporter {
   let counts: Counts | undefined
   return {
     onInit() {
-      process.on('exit', () => counts && close(counts))
+      process.on('exit', () => counts && process.stdout.write(closing(counts)))
     },
     onTestRunEnd(modules, unhandledErrors) {
-      const tests = modules.flatMap((module) => [...module.children.allTests()])
-      counts = {
-        passed: count(tests, 'passed'),
-        failed: count(tests, 'failed') + modules.reduce((sum, module) => sum + broken(module), unhandledErrors.length),
-        skipped: tests.filter((test) => !['passed', 'failed'].includes(test.result().state)).map(named),
-      }
+      counts = sumOf([...modules.map(countsOf), { passed: 0, failed: unhandledErrors.length, skipped: [] }])
     },
   }
 }
@@ -47,20 +36,27 @@ export function closing({ passed, failed, skipped }: Counts): string {
   return [...list, line, ''].join('\n')
 }
 
-function close(counts: Counts): void {
-  if (process.env['TURBO_HASH'] === undefined) return void process.stdout.write(closing(counts))
-  mkdirSync(dirname(countsFile), { recursive: true })
-  writeFileSync(countsFile, JSON.stringify(counts))
+/** What came of the tests of a file, whose suites may have failed outside a test, as the file itself. */
+export function countsOf(module: TestModule): Counts {
+  const tests = [...module.children.allTests()]
+  const broken = [module, ...module.children.allSuites()].filter((part) => part.errors().length > 0)
+  return {
+    passed: count(tests, 'passed'),
+    failed: count(tests, 'failed') + broken.length,
+    skipped: tests.filter((test) => !['passed', 'failed'].includes(test.result().state)).map(named),
+  }
+}
+
+export function sumOf(all: readonly Counts[]): Counts {
+  return {
+    passed: all.reduce((sum, { passed }) => sum + passed, 0),
+    failed: all.reduce((sum, { failed }) => sum + failed, 0),
+    skipped: all.flatMap(({ skipped }) => skipped),
+  }
 }
 
 function count(tests: readonly TestCase[], state: 'passed' | 'failed'): number {
   return tests.filter((test) => test.result().state === state).length
-}
-
-/** How many parts of the file (itself, its suites) failed outside a test. */
-function broken(module: TestModule): number {
-  const suites = [...module.children.allSuites()].filter((suite) => suite.errors().length > 0)
-  return suites.length + (module.errors().length > 0 ? 1 : 0)
 }
 
 /** Where a test is, project and file, what it is called and why it was skipped. */

@@ -233,6 +233,6 @@ test('so do random ones, whose processes die again and again', async () => {
         assertWellFormed(result.messages)
       },
     ),
-    { numRuns: globalThis.process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 12 },
+    { numRuns: globalThis.process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 6 },
   )
 })

@@ -361,7 +361,7 @@ test(
         },
       ),
       {
-        numRuns: full ? 300 : 12,
+        numRuns: full ? 300 : 6,
         ...(seed !== undefined && { seed }),
         // A run that hangs is told with its graph, and a machine that is slow tries less.
         timeout: 30_000,

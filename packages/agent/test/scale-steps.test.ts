@@ -1,44 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual, promisify } from 'node:util'
 
 import { createAgent, foldLog } from '@provost/agent'
-import type { LanguageModelV4, Message, SessionStore } from '@provost/core'
+import type { Message, SessionStore } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
-import { assertWellFormed, scriptedModel } from '@provost/testing'
-import { tool } from '@provost/tools'
+import { assertWellFormed } from '@provost/testing'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { readLog } from './run-check.ts'
+import { look, model } from './walker.ts'
 
 /** The most steps: full runs show it with more of them. */
 const most = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 400
-
-const look = tool({
-  name: 'look',
-  input: z.object({ n: z.number() }),
-  effect: 'read',
-  execute: ({ n }) => ({ n, found: 'nothing' }),
-})
-
-/** So many steps with a text and two calls each, then an answer. It looks only at the length of what it is sent. */
-function model(steps: number, seen?: (prompt: readonly object[]) => void): LanguageModelV4 {
-  return scriptedModel(
-    [
-      ({ messages }) => {
-        seen?.(messages)
-        const step = (messages.length - 1) / 2
-        if (step >= steps - 1) return { text: 'Done.', usage: { inputTokens: 1, outputTokens: 1 } }
-        const toolCalls = [0, 1].map((n) => ({ name: 'look', input: { n }, id: 'call_0' }))
-        return { text: `Step ${step}.`, toolCalls, usage: { inputTokens: 1, outputTokens: 1 } }
-      },
-    ],
-    { after: 'repeat-last' },
-  )
-}
 
 /** What a run did, in numbers. */
 interface Count {
@@ -194,32 +169,10 @@ async function workOf(steps: number): Promise<Work> {
 }
 
 test('what stays of a run grows with its messages, not with their square', async () => {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage: () => void = runInNewContext('gc')
-  /** What other tests of this process have left behind goes when their timers do. */
-  const settle = async (): Promise<void> => {
-    for (let n = 0; n < 2; n++) {
-      await sleep(20)
-      collectGarbage()
-    }
-  }
-  const heldBy = async (steps: number): Promise<number> => {
-    await settle()
-    const before = process.memoryUsage().heapUsed
-    const store = memoryStore()
-    const agent = createAgent({ name: 'walker', model: model(steps), tools: [look], maxSteps: steps, store })
-    const result = await agent.run('Go.')
-    await settle()
-    const held = process.memoryUsage().heapUsed - before
-    // All of it is still there: the result, the agent, and the log in its store.
-    expect(result.messages).toHaveLength(2 * steps)
-    expect(await readLog(store, result.sessionId)).not.toEqual([])
-    return held
-  }
-  await heldBy(most / 10)
-  // What is freed in between takes away from what is held: the most is nearest to the truth.
-  const some = Math.max(await heldBy(most / 5), await heldBy(most / 5), await heldBy(most / 5))
-  const many = await heldBy(most)
+  const child = fileURLToPath(new URL('held-child.ts', import.meta.url))
+  const args = ['--expose-gc', ...process.execArgv, child, String(most / 2)]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  const { some, many }: { some: number; many: number } = JSON.parse(stdout)
   // Five times the steps: five times as much, where the square would be twenty-five times.
   expect(many / some).toBeLessThan(10)
 })

@@ -403,7 +403,7 @@ test('no text that was read makes a destination the user’s, whatever surrounds
       const outcome = await after(nested ? { rows: [{ note: text }] } : text, mailTo(to), 'Sum up the page, mail it.')
       expect(outcome).not.toBe('ran')
     }),
-    { numRuns: full ? 300 : 12 },
+    { numRuns: full ? 300 : 6 },
   )
 })
 

@@ -1,9 +1,9 @@
 import { Agent, run, setTracingDisabled, tool } from '@openai/agents'
 import type { Model, StreamEvent } from '@openai/agents'
 
-import { emptyTally } from './contender.ts'
-import type { Contender, Tally } from './contender.ts'
-import { chunk, closing, inputSchema, look, question, toolDescription, toolName } from './script.ts'
+import { emptyTally } from '../loop/contender.ts'
+import type { Contender, Tally } from '../loop/contender.ts'
+import { chunk, closing, inputSchema, look, question, toolDescription, toolName } from '../loop/script.ts'
 
 type Output = Extract<StreamEvent, { type: 'response_done' }>['response']['output']
 

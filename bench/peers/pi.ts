@@ -2,9 +2,9 @@ import { agentLoop } from '@mariozechner/pi-agent-core'
 import type { AgentEvent, AgentMessage, AgentTool, StreamFn } from '@mariozechner/pi-agent-core'
 import { z } from 'zod'
 
-import { emptyTally } from './contender.ts'
-import type { Contender, Tally } from './contender.ts'
-import { chunk, closing, inputSchema, look, question, toolDescription, toolName } from './script.ts'
+import { emptyTally } from '../loop/contender.ts'
+import type { Contender, Tally } from '../loop/contender.ts'
+import { chunk, closing, inputSchema, look, question, toolDescription, toolName } from '../loop/script.ts'
 
 type Model = Parameters<StreamFn>[0]
 type Stream = Awaited<ReturnType<StreamFn>>

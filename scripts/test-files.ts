@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+
+import { type Counts, countsOf } from './closing-line.ts'
+
+/** A file of tests. */
+export interface TestFile {
+  readonly path: string
+  /** Of the package that it belongs to. */
+  readonly folder: string
+  /** Of its content, its package without the other files of tests, and all that these depend on. */
+  readonly key: string
+}
+
+/** What came of files of tests: those that ran to their end, by path, and the errors that belong to none. */
+export interface TestRun {
+  readonly files: ReadonlyMap<string, Counts>
+  readonly errors: number
+}
+
+/** Where it is kept which files of tests have passed, with which key. */
+const memory = 'node_modules/.cache/tests.json'
+/** Where it is kept with which keys the linter found nothing. */
+const lintMemory = 'node_modules/.cache/lint.json'
+
+type Memory = Readonly<Record<string, { readonly key: string; readonly counts: Counts }>>
+
+/** All files of tests. What a package and its tests depend on is said in turbo.json; turbo makes a hash of it. */
+export function testFiles(env: NodeJS.ProcessEnv): readonly TestFile[] {
+  const { stdout, stderr, status } = spawnSync('turbo', ['run', 'test', 'test:scripts', '--dry=json'], {
+    env,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  })
+  if (status !== 0) throw new Error(`turbo does not say what the tests depend on:\n${stderr}`)
+  const { tasks }: { tasks: readonly { task: string; hash: string; directory: string }[] } = JSON.parse(stdout)
+  return tasks
+    .filter(({ task }) => task === 'test' || task === 'test:scripts')
+    .flatMap(({ hash, directory }) => {
+      const folder = directory || 'scripts'
+      return globSync(join(folder, 'test/**/*.test.ts')).map((path) => {
+        const key = createHash('sha256').update(hash).update(readFileSync(path)).digest('base64url')
+        return { path, folder, key }
+      })
+    })
+}
+
+/** What came of those that have passed as they are now. */
+export function recall(files: readonly TestFile[]): ReadonlyMap<string, Counts> {
+  const known: Memory = read(memory)
+  return new Map(
+    files.flatMap(({ path, key }) => {
+      const entry = known[path]
+      return entry?.key === key ? [[path, entry.counts] as const] : []
+    }),
+  )
+}
+
+/** Keeps which of the files have passed. */
+export function remember(files: readonly TestFile[], counts: ReadonlyMap<string, Counts>): void {
+  const passed = files.flatMap(({ path, key }) => {
+    const its = counts.get(path)
+    return its?.failed === 0 ? [[path, { key, counts: its }] as const] : []
+  })
+  write(memory, Object.fromEntries(passed))
+}
+
+/** The folders in which, or in what they depend on, something has changed since the linter found nothing there. */
+export function unlinted(files: readonly TestFile[]): readonly string[] {
+  const clean: Readonly<Record<string, string>> = read(lintMemory)
+  return [...new Set(files.filter(({ path, key }) => clean[path] !== key).map(({ folder }) => folder))]
+}
+
+/** Keeps that the linter found nothing. */
+export function rememberLinted(files: readonly TestFile[]): void {
+  write(lintMemory, Object.fromEntries(files.map(({ path, key }) => [path, key])))
+}
+
+/**
+ * Runs them. A process for each core takes file after file, of whatever package: what they share is loaded as often
+ * as there are cores, and all cores have work to the end.
+ */
+export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
+  // Where nothing has to run, nothing is loaded for it.
+  const [{ startVitest }, { options }] = await Promise.all([import('vitest/node'), import('../vitest.config.ts')])
+  const vitest = await startVitest([], {
+    ...options,
+    run: true,
+    watch: false,
+    config: false,
+    reporters: ['default'],
+    include: files.map(({ path }) => path),
+  })
+  const { state } = vitest
+  const counts = new Map(state.getTestModules().map((module) => [module.moduleId, countsOf(module)]))
+  const errors = state.getUnhandledErrors().length
+  await vitest.close()
+  return {
+    errors,
+    files: new Map(
+      files.flatMap(({ path }) => {
+        const its = counts.get(resolve(path))
+        return its ? [[path, its] as const] : []
+      }),
+    ),
+  }
+}
+
+function read<T>(file: string): Readonly<Record<string, T>> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    // There is none, or it was cut off: everything runs.
+    return {}
+  }
+}
+
+function write(file: string, content: object): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, JSON.stringify(content))
+}
