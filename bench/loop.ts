@@ -99,6 +99,7 @@ async function measure(lengths: readonly number[], plan: Plan): Promise<Report> 
   const medians = mapValues(details, (byName) => mapValues(byName, ({ cpuMs }) => cpuMs))
   const scaling = await measureScaling(20, 2_000, {
     ...plan,
+    before: 'run',
     warmUps: 4,
     progress: (text) => plan.progress(`scaling, ${text}`),
   })

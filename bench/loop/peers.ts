@@ -5,20 +5,18 @@ import { fileURLToPath } from 'node:url'
 import type { Contender } from './contender.ts'
 
 const folder = fileURLToPath(new URL('../peers', import.meta.url))
+const runner = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url))
 
 /**
  * The runtimes that nothing but this bench needs. They have a folder of their own, which its first use fills: they are
- * as much as everything else that is installed here.
- *
- * @throws Error where they cannot be installed.
+ * as much as everything else that is installed here. Where they cannot be installed the others are compared without them.
  */
 export async function loadPeers(): Promise<readonly Contender[]> {
-  if (!existsSync(`${folder}/node_modules`)) {
-    process.stderr.write(`Installing what is compared with into ${folder}, this once.\n`)
-    const { status } = spawnSync('pnpm', ['install', '--dir', folder, '--frozen-lockfile', '--loglevel=warn'], {
-      stdio: ['ignore', 2, 2],
-    })
-    if (status !== 0) throw new Error('The peers could not be installed. Try: pnpm install --dir bench/peers')
+  if (!install()) {
+    process.stderr.write(
+      'They could not be installed, and are left out. To try again: pnpm install --dir bench/peers\n',
+    )
+    return []
   }
   // By a name that no type checker follows: it is checked where they are installed.
   const load = (file: string): Promise<Record<string, Contender>> =>
@@ -27,4 +25,14 @@ export async function loadPeers(): Promise<readonly Contender[]> {
   const { pi } = await load('pi.ts')
   if (!openaiAgents || !pi) throw new Error('A peer exports no contender.')
   return [openaiAgents, pi]
+}
+
+/** @returns whether they are there. */
+function install(): boolean {
+  // What pnpm writes last.
+  if (existsSync(`${folder}/node_modules/.modules.yaml`)) return true
+  process.stderr.write('Installing the peers that are compared with into bench/peers, this once.\n')
+  const pnpm = ['pnpm', 'install', '--dir', folder, '--frozen-lockfile', '--loglevel=warn']
+  // With the pnpm of the project, which need not be on the PATH.
+  return spawnSync(process.execPath, [runner, '--', ...pnpm], { stdio: ['ignore', 2, 2] }).status === 0
 }
