@@ -1,13 +1,32 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 
-const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
+/** A project of its own: the runner installs, and other tests must not find this one's dependencies half linked. */
+const project = mkdtempSync(join(tmpdir(), 'provost-project-'))
+afterAll(() => rmSync(project, { recursive: true }))
+const runner = join(project, 'scripts/run.mjs')
+mkdirSync(join(project, 'scripts'))
+copyFileSync(new URL('../run.mjs', import.meta.url), runner)
+const { toolchain }: { toolchain: object } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+)
+writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'project', private: true, toolchain }))
+writeFileSync(join(project, 'pnpm-workspace.yaml'), 'packages: []\npmOnFail: ignore\n')
 
 interface Run {
   readonly args: readonly string[]
