@@ -45,15 +45,21 @@ const held = '(select fence from logs where no = ?) = ?'
 const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
 const none: readonly Entry[] = []
 
+/**
+ * Rows that are written if the fence is still the log's. Should one not fit, all of the transaction is undone: to undo
+ * only the statement, SQLite would copy each page that it changes.
+ */
+const into = 'insert or rollback into entries (place, body)'
+const insertOne = `${into} select ?, ? where ${held}`
+const inserts: readonly string[] = Array.from({ length: batchSize }, (_, n) => {
+  const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
+  return `${into} select * from (values ${values}) where ${held}`
+})
+
 /** @param alive throws when the store is closed. */
 export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   const { sql, transaction } = file
   const leased = new Map<string, Held>()
-  const insertOne = sql(`insert into entries (place, body) select ?, ? where ${held}`)
-  const inserts = Array.from({ length: batchSize }, (_, n) => {
-    const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
-    return `insert into entries (place, body) select * from (values ${values}) where ${held}`
-  })
 
   function tailOf(no: number): number {
     const [place] =
@@ -121,10 +127,10 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   /** One row, or a few; they are written if the fence is still the log's. */
   function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
     const base = log.no * logSpan + log.tail + 1
-    if (count === 1) return insertOne.run(base + from, texts[from] ?? '', log.no, log.fence).changes === 1
+    if (count === 1) return file.write(insertOne, base + from, texts[from] ?? '', log.no, log.fence) === 1
     const values: (string | number)[] = []
     for (let n = from; n < from + count; n++) values.push(base + n, texts[n] ?? '')
-    return sql(inserts[count - 1] ?? '').run(...values, log.no, log.fence).changes === count
+    return file.write(inserts[count - 1] ?? '', ...values, log.no, log.fence) === count
   }
 
   /** The blobs that a text mentions. Any hash looks like one: the store knows which are. */
@@ -158,7 +164,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     if (entry.type === 'run' || entry.type === 'ext' || log.tail + 1 >= logSpan) return undefined
     const text = writeEntry(entry, log.tail + 1)
     if (hashesIn(text).length > 0) return undefined
-    return insertOne.run(log.no * logSpan + log.tail + 1, text, log.no, log.fence).changes === 1
+    return file.write(insertOne, log.no * logSpan + log.tail + 1, text, log.no, log.fence) === 1
   }
 
   /** @returns false when the fence is not the log's any more: nothing was written then. */
