@@ -20,7 +20,7 @@ Appends: entries of about 1 KB to a new log, one at a time, each stored before t
 with a number and nothing else, in as many transactions, with the same care for the disk. Store and hand take turns at
 slices of ${slice} appends, and the ratio is the median of what each pair of slices gives: what else the machine does in
 the meantime meets both. Resume: a long log of small entries is read from its
-beginning and parsed; with SQLite an agent goes on with a session as long, up to its answer. PostgreSQL runs where it is installed, on a server of its own that forces nothing to the disk.
+beginning and parsed; with SQLite a session as long is opened, and an agent goes on with it up to its answer. PostgreSQL runs where it is installed, on a server of its own that forces nothing to the disk.
 
 Options:
   --appends 5000    entries of one sample (default 5000; a tenth of them for postgres)
@@ -215,15 +215,19 @@ function table({ stores, entries, resumed }: Report): string {
     lines.push(`  ${name}`.padEnd(26) + cells.map(cell).join(''))
   }
   if (resumed) {
-    const { wallMs, cpuMs, lowestCpuMs, readCpuMs, links, chainCpuMs, reads } = resumed
+    const { opened, answered, read, chain, links, reads } = resumed
     lines.push(
       '',
-      `an agent goes on with ${resumed.entries} entries in sqlite: ${wallMs.toFixed(0)} ms, of CPU ${cpuMs.toFixed(0)} ms ` +
-        `(lowest ${lowestCpuMs.toFixed(0)}; ${readCpuMs.toFixed(0)} for reading); its audit chain of ${links} links verifies in ` +
-        `${chainCpuMs.toFixed(0)} ms; reads of the log in ${reads > 1 ? `ten steps: ${reads}` : 'ten steps: one'}`,
+      `a session of ${resumed.entries} entries in sqlite, ms (of CPU): opened ${cost(opened)}, of which to read and parse ${cost(read)}; ` +
+        `with the model's answer ${cost(answered)}; its audit chain of ${links} links verifies in ${cost(chain)}; ` +
+        `reads of the log in ten steps: ${reads}`,
     )
   }
   return lines.join('\n')
+}
+
+function cost({ wallMs, cpuMs }: Resumed['opened']): string {
+  return `${wallMs.toFixed(0)} (${cpuMs.toFixed(0)})`
 }
 
 function whole(flag: string, text: string): number {

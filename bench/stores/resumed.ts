@@ -7,21 +7,28 @@ import type { Agent, Entry, SessionStore } from 'provost'
 import { auditLog, createAgent, defineExtension, memoryStore, sqliteStore, tool, verifyAudit, z } from 'provost'
 
 import { compare } from '../measure.ts'
-import type { Plan, Subject } from '../measure.ts'
+import type { Plan, Subject, Summary } from '../measure.ts'
 
-/** What it takes an agent to go on with a long session: read its log, fold it, and ask the model with all of it. */
-export interface Resumed {
-  readonly entries: number
-  /** Milliseconds by the clock and of CPU, from the call to the answer. */
+/** Milliseconds by the clock and of CPU. */
+interface Cost {
   readonly wallMs: number
   readonly cpuMs: number
   readonly lowestCpuMs: number
-  /** Of the CPU time: the same rows read and parsed, and nothing else. */
-  readonly readCpuMs: number
+}
+
+/** What it takes to go on with a long session. */
+export interface Resumed {
+  readonly entries: number
+  /** Until `resumeSession` gives the session: its log is read and folded. */
+  readonly opened: Cost
+  /** Until a run has the answer: the model is asked with all of it, too. */
+  readonly answered: Cost
+  /** The same rows read and parsed, and nothing else. */
+  readonly read: Cost
   /** Links of the audit chain among the entries: one for each step. */
   readonly links: number
-  /** Milliseconds of CPU to verify that chain: each row and each link is hashed. */
-  readonly chainCpuMs: number
+  /** To verify that chain: each row and each link is hashed. */
+  readonly chain: Cost
   /** How often the log was read from its beginning while the run took ten more steps. */
   readonly reads: number
 }
@@ -101,6 +108,20 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
 
   const subjects: readonly Subject[] = [
     {
+      name: 'open',
+      repeat: 1,
+      prepare() {
+        const store = sqliteStore(path)
+        const agent = looker(store, 1)
+        return async () => {
+          const session = await agent.resumeSession(sessionId)
+          if (session.messages.length === 0) throw new Error('the session is empty')
+          await session.close()
+          await store.close()
+        }
+      },
+    },
+    {
       name: 'agent',
       repeat: 1,
       prepare() {
@@ -136,8 +157,8 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
       },
     },
   ]
-  const { agent, read, chain } = await compare(subjects, plan)
-  if (!agent || !read || !chain) throw new Error('nothing was measured')
+  const { open, agent, read, chain } = await compare(subjects, plan)
+  if (!open || !agent || !read || !chain) throw new Error('nothing was measured')
 
   const store = sqliteStore(path)
   let reads = 0
@@ -153,12 +174,15 @@ export async function measureResumed(entries: number, plan: Plan): Promise<Resum
   rmSync(folder, { recursive: true })
   return {
     entries: filled,
-    wallMs: agent.wallMs,
-    cpuMs: agent.cpuMs,
-    lowestCpuMs: agent.lowest,
-    readCpuMs: read.cpuMs,
+    opened: costOf(open),
+    answered: costOf(agent),
+    read: costOf(read),
     links,
-    chainCpuMs: chain.cpuMs,
+    chain: costOf(chain),
     reads,
   }
+}
+
+function costOf({ wallMs, cpuMs, lowest }: Summary): Cost {
+  return { wallMs, cpuMs, lowestCpuMs: lowest }
 }

@@ -10,10 +10,13 @@ export interface AppendPlan {
   readonly known: readonly number[]
 }
 
-/** Where the ids of a log stand. */
+/** Where the ids of a log stand: a Map, or what is like one. */
 export interface KnownIds {
-  find(id: string): number | undefined
-  add(id: string, offset: number): void
+  readonly size: number
+  /** The offset of an id; undefined where the log does not have it. */
+  get(id: string): number | undefined
+  /** Takes in an id that the log does not have yet. */
+  set(id: string, offset: number): unknown
 }
 
 const none: readonly number[] = []
@@ -30,7 +33,7 @@ const few = 4
 export function planAppend(
   log: string,
   entries: readonly NewEntry[],
-  ids: Pick<KnownIds, 'find'>,
+  ids: Pick<KnownIds, 'get'>,
   tail: number,
   after: number,
 ): AppendPlan {
@@ -39,7 +42,7 @@ export function planAppend(
   const known: number[] = []
   let adopted = 0
   for (const entry of entries) {
-    const offset = ids.find(entry.id)
+    const offset = ids.get(entry.id)
     if (offset === undefined) {
       if (!fresh.has(entry.id)) fresh.set(entry.id, entry)
     } else {
@@ -52,19 +55,19 @@ export function planAppend(
 }
 
 /** As nearly all appends are: few entries, of which the log has none. Of many it is not asked here. */
-function areFresh(entries: readonly NewEntry[], ids: Pick<KnownIds, 'find'>): boolean {
+function areFresh(entries: readonly NewEntry[], ids: Pick<KnownIds, 'get'>): boolean {
   if (entries.length > few) return false
   let at = 0
   for (const { id } of entries) {
     for (let before = 0; before < at; before++) if (entries[before]?.id === id) return false
-    if (ids.find(id) !== undefined) return false
+    if (ids.get(id) !== undefined) return false
     at++
   }
   return true
 }
 
 /** Takes in the ids of what was written behind `tail`. */
-export function addFresh(fresh: readonly NewEntry[], ids: Pick<KnownIds, 'add'>, tail: number): void {
+export function addFresh(fresh: readonly NewEntry[], ids: Pick<KnownIds, 'set'>, tail: number): void {
   let offset = tail
-  for (const { id } of fresh) ids.add(id, ++offset)
+  for (const { id } of fresh) ids.set(id, ++offset)
 }

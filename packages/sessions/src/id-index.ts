@@ -1,16 +1,4 @@
-import { liveFields } from '@provost/core'
-
-/**
- * Where the ids of a log stand. Keeps eight bytes for each and not the id itself: what has the same hash is compared with
- * what stands in the log, so a log of any length costs little to know, and an append next to nothing.
- */
-export interface IdIndex {
-  readonly size: number
-  /** The offset of an id; undefined where the log does not have it. */
-  find(id: string): number | undefined
-  /** Takes in an id that the log does not have yet. */
-  add(id: string, offset: number): void
-}
+import type { KnownIds } from './append-plan.ts'
 
 /** Of a UUID. */
 const prefixLength = 36
@@ -22,18 +10,20 @@ const mostRecent = 8
 const seed = Math.floor(Math.random() * 2 ** 32)
 
 /**
- * An index of no ids.
+ * For a log that is long already: an index of no ids yet. Keeps eight bytes for each and not the id itself: what has the
+ * same hash is compared with what stands in the log. A Map takes a seventh longer to fill when a long log is resumed, and
+ * several times the memory; it is quicker to begin with, and where the ids are in memory anyway.
  *
  * @param idAt the id that stands at an offset, from wherever the log is kept.
  * @param expected how many it will take in at least: it need not grow on the way there.
  */
-export function createIdIndex(idAt: (offset: number) => string | undefined, expected = 0): IdIndex {
+export function createIdIndex(idAt: (offset: number) => string | undefined, expected: number): KnownIds {
   /** Pairs of a hash and an offset, from the place on that the hash names; without an offset, a pair is free. */
   let slots = new Uint32Array(Math.max(256, 2 ** Math.ceil(Math.log2(expected * 4 + 1))))
   let size = 0
   /** Ids are looked for before they are taken in, those of one append in the same order: their hashes, up to `asked`. */
-  const recent = Array.from({ length: mostRecent }, () => '')
-  const recentHashes = new Uint32Array(mostRecent)
+  const recent: string[] = []
+  const recentHashes: number[] = []
   let asked = 0
   /** How many of them have been taken in, or passed over. */
   let taken = 0
@@ -79,8 +69,11 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
     for (let at = 0; at < old.length; at += 2) if (old[at + 1] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0)
   }
 
-  const index = {
-    find(id: string) {
+  return {
+    get size() {
+      return size
+    },
+    get(id) {
       const code = hash(id)
       remember(id, code)
       const mask = slots.length - 2
@@ -90,15 +83,12 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
       }
       return undefined
     },
-    add(id: string, offset: number) {
+    set(id, offset) {
       if (++size * 4 > slots.length) grow()
       put(recalled(id), offset)
     },
   }
-  return withSize(index, () => size)
 }
-
-const withSize = liveFields<() => number, Pick<IdIndex, 'size'>>({ size: (count) => count() })
 
 /** FNV-1a over the code units, with its bits mixed once more: the lower ones choose the place. */
 function hashFrom(id: string, from: number): number {

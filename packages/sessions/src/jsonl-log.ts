@@ -77,7 +77,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     for await (const page of pagesOf(log, 0)) {
       for (const { id, offset } of entriesIn(log.path, page)) ids.set(id, offset)
     }
-    return knownIds(ids)
+    return ids
   }
 
   async function stored(log: OpenLog, offsets: readonly number[]): Promise<readonly Entry[]> {
@@ -111,7 +111,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
         yield entries
       }
       // Whoever is about to write reads the log first: its ids need not be read a second time.
-      if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(knownIds(ids))
+      if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
     } finally {
       if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
     }
@@ -178,10 +178,6 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
 }
 
 async function* nothing(): AsyncIterable<never> {}
-
-function knownIds(ids: Map<string, number>): KnownIds {
-  return { find: (id) => ids.get(id), add: (id, offset) => void ids.set(id, offset) }
-}
 
 function entriesIn(path: string, lines: readonly string[]): readonly Entry[] {
   try {

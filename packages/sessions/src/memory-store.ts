@@ -5,15 +5,13 @@ import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@prov
 import { addFresh, planAppend } from './append-plan.ts'
 import { belongingsOf } from './belongings.ts'
 import { freshBlobs, hashesIn } from './blob-mentions.ts'
-import { createIdIndex } from './id-index.ts'
-import type { IdIndex } from './id-index.ts'
 import { sessionInfo } from './session-info.ts'
 import { fenced } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
 
 interface Log {
   readonly entries: Entry[]
-  readonly ids: IdIndex
+  readonly ids: Map<string, number>
   fence: number
   lease: { readonly owner: string; readonly until: number } | undefined
 }
@@ -45,9 +43,7 @@ export function memoryStore(): SessionStore {
   function logOf(name: string): Log {
     let log = logs.get(name)
     if (!log) {
-      const entries: Entry[] = []
-      const ids = createIdIndex((offset) => entries[offset - 1]?.id)
-      logs.set(name, (log = { entries, ids, fence: 0, lease: undefined }))
+      logs.set(name, (log = { entries: [], ids: new Map(), fence: 0, lease: undefined }))
     }
     return log
   }

@@ -153,7 +153,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
         ids.set(byColumn.get(String(id)) ?? '', Number(offset))
         stored.set(Number(offset), String(body))
       }
-      const { fresh, known } = planAppend(name, entries, { find: (id) => ids.get(id) }, tail, after)
+      const { fresh, known } = planAppend(name, entries, ids, tail, after)
       if (fresh.length > 0 && !(await insert(run, name, fresh, tail, fence))) throw fenced(name)
       return { offset: tail + fresh.length, existing: known.map((offset) => readEntry(stored.get(offset) ?? '')) }
     })

@@ -2,9 +2,11 @@ import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
+import { ProvostError, toErrorInfo } from '@provost/core'
 
+import { createBurst } from './sqlite-burst.ts'
 import { migrateSqlite } from './sqlite-schema.ts'
+import { isBusy } from './store-error.ts'
 
 /**
  * Pages in the log ahead, about, at which it is copied into the database: 16 MiB. Each copy waits for the disk twice, so at
@@ -15,8 +17,14 @@ const walPages = 4_000
 /** An open database, whose statements are prepared once. */
 export interface SqliteFile {
   readonly db: DatabaseSync
-  /** The statement of a text; its rows come as arrays. */
+  /** The statement of a text, to be run at once: it sees all that others have committed. Its rows come as arrays. */
   sql(text: string): StatementSync
+  /**
+   * Runs a statement that writes, in a transaction of its own or the one under way.
+   *
+   * @returns how many rows it wrote.
+   */
+  write(text: string, ...values: readonly (string | number)[]): number
   /** Runs `work` in a transaction that may write from its start on: it never has to be tried again. */
   transaction<T>(work: () => T): T
   /** Resolves when everything that was committed before the call is on the disk; the process goes on meanwhile. */
@@ -46,8 +54,14 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
   }
   const statements = new Map<string, StatementSync>()
   const disk = mode === 'wal' ? diskOf(`${path}-wal`) : noDisk
+  const burst = createBurst(mode === 'wal' ? () => prepared('select 1 from fences') : undefined)
 
   function sql(text: string): StatementSync {
+    burst.end()
+    return prepared(text)
+  }
+
+  function prepared(text: string): StatementSync {
     let statement = statements.get(text)
     if (!statement) {
       statement = db.prepare(text)
@@ -60,6 +74,10 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
   return {
     db,
     sql,
+    write(text, ...values) {
+      const statement = prepared(text)
+      return db.isTransaction ? Number(statement.run(...values).changes) : burst.write(statement, ...values)
+    },
     transaction(work) {
       sql('begin immediate').run()
       try {
@@ -73,6 +91,7 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
     },
     flush: disk.flush,
     async close() {
+      burst.end()
       await disk.close()
       db.close()
     },
@@ -148,11 +167,6 @@ function retrying<T>(forMs: number, work: () => T): T {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     }
   }
-}
-
-/** Whether SQLite gave up waiting for another writer. */
-export function isBusy(error: unknown): boolean {
-  return isRecord(error) && (Number(error['errcode']) & 0xff) === 5
 }
 
 function unusable(path: string, cause: unknown): ProvostError {

@@ -2,10 +2,10 @@ import type { AppendPosition, Appended, Entry, EntryReader, Lease, NewEntry } fr
 import { ProvostError } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
+import type { KnownIds } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
 import { entriesOf, readEntry, readPage, writeEntry } from './entry-text.ts'
 import { createIdIndex } from './id-index.ts'
-import type { IdIndex } from './id-index.ts'
 import { nameKey } from './name-key.ts'
 import { runChange } from './session-info.ts'
 import type { RunChange } from './session-info.ts'
@@ -19,7 +19,7 @@ interface Held {
   readonly fence: number
   tail: number
   /** Ids of all entries; undefined until they are needed or came by. */
-  ids: IdIndex | undefined
+  ids: KnownIds | undefined
 }
 
 /** The logs of a database and the right to write them. */
@@ -45,15 +45,21 @@ const held = '(select fence from logs where no = ?) = ?'
 const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
 const none: readonly Entry[] = []
 
+/**
+ * Rows that are written if the fence is still the log's. Should one not fit, all of the transaction is undone: to undo
+ * only the statement, SQLite would copy each page that it changes.
+ */
+const into = 'insert or rollback into entries (place, body)'
+const insertOne = `${into} select ?, ? where ${held}`
+const inserts: readonly string[] = Array.from({ length: batchSize }, (_, n) => {
+  const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
+  return `${into} select * from (values ${values}) where ${held}`
+})
+
 /** @param alive throws when the store is closed. */
 export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   const { sql, transaction } = file
   const leased = new Map<string, Held>()
-  const insertOne = sql(`insert into entries (place, body) select ?, ? where ${held}`)
-  const inserts = Array.from({ length: batchSize }, (_, n) => {
-    const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
-    return `insert into entries (place, body) select * from (values ${values}) where ${held}`
-  })
 
   function tailOf(no: number): number {
     const [place] =
@@ -66,7 +72,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return readEntry(String(body))
   }
 
-  const indexOf = (no: number, tail: number): IdIndex => createIdIndex((offset) => entryAt(no, offset).id, tail)
+  const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => entryAt(no, offset).id, tail)
 
   /** A lease that was taken through another handle counts as well. */
   function heldLog(name: string, fence: number): Held {
@@ -109,11 +115,11 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return { entries: texts.map(readEntry), length: texts.reduce((sum, text) => sum + text.length, 1) }
   }
 
-  function idsOf(log: Held): IdIndex {
+  function idsOf(log: Held): KnownIds {
     if (log.ids) return log.ids
     const ids = indexOf(log.no, log.tail)
     // Of a log that was read before it is written they are known already; an index would cost every append.
-    for (const page of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of page) ids.add(id, offset)
+    for (const page of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of page) ids.set(id, offset)
     log.ids = ids
     return ids
   }
@@ -121,10 +127,10 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   /** One row, or a few; they are written if the fence is still the log's. */
   function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
     const base = log.no * logSpan + log.tail + 1
-    if (count === 1) return insertOne.run(base + from, texts[from] ?? '', log.no, log.fence).changes === 1
+    if (count === 1) return file.write(insertOne, base + from, texts[from] ?? '', log.no, log.fence) === 1
     const values: (string | number)[] = []
     for (let n = from; n < from + count; n++) values.push(base + n, texts[n] ?? '')
-    return sql(inserts[count - 1] ?? '').run(...values, log.no, log.fence).changes === count
+    return file.write(inserts[count - 1] ?? '', ...values, log.no, log.fence) === count
   }
 
   /** The blobs that a text mentions. Any hash looks like one: the store knows which are. */
@@ -158,7 +164,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     if (entry.type === 'run' || entry.type === 'ext' || log.tail + 1 >= logSpan) return undefined
     const text = writeEntry(entry, log.tail + 1)
     if (hashesIn(text).length > 0) return undefined
-    return insertOne.run(log.no * logSpan + log.tail + 1, text, log.no, log.fence).changes === 1
+    return file.write(insertOne, log.no * logSpan + log.tail + 1, text, log.no, log.fence) === 1
   }
 
   /** @returns false when the fence is not the log's any more: nothing was written then. */
@@ -202,7 +208,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       if (number === undefined) {
         const made = sql('insert into logs (key, fence, owner, until) values (?, ?, ?, ?)')
         const no = Number(made.run(key, taken.fence, owner, until).lastInsertRowid)
-        leased.set(name, { no, ...taken, tail: 0, ids: indexOf(no, 0) })
+        leased.set(name, { no, ...taken, tail: 0, ids: new Map() })
       } else {
         const no = Number(number)
         sql('update logs set fence = ?, owner = ?, until = ? where no = ?').run(taken.fence, owner, until, no)
@@ -223,7 +229,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
     let pages = 0
     for (const entries of pagesIn(no, Math.max(0, after), tail)) {
-      if (ids) for (const { id, offset } of entries) ids.add(id, offset)
+      if (ids) for (const { id, offset } of entries) ids.set(id, offset)
       yield entries
       // A long log does not keep the rest of the process waiting.
       if (++pages % pagesInARow === 0) await new Promise(setImmediate)

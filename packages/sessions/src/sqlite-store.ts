@@ -7,12 +7,12 @@ import { isHash } from './blob-mentions.ts'
 import { freezeParsed } from './entry-text.ts'
 import { mustBeForced } from './forced-entry.ts'
 import { nameKey } from './name-key.ts'
-import { isBusy, openSqlite } from './sqlite-file.ts'
+import { openSqlite } from './sqlite-file.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows, sqliteLogs } from './sqlite-log.ts'
 import { sqlitePassing } from './sqlite-passing.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
-import { storeClosed } from './store-error.ts'
+import { isBusy, storeClosed } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
 import type { NewsOf, Watchers } from './watchers.ts'
 
@@ -102,9 +102,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     },
 
     async *inbox(sessionId, after = '') {
-      const page = file.sql('select seq, body from inbox where session = ? and seq > ? order by seq limit 256')
+      const page = 'select seq, body from inbox where session = ? and seq > ? order by seq limit 256'
       for (let seq = Number(after); ;) {
-        const found = await answer(() => rows(page, nameKey(sessionId), seq))
+        const found = await answer(() => rows(file.sql(page), nameKey(sessionId), seq))
         if (found.length === 0) return
         for (const [at, body] of found) {
           seq = Number(at)

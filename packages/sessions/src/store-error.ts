@@ -1,4 +1,4 @@
-import { ProvostError } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
 
 /** A writer that another one has replaced, or that gave its lease back. */
 export function fenced(log: string): ProvostError {
@@ -37,4 +37,9 @@ export function invalidExport(why: string, cause?: unknown): ProvostError {
     hint: 'Pass what exportSession wrote, whole and unchanged.',
     cause,
   })
+}
+
+/** Whether SQLite gave up waiting for another writer. */
+export function isBusy(error: unknown): boolean {
+  return isRecord(error) && (Number(error['errcode']) & 0xff) === 5
 }

@@ -214,3 +214,59 @@ test('an append in a transaction is undone as a whole when it fails', async () =
   await expect(store.append('s', [note('a'), broken], { after: 0, fence })).rejects.toThrow('no JSON')
   expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
 })
+
+describe('appends of one turn of the event loop', () => {
+  test('by several handles of one file, to any logs, all stand in the end', async () => {
+    const handles = [open(), open(), open()]
+    const fences = await Promise.all(handles.map((store, n) => take(store, `log ${n}`)))
+    for (let count = 0; count < 30; count++) {
+      for (const [n, store] of handles.entries()) {
+        for (let more = 0; more < n; more++) {
+          const after = count * n + more
+          await store.append(`log ${n}`, [note(`${after}`)], { after, fence: fences[n] ?? 0 })
+        }
+      }
+    }
+    for (const [n, store] of handles.entries()) {
+      const elsewhere = handles[(n + 1) % 3] ?? store
+      expect((await all(elsewhere, `log ${n}`)).map(({ id }) => id)).toEqual(
+        Array.from({ length: 30 * n }, (_, k) => `${k}`),
+      )
+    }
+  })
+
+  test('do not keep what others say in the meantime from being read', async () => {
+    const [store, other] = [open(), open({ sync: 'never' })]
+    const fence = await take(store)
+    for (let after = 0; after < 3; after++) await store.append('s', [note(`${after}`)], { after, fence })
+    await other.deliver('s', 'token', 'hello', 'user')
+    const heard = []
+    for await (const { value } of store.inbox('s')) heard.push(value)
+    expect(heard).toEqual(['hello'])
+  })
+
+  test('end with the lease: one that another writer takes in between is refused the next', async () => {
+    const [store, other] = [open(), open()]
+    const lease = await store.lease('s', 'first', 0)
+    const fence = lease === 'busy' ? 0 : lease.fence
+    for (let after = 0; after < 3; after++) await store.append('s', [note(`${after}`)], { after, fence })
+    const next = await take(other)
+    await expect(store.append('s', [note('late')], { after: 3, fence })).rejects.toMatchObject({ code: 'fenced' })
+    await other.append('s', [note('next')], { after: 3, fence: next })
+    expect((await all(store, 's')).map(({ id }) => id)).toEqual(['0', '1', '2', 'next'])
+  })
+
+  test('let the log ahead be cleared, however many they are', async () => {
+    const store = open({ sync: 'never' })
+    const fence = await take(store)
+    for (let after = 0; after < 9_000; after++) await store.append('s', [note(`${after}`)], { after, fence })
+    // It is copied at 4,000 pages of 4 KiB, of which each append writes one or two.
+    expect(statSync(`${path}-wal`).size).toBeLessThan(6_000 * 4_096)
+  })
+})
+
+async function all(store: SessionStore, log: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.read(log)) entries.push(entry)
+  return entries
+}
