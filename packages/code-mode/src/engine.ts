@@ -32,7 +32,7 @@ export interface EngineOptions {
 
 /**
  * One script's world: made for one run, thrown away after it. `start` and `deliver` let the script go on until nothing is
- * left to do; they may throw {@link GuestStopped}, after which only `take` and `dispose` make sense.
+ * left to do; they throw where it is stopped or the engine breaks, after which only `take` and `dispose` make sense.
  */
 export interface Guest {
   /** May be called again, until it is started. */
@@ -53,7 +53,7 @@ export interface Guest {
 
 /** Makes guests. The one engine there is: `quickjs.ts`. */
 export interface Engine {
-  prepare(options: EngineOptions): Promise<Guest>
+  prepare(options: EngineOptions): Guest
 }
 
 /** The guest was stopped in the middle: by its watch, or because it has no memory left. */

@@ -32,16 +32,16 @@ function setup(guest: Guest, tools: readonly string[]): void {
   guest.setup({ tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } })
 }
 
-async function prepareSpare(tools: readonly string[]): Promise<void> {
-  const guest = await engine.prepare(limits)
+function prepareSpare(tools: readonly string[]): void {
+  const guest = engine.prepare(limits)
   setup(guest, tools)
   spare = { tools: keyOf(tools), guest }
 }
 
-async function guestFor(tools: readonly string[]): Promise<Guest> {
+function guestFor(tools: readonly string[]): Guest {
   const made = spare
   spare = undefined
-  const guest = made?.guest ?? (await engine.prepare(limits))
+  const guest = made?.guest ?? engine.prepare(limits)
   if (made?.tools !== keyOf(tools)) setup(guest, tools)
   return guest
 }
@@ -168,18 +168,18 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
 
 warmTypeScript()
 
-async function perform(task: Task, mail: Mail): Promise<void> {
-  const guest = await guestFor(task.tools)
+function perform(task: Task, mail: Mail): void {
+  const guest = guestFor(task.tools)
   try {
     stretch(guest, task, mail)
   } finally {
     guest.dispose()
   }
-  await prepareSpare(task.tools)
+  prepareSpare(task.tools)
 }
 
 /** Takes tasks, one after the other; the thread sleeps between them. */
-async function serve(serving: Serving): Promise<void> {
+function serve(serving: Serving): void {
   const cells = new Int32Array(serving.cells)
   const mail = workerMail(serving)
   let letters = 0
@@ -192,7 +192,7 @@ async function serve(serving: Serving): Promise<void> {
     } else if (typeof letter !== 'string') {
       // A text came too late for the script it was for.
       Atomics.add(cells, flag.taken, 1)
-      await perform(letter, mail)
+      perform(letter, mail)
     }
   }
 }
@@ -202,7 +202,7 @@ export default async function work(job: Serving | 'prepare'): Promise<void> {
   if (job === 'prepare') return prepareSpare([])
   // A port has closed only after a turn of a loop that the pool would not let turn.
   const closed = once(job.port, 'close')
-  await serve(job)
+  serve(job)
   job.port.close()
   await closed
 }
