@@ -123,7 +123,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     if (error !== undefined || limit !== undefined) return stopped(error)
     if (frame !== '') {
       const glance = glanceAtFrame(frame)
-      calls += glance.calls
+      calls = glance.calls
       if (glance.ended) return finish({ end: frame, figures: figures() })
     }
     // Said even where it is nothing: then the host knows that the script waits.
