@@ -65,6 +65,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   let now = task.startedAt
   let limit: string | undefined
   let over = false
+  let awaited = false
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
   const finish = (message: FromWorker) => {
@@ -127,7 +128,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
       if (glance.ended) return finish({ end: frame, figures: figures() })
     }
     // Said even where it is nothing: then the host knows that the script waits.
-    mail.say(frame)
+    awaited = mail.say(frame)
     if (calls <= heard) return finish({ end: '', code: 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
@@ -161,7 +162,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     } else {
       letters = sent
       obey()
-      if (!ended()) wait(cells, sent)
+      if (!ended()) wait(cells, sent, awaited)
     }
   }
 }
