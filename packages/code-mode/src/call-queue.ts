@@ -16,6 +16,8 @@ export interface CallQueue {
   add(call: GuestCall): void
   /** Calls that have not been answered. */
   readonly open: number
+  /** Aborts those that run; none is begun any more. */
+  stop(): void
 }
 
 function failure(message: unknown, code: unknown, limits: Limits, stop?: string): string {
@@ -35,13 +37,15 @@ export function callQueue(options: {
   readonly names: readonly string[]
   readonly tools: Readonly<Record<string, ScriptTool>>
   readonly limits: Limits
-  readonly signal: AbortSignal
   answer(reply: Reply): void
 }): CallQueue {
-  const { names, tools, limits, signal, answer } = options
+  const { names, tools, limits, answer } = options
   const waiting: GuestCall[] = []
   let running = 0
   let open = 0
+  let most = limits.parallelCalls
+  /** Made with the first call: many scripts make none, and a signal is dear. */
+  let calling: AbortController | undefined
 
   const make = async ({ id, tool, args }: GuestCall): Promise<{ ok: boolean; json: string }> => {
     const name = names[tool] ?? ''
@@ -55,7 +59,9 @@ export function callQueue(options: {
       }
       const execute = Object.hasOwn(tools, name) ? tools[name] : undefined
       if (!execute) return { ok: false, json: failure(`There is no tool ${cut(name, 100)}.`, 'no-such-tool', limits) }
-      const json = writeClean(await execute(parseClean(args), { id, signal }))
+      const json = writeClean(
+        await execute(parseClean(args), { id, signal: (calling ??= new AbortController()).signal }),
+      )
       const size = Buffer.byteLength(json)
       if (size <= limits.replyBytes) return { ok: true, json }
       return {
@@ -75,7 +81,7 @@ export function callQueue(options: {
   }
 
   const next = () => {
-    while (running < limits.parallelCalls && !signal.aborted) {
+    while (running < most) {
       const call = waiting.shift()
       if (!call) return
       running++
@@ -96,6 +102,10 @@ export function callQueue(options: {
     },
     get open() {
       return open
+    },
+    stop() {
+      most = 0
+      calling?.abort()
     },
   }
 }

@@ -37,6 +37,8 @@ export interface EngineOptions {
 export interface Guest {
   /** May be called again, until it is started. */
   setup(setup: GuestSetup): void
+  /** Brings what a script needs into reach of the processor; once, whenever it is called. Each guest has had it. */
+  warm(): void
   /** From here on it is watched. */
   watch(watch: GuestWatch): void
   /** Takes JavaScript: an expression that is the function to run. Throws {@link GuestSyntaxError}. */

@@ -135,7 +135,21 @@ function guestOf(
   gone: () => void,
 ): Guest {
   let alive = true
+  let warm = false
+  const take = () => {
+    const frame = call(parts.take)
+    const said = textOf(frame)
+    release(frame)
+    return said
+  }
   return {
+    take,
+    warm() {
+      if (warm) return
+      warm = true
+      release(run('(async()=>{})()', 'boot.js', false))
+      take()
+    },
     watch: watching.watch,
     setup(setup) {
       const given = text(JSON.stringify(setup))
@@ -161,12 +175,6 @@ function guestOf(
       release(given)
       drain()
       return found
-    },
-    take() {
-      const frame = call(parts.take)
-      const said = textOf(frame)
-      release(frame)
-      return said
     },
     get memoryBytes() {
       return memory.buffer.byteLength
@@ -210,16 +218,12 @@ export function createQuickJs(code: EngineCode): Engine {
           return image.desk
         },
       })
-      const guest = guestOf(engine, image, watching, () => {
+      return guestOf(engine, image, watching, () => {
         // What has grown cannot shrink, and a guest would see that.
         if (memory.buffer.byteLength !== image.size) return
         new Uint8Array(memory.buffer).fill(0)
         wiped = memory
       })
-      // The first touch of each page of new memory has to be waited for: better now than when there is a script.
-      engine.free(engine.run('(async()=>{})()', 'boot.js', false))
-      guest.take()
-      return guest
     },
   }
 }

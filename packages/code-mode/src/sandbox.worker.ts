@@ -43,6 +43,7 @@ function guestFor(tools: readonly string[]): Guest {
   spare = undefined
   const guest = made?.guest ?? engine.prepare(limits)
   if (made?.tools !== keyOf(tools)) setup(guest, tools)
+  guest.warm()
   return guest
 }
 
@@ -179,6 +180,16 @@ function perform(task: Task, mail: Mail): void {
   prepareSpare(task.tools)
 }
 
+/** For how long a task that was announced is waited for awake, in ms. */
+const expectedMs = 0.1
+
+/** A task is on its way: all that it needs is far from the processor, after a sleep, and half the time of a short script. */
+function expectTask(cells: Int32Array, letters: number): void {
+  spare?.guest.warm()
+  const until = performance.now() + expectedMs
+  while (Atomics.load(cells, flag.letters) === letters && performance.now() < until);
+}
+
 /** Takes tasks, one after the other; the thread sleeps between them. */
 function serve(serving: Serving): void {
   const cells = new Int32Array(serving.cells)
@@ -189,10 +200,12 @@ function serve(serving: Serving): void {
     const letter = sent === letters ? undefined : mail.next()
     if (letter === undefined) {
       letters = sent
+      if (Atomics.exchange(cells, flag.expected, 0) === 1) expectTask(cells, sent)
       if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
     } else if (typeof letter !== 'string') {
       // A text came too late for the script it was for.
       Atomics.add(cells, flag.taken, 1)
+      Atomics.store(cells, flag.expected, 0)
       perform(letter, mail)
     }
   }

@@ -21,6 +21,8 @@ export interface WorkerSetup {
 
 /** Threads that run scripts. */
 export interface WorkerPool {
+  /** A task will be given soon: the worker that will get it wakes up meanwhile. */
+  expect(): void
   /** Has a worker run a task as soon as one is free. */
   run(task: Task, hear: (message: FromWorker) => void): Assignment
   close(): Promise<void>
@@ -116,5 +118,5 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
       },
     }
   }
-  return { run, close: () => pool.destroy() }
+  return { run, expect: () => idle.at(-1)?.wake(), close: () => pool.destroy() }
 }
