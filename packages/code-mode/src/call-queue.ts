@@ -33,6 +33,11 @@ function tooLarge(name: string, what: string, bytes: number, limit: number): str
   return `The ${what} of ${name} ${what === 'result' ? 'has' : 'have'} ${bytes} bytes, the limit is ${limit}.`
 }
 
+/** The size of a text; of what cannot be more than the limit, only how long it is. */
+function bytesOf(text: string, limit: number): number {
+  return text.length * 3 <= limit ? text.length : Buffer.byteLength(text)
+}
+
 export function callQueue(options: {
   readonly names: readonly string[]
   readonly tools: Readonly<Record<string, ScriptTool>>
@@ -50,7 +55,7 @@ export function callQueue(options: {
   const make = async ({ id, tool, args }: GuestCall): Promise<{ ok: boolean; json: string }> => {
     const name = names[tool] ?? ''
     try {
-      const bytes = Buffer.byteLength(args)
+      const bytes = bytesOf(args, limits.argBytes)
       if (bytes > limits.argBytes) {
         return {
           ok: false,
@@ -62,7 +67,7 @@ export function callQueue(options: {
       const json = writeClean(
         await execute(parseClean(args), { id, signal: (calling ??= new AbortController()).signal }),
       )
-      const size = Buffer.byteLength(json)
+      const size = bytesOf(json, limits.replyBytes)
       if (size <= limits.replyBytes) return { ok: true, json }
       return {
         ok: false,

@@ -31,6 +31,8 @@ export interface Desk {
   readonly false: Box
 }
 
+const encoder = new TextEncoder()
+
 const textBytes = 8192
 const argsBytes = 32
 
@@ -139,22 +141,27 @@ export function engineInstance(
     look()
     return at
   }
+  const release = (at: number) => {
+    if (at !== desk.text) exports.wasm_free(at)
+  }
+  const ended = (at: number, size: number) => {
+    bytes[at + size] = 0
+    return { at, size }
+  }
   /** Puts a text where the engine can read it, with a 0 after it. */
   const put = (text: string): { at: number; size: number } => {
     if (text.length * 3 < textBytes) {
       look()
-      const size = bytes.write(text, desk.text)
-      bytes[desk.text + size] = 0
-      return { at: desk.text, size }
+      return ended(desk.text, bytes.write(text, desk.text))
     }
+    // Most texts have one byte for each character.
+    const at = reserve(text.length + 1)
+    const { read, written } = encoder.encodeInto(text, bytes.subarray(at, at + text.length))
+    if (read === text.length) return ended(at, written)
+    release(at)
     const size = Buffer.byteLength(text)
-    const at = reserve(size + 1)
-    bytes.write(text, at)
-    bytes[at + size] = 0
-    return { at, size }
-  }
-  const release = (at: number) => {
-    if (at !== desk.text) exports.wasm_free(at)
+    const other = reserve(size + 1)
+    return ended(other, bytes.write(text, other))
   }
   const textOf = (box: Box): string => {
     const at = qjs_get_string_len(box, desk.args)
