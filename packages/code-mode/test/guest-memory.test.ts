@@ -52,6 +52,26 @@ it('of a guest that is gone nothing is left in memory, and the next one has what
   expect(run(second, 'return typeof secret')).toContain('undefined')
 })
 
+it('a guest that was warmed before it was watched computes as much as one that was not', async () => {
+  const { prepare } = await engineAndMemories()
+  const polls = (early: boolean) => {
+    const guest = prepare()
+    if (early) guest.warm()
+    guest.setup({ tools: [], limits })
+    guest.warm()
+    guest.warm()
+    let fuel = 0
+    guest.watch({ stop: () => ++fuel < 0, now: () => 0 })
+    guest.start('(async()=>{ let sum = 0; for (let i = 0; i < 3e5; i++) sum += i; return sum })', [1, 2, 3, 4])
+    expect(guest.take()).toContain('44999850000')
+    guest.dispose()
+    return fuel
+  }
+  const fuel = polls(true)
+  expect(fuel).toBeGreaterThan(10)
+  expect(polls(false)).toBe(fuel)
+})
+
 it('two guests never share a memory, and one that has grown is not used again', async () => {
   const { made, prepare } = await engineAndMemories()
   const first = prepare()
