@@ -7,6 +7,8 @@ import { flag } from './task.ts'
 
 /** For how long is waited awake, in ms. */
 const awakeMs = 0.1
+/** For how long of it the host's loop stands still, in ms: a turn costs as much as many looks, and leaves garbage. */
+const turnMs = 0.02
 /** At most so many waits are slept through before it is tried again, */
 const longestRest = 64
 /** and so many where the other side is awake. */
@@ -58,15 +60,21 @@ export function workerVigil(): (cells: Int32Array, letters: number, awaited: boo
 
 /**
  * For the host, whose loop goes on turning meanwhile: told when something was sent, and when something came. It calls `look`
- * again and again while it says by `looks` that it does, and once more.
+ * again and again while it says by `looks` that it does, and once more; `look` says whether there was something.
  */
-export function hostVigil(look: () => void, looks: (on: boolean) => void): { sent(): void; came(): void } {
+export function hostVigil(look: () => boolean, looks: (on: boolean) => void): { sent(): void; came(): void } {
   const { left, heard } = patience(longestRest)
   let waiting = false
   let turning = false
   let until = 0
+  const stare = () => {
+    const pause = performance.now() + turnMs
+    do {
+      for (let i = 0; i < 200; i++) if (look()) return
+    } while (performance.now() < pause)
+  }
   const turn = () => {
-    look()
+    if (waiting) stare()
     turning = waiting && performance.now() < until
     if (turning) {
       setImmediate(turn)

@@ -57,6 +57,7 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
   const vigil = hostVigil(() => {
     const text = take()
     if (text !== undefined) listen(text)
+    return text !== undefined
   }, look)
   port.on('message', (message: FromWorker) => {
     const earlier = came()
