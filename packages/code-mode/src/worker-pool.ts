@@ -43,7 +43,7 @@ const worker = new URL(`./sandbox.worker${extension}`, import.meta.url)
 /** The folders a worker reads its own code from; everything else on the disk is closed to it. */
 async function ownFolders(): Promise<string[]> {
   const entry = (name: string) => dirname(dirname(fileURLToPath(import.meta.resolve(name))))
-  const folders = [dirname(dirname(fileURLToPath(worker))), entry('quickjs-wasi'), entry('piscina')]
+  const folders = [dirname(dirname(fileURLToPath(worker))), entry('piscina')]
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
