@@ -16,6 +16,8 @@ export interface CallQueue {
   add(call: GuestCall): void
   /** Calls that have not been answered. */
   readonly open: number
+  /** Aborts those that run; none is begun any more. */
+  stop(): void
 }
 
 function failure(message: unknown, code: unknown, limits: Limits, stop?: string): string {
@@ -31,22 +33,29 @@ function tooLarge(name: string, what: string, bytes: number, limit: number): str
   return `The ${what} of ${name} ${what === 'result' ? 'has' : 'have'} ${bytes} bytes, the limit is ${limit}.`
 }
 
+/** The size of a text; of what cannot be more than the limit, only how long it is. */
+function bytesOf(text: string, limit: number): number {
+  return text.length * 3 <= limit ? text.length : Buffer.byteLength(text)
+}
+
 export function callQueue(options: {
   readonly names: readonly string[]
   readonly tools: Readonly<Record<string, ScriptTool>>
   readonly limits: Limits
-  readonly signal: AbortSignal
   answer(reply: Reply): void
 }): CallQueue {
-  const { names, tools, limits, signal, answer } = options
+  const { names, tools, limits, answer } = options
   const waiting: GuestCall[] = []
   let running = 0
   let open = 0
+  let most = limits.parallelCalls
+  /** Made with the first call: many scripts make none, and a signal is dear. */
+  let calling: AbortController | undefined
 
   const make = async ({ id, tool, args }: GuestCall): Promise<{ ok: boolean; json: string }> => {
     const name = names[tool] ?? ''
     try {
-      const bytes = Buffer.byteLength(args)
+      const bytes = bytesOf(args, limits.argBytes)
       if (bytes > limits.argBytes) {
         return {
           ok: false,
@@ -55,8 +64,10 @@ export function callQueue(options: {
       }
       const execute = Object.hasOwn(tools, name) ? tools[name] : undefined
       if (!execute) return { ok: false, json: failure(`There is no tool ${cut(name, 100)}.`, 'no-such-tool', limits) }
-      const json = writeClean(await execute(parseClean(args), { id, signal }))
-      const size = Buffer.byteLength(json)
+      const json = writeClean(
+        await execute(parseClean(args), { id, signal: (calling ??= new AbortController()).signal }),
+      )
+      const size = bytesOf(json, limits.replyBytes)
       if (size <= limits.replyBytes) return { ok: true, json }
       return {
         ok: false,
@@ -75,7 +86,7 @@ export function callQueue(options: {
   }
 
   const next = () => {
-    while (running < limits.parallelCalls && !signal.aborted) {
+    while (running < most) {
       const call = waiting.shift()
       if (!call) return
       running++
@@ -96,6 +107,10 @@ export function callQueue(options: {
     },
     get open() {
       return open
+    },
+    stop() {
+      most = 0
+      calling?.abort()
     },
   }
 }

@@ -1,13 +1,6 @@
-/**
- * What `quickjs.ts` comes to use of the engine, by way of its library. The engine exports all of its C library besides,
- * for extensions that there are none of.
- */
-export const engineExports: ReadonlySet<string> = new Set([
+const functions = [
   '_initialize',
-  '__stack_pointer',
-  'memory',
   'qjs_call',
-  'qjs_dup_value',
   'qjs_eval',
   'qjs_execute_pending_job',
   'qjs_free_cstring',
@@ -16,7 +9,6 @@ export const engineExports: ReadonlySet<string> = new Set([
   'qjs_get_context_ptr',
   'qjs_get_exception',
   'qjs_get_false',
-  'qjs_get_null',
   'qjs_get_prop_string',
   'qjs_get_runtime_ptr',
   'qjs_get_string_len',
@@ -24,9 +16,7 @@ export const engineExports: ReadonlySet<string> = new Set([
   'qjs_get_undefined',
   'qjs_init',
   'qjs_is_exception',
-  'qjs_is_job_pending',
   'qjs_is_undefined',
-  'qjs_new_error',
   'qjs_new_number',
   'qjs_new_string',
   'qjs_set_gc_threshold',
@@ -34,10 +24,22 @@ export const engineExports: ReadonlySet<string> = new Set([
   'qjs_set_max_stack_size',
   'qjs_set_memory_limit',
   'qjs_set_runtime_and_context',
-  'qjs_throw',
   'wasm_free',
   'wasm_malloc',
-])
+] as const
 
-/** Where the engine has its memory from. Its library lets nothing else in than what the system gives. */
+/** What is used of the engine. It exports all of its C library besides, for extensions that there are none of. */
+export const engineExports: ReadonlySet<string> = new Set([...functions, '__stack_pointer', 'memory'])
+
+/** What an instance of the engine exports. All it takes and gives are addresses in its memory, and numbers. */
+export type EngineExports = WebAssembly.Exports &
+  Readonly<Record<(typeof functions)[number], (...values: number[]) => number>> & {
+    readonly __stack_pointer: WebAssembly.Global
+  }
+
+export function isEngine(exports: WebAssembly.Exports): exports is EngineExports {
+  return functions.every((name) => typeof exports[name] === 'function') && '__stack_pointer' in exports
+}
+
+/** Where the engine has its memory from. */
 export const memoryImport = ['wasi_snapshot_preview1', 'memory'] as const

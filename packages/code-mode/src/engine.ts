@@ -32,11 +32,13 @@ export interface EngineOptions {
 
 /**
  * One script's world: made for one run, thrown away after it. `start` and `deliver` let the script go on until nothing is
- * left to do; they may throw {@link GuestStopped}, after which only `take` and `dispose` make sense.
+ * left to do; they throw where it is stopped or the engine breaks, after which only `take` and `dispose` make sense.
  */
 export interface Guest {
   /** May be called again, until it is started. */
   setup(setup: GuestSetup): void
+  /** Brings what a script needs into reach of the processor; once, whenever it is called. Each guest has had it. */
+  warm(): void
   /** From here on it is watched. */
   watch(watch: GuestWatch): void
   /** Takes JavaScript: an expression that is the function to run. Throws {@link GuestSyntaxError}. */
@@ -53,7 +55,7 @@ export interface Guest {
 
 /** Makes guests. The one engine there is: `quickjs.ts`. */
 export interface Engine {
-  prepare(options: EngineOptions): Promise<Guest>
+  prepare(options: EngineOptions): Guest
 }
 
 /** The guest was stopped in the middle: by its watch, or because it has no memory left. */

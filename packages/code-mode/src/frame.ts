@@ -1,6 +1,8 @@
 /**
- * What crosses between script and host, as one string each way: a line of JSON that says how long the texts are, then the
- * texts. One string is the cheapest message there is, and no text is escaped twice.
+ * What crosses between script and host, as one string each way. One string is the cheapest message there is, and no text is
+ * escaped twice: JSON has no end of a line in it, so a guest writes a line for each call, the place of the tool, a comma and
+ * the arguments. The line before them is {@link headOf}, and behind them is the value of a script that has ended. What goes
+ * to the guest's side is a line of JSON that says how long the texts are, then the texts.
  */
 
 /** A call that a script makes. */
@@ -67,11 +69,11 @@ function split(text: string): { head: readonly unknown[]; body: ReturnType<typeo
   return { head, body: pieces(text, line + 1) }
 }
 
-function endOf(end: unknown, body: ReturnType<typeof pieces>): GuestEnd | undefined {
+function endOf(end: unknown, value: () => string): GuestEnd | undefined {
   if (end === null) return undefined
   if (!Array.isArray(end)) throw new RangeError('the end in a frame is no list')
   const [kind, ...rest] = end
-  if (kind === 'ok') return { kind, json: body.take(rest[0]) }
+  if (kind === 'ok') return { kind, json: value() }
   const texts = rest.map(String)
   const [code = '', message = '', name = '', stack = ''] = texts
   if (kind === 'limit') return { kind, code, message }
@@ -79,31 +81,50 @@ function endOf(end: unknown, body: ReturnType<typeof pieces>): GuestEnd | undefi
   throw new RangeError('a frame ends in an unknown way')
 }
 
-/** Reads what a guest wrote. It is not trusted: what is not exactly a frame throws a `RangeError` or `SyntaxError`. */
-export function readGuestFrame(text: string): GuestFrame {
-  const { head, body } = split(text)
-  const [flat, lines, dropped, end] = head
-  if (!Array.isArray(flat) || flat.length % 2 !== 1 || !Array.isArray(lines) || !isCount(dropped)) {
-    throw new RangeError('the head of a frame has the wrong shape')
-  }
-  const calls: GuestCall[] = []
-  const first: unknown = flat[0]
-  if (!isCount(first)) throw new RangeError('the calls in a frame have no number')
-  for (let i = 1; i < flat.length; i += 2) {
-    const tool: unknown = flat[i]
-    if (!isCount(tool)) throw new RangeError('a call in a frame has no tool')
-    calls.push({ id: first + calls.length, tool, args: body.take(flat[i + 1]) })
-  }
-  const ended = endOf(end ?? null, body)
-  body.done()
-  return { calls, lines: lines.map(String), dropped, ...(ended && { end: ended }) }
+/** The first line of a frame: how many calls there were up to here, and a list of that and what else there is. */
+function headOf(text: string): { readonly count: number; readonly more: readonly unknown[]; readonly length: number } {
+  const line = text.indexOf('\n')
+  const length = line < 0 ? text.length : line
+  const head: unknown = JSON.parse(text.slice(0, length))
+  const [count, ...more]: readonly unknown[] = Array.isArray(head) ? head : [head, [], 0, null]
+  if (!isCount(count)) throw new RangeError('the calls in a frame have no number')
+  return { count, more, length }
 }
 
-/** The number of calls in a frame, and whether the script has ended, without cutting it up. */
+/** Reads what a guest wrote. It is not trusted: what is not exactly a frame throws a `RangeError` or `SyntaxError`. */
+export function readGuestFrame(text: string): GuestFrame {
+  const { count, more, length } = headOf(text)
+  const [lines, dropped, ending] = more
+  if (!Array.isArray(lines) || !isCount(dropped)) throw new RangeError('the head of a frame has the wrong shape')
+  let stop = text.length
+  const end = endOf(ending, () => {
+    const last = text.lastIndexOf('\n')
+    if (last < length) throw new RangeError('a frame has no value')
+    stop = last
+    return text.slice(last + 1)
+  })
+  const found: { tool: number; args: string }[] = []
+  for (let at = length; at < stop;) {
+    const comma = text.indexOf(',', at)
+    const next = text.indexOf('\n', at + 1)
+    const to = next < 0 ? stop : next
+    const place = text.slice(at + 1, comma)
+    const tool = Number(place)
+    if (comma < 0 || comma >= to || !isCount(tool) || String(tool) !== place)
+      throw new RangeError('a call in a frame has no tool')
+    found.push({ tool, args: text.slice(comma + 1, to) })
+    at = to
+  }
+  const first = count - found.length + 1
+  if (first < 1) throw new RangeError('a frame has more calls than it says')
+  const calls = found.map(({ tool, args }, i): GuestCall => ({ id: first + i, tool, args }))
+  return { calls, lines: lines.map(String), dropped, ...(end && { end }) }
+}
+
+/** The number of calls up to this frame, and whether the script has ended, without cutting it up. */
 export function glanceAtFrame(text: string): { readonly calls: number; readonly ended: boolean } {
-  const head: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
-  if (!Array.isArray(head) || !Array.isArray(head[0])) throw new RangeError('the head of a frame has the wrong shape')
-  return { calls: (head[0].length - 1) / 2, ended: head[3] !== null }
+  const { count, more } = headOf(text)
+  return { calls: count, ended: more[2] !== null }
 }
 
 export function writeDeliveries(deliveries: readonly Delivery[]): string {

@@ -53,7 +53,7 @@ settable(Object.prototype, ['constructor', 'toString', 'valueOf', 'toLocaleStrin
 settable(getPrototypeOf(() => {}), ['name', 'toString'])
 for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(name)) settable(G[name].prototype, ['name', 'message', 'constructor', 'toString'])
 
-let first = 1, made = 0, head = '', body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null
+let made = 0, body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null, most = 0, longest = 0
 const pending = [null]
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
 // The error of a call, where the call stands in the script.
@@ -76,12 +76,12 @@ let resolve, reject
 const settle = (one, other) => { resolve = one; reject = other }
 // Intrinsics are frozen: what is set on a list or an object of ours goes nowhere else.
 const caller = (index, name) => {
-  const lead = ',' + index + ','
+  const lead = '\\n' + index + ','
   const called = (args) => {
     const promise = new P(settle)
     const call = { resolve, reject, stack: '' }
-    if (count >= limits.toolCalls) {
-      outcome = outcome || ['limit', 'call-limit', 'More than ' + limits.toolCalls + ' tool calls. Do it in several scripts, or with fewer calls.']
+    if (count >= most) {
+      outcome = outcome || ['limit', 'call-limit', 'More than ' + most + ' tool calls. Do it in several scripts, or with fewer calls.']
       giveUp()
     }
     // Of the stack the line of the script is all that is needed, and each line of a stack costs as much as a promise.
@@ -89,14 +89,17 @@ const caller = (index, name) => {
     E.stackTraceLimit = 1
     captureStackTrace(call, called)
     E.stackTraceLimit = usual
-    let text, refused
-    try { text = args === undefined ? '{}' : stringify(args) } catch (e) { refused = [unwritten(e), 'The arguments of ' + name + ' are not JSON: ' + said(e)] }
-    if (refused === undefined && text === undefined) refused = ['not-json', 'The arguments of ' + name + ' are not JSON.']
-    if (refused === undefined && text.length > limits.argBytes) refused = ['argument-size', 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + limits.argBytes + '.']
-    if (refused !== undefined) { call.reject(failed(call, refused[1], refused[0])); return promise }
-    pending[++count] = call
-    head += lead + text.length
-    body[made++] = text
+    let text
+    try { text = args === undefined ? '{}' : stringify(args) } catch (e) {
+      call.reject(failed(call, 'The arguments of ' + name + ' are not JSON: ' + said(e), unwritten(e)))
+      return promise
+    }
+    if (text === undefined) call.reject(failed(call, 'The arguments of ' + name + ' are not JSON.', 'not-json'))
+    else if (text.length > longest) call.reject(failed(call, 'The arguments of ' + name + ' have ' + text.length + ' bytes, the limit is ' + longest + '.', 'argument-size'))
+    else {
+      pending[++count] = call
+      body[made++] = lead + text
+    }
     return promise
   }
   return freeze(called)
@@ -127,6 +130,8 @@ defineProperty(G, 'console', { value: freeze(consoleTable) })
 const setup = (text) => {
   const given = parse(text), table = { __proto__: null }
   limits = freeze(given.limits)
+  most = limits.toolCalls
+  longest = limits.argBytes
   for (let i = 0; i < given.tools.length; i++) defineProperty(table, given.tools[i], { value: caller(i, given.tools[i]), enumerable: true })
   defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: true, enumerable: true })
 }
@@ -135,7 +140,9 @@ const begin = (a, b, c, d) => {
   random[0] = a; random[1] = b; random[2] = c; random[3] = d
   defineProperty(G, 'tools', { configurable: false })
 }
-const deliver = (id, ok, text) => {
+const deliver = (number, ok, text) => {
+  // From outside all numbers come as fractions, and a list is slow to look those up.
+  const id = number | 0
   const call = pending[id]
   if (call === undefined) return false
   pending[id] = undefined
@@ -163,22 +170,20 @@ const start = (script) => {
   }])
 }
 const take = () => {
-  let tail = '],[],0,null]\\n'
+  let head = count
   if (outcome !== null || lines.length > 0 || dropped > 0) {
-    let end = 'null'
-    if (outcome !== null && outcome[0] === 'ok') {
-      end = '["ok",' + outcome[1].length + ']'
-      body[made++] = outcome[1]
-    } else if (outcome !== null) {
+    if (outcome === null) head = stringify([count, lines, dropped, null])
+    else if (outcome[0] === 'ok') {
+      head = stringify([count, lines, dropped, ['ok']])
+      body[made++] = '\\n' + outcome[1]
+    } else {
       outcome[2] = apply(slice, outcome[2], [0, limits.errorBytes])
-      end = stringify(outcome)
+      head = stringify([count, lines, dropped, outcome])
     }
-    tail = '],' + stringify(lines) + ',' + dropped + ',' + end + ']\\n'
     lines = []; dropped = 0
   } else if (made === 0) return ''
-  const text = '[[' + first + head + tail + (made === 1 ? body[0] : apply(join, body, ['']))
-  first = count + 1
-  made = 0; head = ''; body = []
+  const text = head + (made === 1 ? body[0] : apply(join, body, ['']))
+  made = 0; body = []
   return text
 }
 

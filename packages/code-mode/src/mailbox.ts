@@ -27,10 +27,10 @@ function parts(memory: SharedArrayBuffer): { cells: Int32Array; bytes: Buffer } 
 }
 
 /**
- * Sends: by the box where the receiver looks, which costs it a fraction of what a message does, else by the port. What is in
- * the box is older than any message on its way, so that all comes in the order it was sent.
+ * Sends: by the box where the receiver looks, which costs it a fraction of what a message does, and says so; else by the port.
+ * What is in the box is older than any message on its way, so that all comes in the order it was sent.
  */
-export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: unknown) => void {
+export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: unknown) => boolean {
   const { cells, bytes } = parts(memory)
   let posted = 0
   const put = (text: string): boolean => {
@@ -43,9 +43,10 @@ export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: 
     return Atomics.load(cells, cell.looks) === 1 || Atomics.compareExchange(cells, cell.filled, filled, 0) !== filled
   }
   return (message) => {
-    if (typeof message === 'string' && put(message)) return
+    if (typeof message === 'string' && put(message)) return true
     posted++
     port.postMessage(message)
+    return false
   }
 }
 

@@ -1,6 +1,4 @@
-import { EvalFlags, JSException, QuickJS, type JSValueHandle, type QuickJSOptions, type Snapshot } from 'quickjs-wasi'
-
-import { memoryImport } from './engine-exports.ts'
+import { type Box, type Desk, type EngineInstance, engineInstance, newDesk, type Thrown } from './engine-instance.ts'
 import {
   type Engine,
   type EngineOptions,
@@ -15,9 +13,6 @@ import { changedPages, type Page } from './memory-pages.ts'
 /** A page of WebAssembly. */
 const pageBytes = 65_536
 
-const parts = ['setup', 'begin', 'start', 'deliver', 'take'] as const
-type Part = (typeof parts)[number]
-
 /** What a worker needs to make guests. */
 export interface EngineCode {
   readonly wasm: WebAssembly.Module
@@ -25,19 +20,20 @@ export interface EngineCode {
   readonly pages: number
 }
 
+/** What the boot gives back. */
+type Parts = Readonly<Record<'setup' | 'begin' | 'start' | 'deliver' | 'take', Box>>
+
 /** A guest after its boot, as an image of its memory: the next one starts from it. */
 interface Booted {
-  readonly snapshot: Snapshot
+  /** The size of the image, in bytes. */
+  readonly size: number
   /** What of the image a new instance does not have by itself. */
   readonly pages: readonly Page[]
-  readonly tokens: Readonly<Record<Part, number>>
-}
-
-interface Around {
-  readonly options: Pick<QuickJSOptions, 'interruptHandler' | 'wasi' | 'timezoneOffset'>
-  readonly memory: WebAssembly.Memory
-  watch(watch: GuestWatch): void
-  gaveUp(): boolean
+  readonly desk: Desk
+  readonly parts: Parts
+  readonly runtime: number
+  readonly context: number
+  readonly stack: number
 }
 
 const nobody: GuestWatch = { stop: () => false, now: () => 0 }
@@ -48,165 +44,147 @@ const free = 512 << 10
 /** The part of its memory that a guest fills before it looks for garbage in cycles; of all other it is rid at once. */
 const unlooked = 1 / 8
 
-/** What the engine asks its surroundings for. Before the watch is there, time stands still and nothing is stopped. */
-function surroundings(memory: WebAssembly.Memory): Around {
+/** What the engine throws as one of ours: where it has no message it left from the middle, or could not even say why. */
+function faultOf({ name, message, stack }: Thrown): Error {
+  if (name !== 'SyntaxError') return new GuestStopped(message)
+  const [, line, column] = /script\.ts:(\d+):(\d+)/.exec(stack) ?? []
+  return new GuestSyntaxError(message, line ? Number(line) : undefined, column ? Number(column) : undefined)
+}
+
+/** Who watches a guest. Before it is there, time stands still and nothing is stopped. */
+function overseer() {
   let watch = nobody
   let stopped = false
   let gaveUp = false
-  const system = {
-    clock_time_get(clock: number, _precision: bigint, at: number) {
-      // The clock on the wall is 0. Scripts have no other; the guest asks another where it is to be stopped.
-      gaveUp ||= clock !== 0
-      new DataView(memory.buffer).setBigUint64(at, BigInt(Math.trunc(watch.now())) * 1_000_000n, true)
-      return 0
-    },
-    random_get(at: number, length: number) {
-      new Uint8Array(memory.buffer, at, length).fill(7)
-      return 0
-    },
-    fd_write(_file: number, _texts: number, _count: number, written: number) {
-      new DataView(memory.buffer).setUint32(written, 0, true)
-      return 0
-    },
-  }
-  Object.defineProperty(system, memoryImport[1], { value: memory, enumerable: true })
   return {
-    memory,
-    gaveUp: () => gaveUp,
-    watch(given) {
+    watch(given: GuestWatch) {
       watch = given
       gaveUp = false
     },
-    options: {
-      interruptHandler() {
+    gaveUp: () => gaveUp,
+    system: {
+      interrupt() {
         // The first time the script is unwound as by an error, and its log lines can still be had. But other jobs of it
         // may go on then: the second time leaves the engine from the middle.
         if (stopped) throw new GuestStopped('The script was stopped.')
         stopped = watch.stop() || (watch !== nobody && gaveUp)
         return stopped
       },
-      wasi: () => system,
-      timezoneOffset: 0,
+      // The clock on the wall is the one that scripts have.
+      now: () => watch.now(),
+      // Scripts have no other; the guest asks for it where it is to be stopped.
+      elapsed() {
+        gaveUp = true
+      },
     },
   }
 }
 
-/** The snapshot, of which not all is written: `write` is called when the library would. */
-function restoredBy(snapshot: Snapshot, write: () => void): Snapshot {
-  const nothing = new Uint8Array()
-  let written = false
-  return {
-    ...snapshot,
-    get memory() {
-      if (!written) write()
-      written = true
-      return nothing
+function boot({ wasm, pages: initial }: EngineCode): Booted {
+  let desk: Desk | undefined
+  const { system } = overseer()
+  const engine = engineInstance(wasm, new WebAssembly.Memory({ initial }), {
+    system,
+    fault: faultOf,
+    begin(exports) {
+      exports['_initialize']()
+      if (exports.qjs_init() !== 0) throw new GuestStopped('The engine did not start.')
+      return (desk = newDesk(exports))
     },
+  })
+  const { exports, memory } = engine
+  const given = engine.run(guestBoot, 'boot.js', false)
+  const part = (name: keyof Parts) => engine.property(given, name)
+  const parts: Parts = {
+    setup: part('setup'),
+    begin: part('begin'),
+    start: part('start'),
+    deliver: part('deliver'),
+    take: part('take'),
   }
-}
-
-async function boot({ wasm, pages: initial }: EngineCode): Promise<Booted> {
-  const first = surroundings(new WebAssembly.Memory({ initial }))
-  const vm = await QuickJS.create({ wasm, ...first.options })
-  const booted = vm.evalCode(guestBoot, 'boot.js')
-  const token = (part: Part) => vm.exportHandle(booted.getProp(part))
-  const tokens = {
-    setup: token('setup'),
-    begin: token('begin'),
-    start: token('start'),
-    deliver: token('deliver'),
-    take: token('take'),
-  }
-  vm.evalCode(`new Uint8Array(${free})`).dispose()
-  const snapshot = vm.snapshot()
+  engine.free(engine.run(`new Uint8Array(${free})`, 'boot.js', false))
+  if (!desk) throw new GuestStopped('The engine did not start.')
+  const image = new Uint8Array(memory.buffer)
   // To see what an instance looks like before.
-  const second = surroundings(new WebAssembly.Memory({ initial: snapshot.memory.byteLength / pageBytes }))
-  const image = new Uint8Array(second.memory.buffer)
+  const fresh = new WebAssembly.Memory({ initial: image.byteLength / pageBytes })
   let pages: readonly Page[] = []
-  const write = () => {
-    pages = changedPages(image, snapshot.memory)
-    image.set(snapshot.memory)
+  const known = desk
+  engineInstance(wasm, fresh, {
+    system,
+    fault: faultOf,
+    begin() {
+      pages = changedPages(new Uint8Array(fresh.buffer), image)
+      return known
+    },
+  })
+  return {
+    size: image.byteLength,
+    pages,
+    desk,
+    parts,
+    runtime: exports.qjs_get_runtime_ptr(),
+    context: exports.qjs_get_context_ptr(),
+    stack: Number(exports['__stack_pointer'].value),
   }
-  const other = await QuickJS.restore(restoredBy(snapshot, write), { wasm, ...second.options })
-  other.dispose()
-  return { snapshot, pages, tokens }
 }
 
-/** What the engine throws as one of ours: where it has no message it left from the middle, or could not even say why. */
-function faultOf(error: unknown): Error {
-  if (error instanceof GuestStopped) return error
-  const text = error instanceof Error ? error.message : String(error)
-  if (error instanceof JSException && error.name === 'SyntaxError') {
-    const [, line, column] = /script\.ts:(\d+):(\d+)/.exec(error.stack ?? '') ?? []
-    return new GuestSyntaxError(text, line ? Number(line) : undefined, column ? Number(column) : undefined)
-  }
-  return new GuestStopped(text, { cause: error })
-}
-
-function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around, gone: () => void): Guest {
-  const known = new Map<Part, JSValueHandle>()
+function guestOf(
+  { exports, memory, text, textOf, call, run, free: release, drain }: EngineInstance,
+  { parts, desk }: Booted,
+  watching: ReturnType<typeof overseer>,
+  gone: () => void,
+): Guest {
   let alive = true
-  const part = (name: Part) => {
-    const found = known.get(name) ?? vm.importHandle(tokens[name])
-    known.set(name, found)
-    return found
-  }
-  const guarded = <T>(work: () => T): T => {
-    try {
-      return work()
-    } catch (error) {
-      throw faultOf(error)
-    }
+  let warm = false
+  const take = () => {
+    const frame = call(parts.take)
+    const said = textOf(frame)
+    release(frame)
+    return said
   }
   return {
-    watch: around.watch,
+    take,
+    warm() {
+      if (warm) return
+      warm = true
+      release(run('(async()=>{})()', 'boot.js', false))
+      take()
+    },
+    watch: watching.watch,
     setup(setup) {
-      const text = vm.newString(JSON.stringify(setup))
-      vm.callFunction(part('setup'), vm.undefined, text).dispose()
-      text.dispose()
+      const given = text(JSON.stringify(setup))
+      release(call(parts.setup, given))
+      release(given)
     },
     start(source, seed) {
-      guarded(() => {
-        const numbers = seed.map((number) => vm.newNumber(number))
-        vm.callFunction(part('begin'), vm.undefined, ...numbers).dispose()
-        for (const number of numbers) number.dispose()
-        const script = vm.evalCode(source, 'script.ts', EvalFlags.STRICT)
-        vm.callFunction(part('start'), vm.undefined, script).dispose()
-        script.dispose()
-        vm.executePendingJobs()
-      })
+      const numbers = seed.map((number) => exports.qjs_new_number(number))
+      release(call(parts.begin, ...numbers))
+      for (const number of numbers) release(number)
+      const script = run(source, 'script.ts', true)
+      release(call(parts.start, script))
+      release(script)
+      drain()
     },
     deliver({ id, ok, json }) {
-      return guarded(() => {
-        const number = vm.newNumber(id)
-        const text = vm.newString(json)
-        const answer = vm.callFunction(part('deliver'), vm.undefined, number, ok ? vm.true : vm.false, text)
-        const found = answer.toBoolean()
-        answer.dispose()
-        number.dispose()
-        text.dispose()
-        vm.executePendingJobs()
-        return found
-      })
-    },
-    take() {
-      return guarded(() => {
-        const frame = vm.callFunction(part('take'), vm.undefined)
-        const text = frame.toString()
-        frame.dispose()
-        return text
-      })
+      const number = exports.qjs_new_number(id)
+      const given = text(json)
+      const answer = call(parts.deliver, number, ok ? desk.true : desk.false, given)
+      const found = exports.qjs_get_bool(answer) !== 0
+      release(answer)
+      release(number)
+      release(given)
+      drain()
+      return found
     },
     get memoryBytes() {
-      return around.memory.buffer.byteLength
+      return memory.buffer.byteLength
     },
     get gaveUp() {
-      return around.gaveUp()
+      return watching.gaveUp()
     },
     dispose() {
       if (!alive) return
       alive = false
-      vm.dispose()
       gone()
     },
   }
@@ -217,37 +195,35 @@ function guestOf(vm: QuickJS, tokens: Booted['tokens'], around: Around, gone: ()
  * of a guest that is gone all is zero before another has it: it is as good as new, and need not be found page by page.
  */
 export function createQuickJs(code: EngineCode): Engine {
-  const { wasm } = code
-  let booted: Promise<Booted> | undefined
+  let booted: Booted | undefined
   let wiped: WebAssembly.Memory | undefined
   return {
-    async prepare({ memoryBytes, stackBytes }: EngineOptions) {
-      const { snapshot, pages, tokens } = await (booted ??= boot(code))
-      const size = snapshot.memory.byteLength
-      const memory = wiped ?? new WebAssembly.Memory({ initial: size / pageBytes })
+    prepare({ memoryBytes, stackBytes }: EngineOptions): Guest {
+      const image = (booted ??= boot(code))
+      const memory = wiped ?? new WebAssembly.Memory({ initial: image.size / pageBytes })
       wiped = undefined
-      const around = surroundings(memory)
-      const write = () => {
-        const target = new Uint8Array(memory.buffer)
-        for (const { at, bytes } of pages) target.set(bytes, at)
-      }
-      const vm = await QuickJS.restore(restoredBy(snapshot, write), {
-        wasm,
-        memoryLimit: memoryBytes,
-        maxStackSize: stackBytes,
-        ...around.options,
+      const watching = overseer()
+      const engine = engineInstance(code.wasm, memory, {
+        system: watching.system,
+        fault: faultOf,
+        begin(exports) {
+          const target = new Uint8Array(memory.buffer)
+          for (const { at, bytes } of image.pages) target.set(bytes, at)
+          exports.qjs_set_runtime_and_context(image.runtime, image.context)
+          exports['__stack_pointer'].value = image.stack
+          exports.qjs_set_memory_limit(memoryBytes)
+          exports.qjs_set_max_stack_size(stackBytes)
+          exports.qjs_set_interrupt_handler(1)
+          exports.qjs_set_gc_threshold(memoryBytes * unlooked)
+          return image.desk
+        },
       })
-      const guest = guestOf(vm, tokens, around, () => {
+      return guestOf(engine, image, watching, () => {
         // What has grown cannot shrink, and a guest would see that.
-        if (memory.buffer.byteLength !== size) return
+        if (memory.buffer.byteLength !== image.size) return
         new Uint8Array(memory.buffer).fill(0)
         wiped = memory
       })
-      vm.gcThreshold = memoryBytes * unlooked
-      // The first touch of each page of new memory has to be waited for: better now than when there is a script.
-      vm.evalCode('(async()=>{})()').dispose()
-      guest.take()
-      return guest
     },
   }
 }

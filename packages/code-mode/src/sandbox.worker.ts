@@ -32,17 +32,18 @@ function setup(guest: Guest, tools: readonly string[]): void {
   guest.setup({ tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } })
 }
 
-async function prepareSpare(tools: readonly string[]): Promise<void> {
-  const guest = await engine.prepare(limits)
+function prepareSpare(tools: readonly string[]): void {
+  const guest = engine.prepare(limits)
   setup(guest, tools)
   spare = { tools: keyOf(tools), guest }
 }
 
-async function guestFor(tools: readonly string[]): Promise<Guest> {
+function guestFor(tools: readonly string[]): Guest {
   const made = spare
   spare = undefined
-  const guest = made?.guest ?? (await engine.prepare(limits))
+  const guest = made?.guest ?? engine.prepare(limits)
   if (made?.tools !== keyOf(tools)) setup(guest, tools)
+  guest.warm()
   return guest
 }
 
@@ -65,6 +66,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   let now = task.startedAt
   let limit: string | undefined
   let over = false
+  let awaited = false
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
   const finish = (message: FromWorker) => {
@@ -123,11 +125,11 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     if (error !== undefined || limit !== undefined) return stopped(error)
     if (frame !== '') {
       const glance = glanceAtFrame(frame)
-      calls += glance.calls
+      calls = glance.calls
       if (glance.ended) return finish({ end: frame, figures: figures() })
     }
     // Said even where it is nothing: then the host knows that the script waits.
-    mail.say(frame)
+    awaited = mail.say(frame)
     if (calls <= heard) return finish({ end: '', code: 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
@@ -161,25 +163,35 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     } else {
       letters = sent
       obey()
-      if (!ended()) wait(cells, sent)
+      if (!ended()) wait(cells, sent, awaited)
     }
   }
 }
 
 warmTypeScript()
 
-async function perform(task: Task, mail: Mail): Promise<void> {
-  const guest = await guestFor(task.tools)
+function perform(task: Task, mail: Mail): void {
+  const guest = guestFor(task.tools)
   try {
     stretch(guest, task, mail)
   } finally {
     guest.dispose()
   }
-  await prepareSpare(task.tools)
+  prepareSpare(task.tools)
+}
+
+/** For how long a task that was announced is waited for awake, in ms. */
+const expectedMs = 0.1
+
+/** A task is on its way: all that it needs is far from the processor, after a sleep, and half the time of a short script. */
+function expectTask(cells: Int32Array, letters: number): void {
+  spare?.guest.warm()
+  const until = performance.now() + expectedMs
+  while (Atomics.load(cells, flag.letters) === letters && performance.now() < until);
 }
 
 /** Takes tasks, one after the other; the thread sleeps between them. */
-async function serve(serving: Serving): Promise<void> {
+function serve(serving: Serving): void {
   const cells = new Int32Array(serving.cells)
   const mail = workerMail(serving)
   let letters = 0
@@ -188,11 +200,13 @@ async function serve(serving: Serving): Promise<void> {
     const letter = sent === letters ? undefined : mail.next()
     if (letter === undefined) {
       letters = sent
+      if (Atomics.exchange(cells, flag.expected, 0) === 1) expectTask(cells, sent)
       if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
     } else if (typeof letter !== 'string') {
       // A text came too late for the script it was for.
       Atomics.add(cells, flag.taken, 1)
-      await perform(letter, mail)
+      Atomics.store(cells, flag.expected, 0)
+      perform(letter, mail)
     }
   }
 }
@@ -202,7 +216,7 @@ export default async function work(job: Serving | 'prepare'): Promise<void> {
   if (job === 'prepare') return prepareSpare([])
   // A port has closed only after a turn of a loop that the pool would not let turn.
   const closed = once(job.port, 'close')
-  await serve(job)
+  serve(job)
   job.port.close()
   await closed
 }

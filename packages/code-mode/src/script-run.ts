@@ -8,7 +8,7 @@ import {
   readGuestFrame,
   writeDeliveries,
 } from './frame.ts'
-import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
+import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, makeSeed, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
 import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
@@ -81,6 +81,7 @@ function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits): San
  */
 export function runScript(around: Surroundings, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
   const { limits } = around
+  around.pool.expect()
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
   const { identity } = given
@@ -110,7 +111,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   /** The value, while calls that nobody awaited go on. */
   let value: string | undefined
   let over = false
-  const calling = new AbortController()
   const { promise, resolve } = Promise.withResolvers<SandboxResult>()
 
   /** Pieces of work that the script was given and has not said the end of. */
@@ -149,7 +149,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     }
     if ('json' in outcome) resolve({ ok: true, value: parseClean(outcome.json), ...common })
     else resolve({ ok: false, error: outcome, ...common })
-    if (calls.open > 0) calling.abort()
+    if (calls.open > 0) calls.stop()
   }
   /** Ends the run from outside: the script is asked to stop, and its thread is ended if it does not. */
   const stop = (error: SandboxError) => {
@@ -207,7 +207,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       )
       .then(() => undefined)
   }
-  const calls = callQueue({ names, tools, limits, signal: calling.signal, answer })
+  const calls = callQueue({ names, tools, limits, answer })
 
   const onCall = (call: GuestCall): SandboxError | undefined => {
     const tool = names[call.tool]
@@ -372,5 +372,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   launch()
   // While the worker is at it.
   ofSource ??= digest(source)
+  makeSeed()
   return promise
 }

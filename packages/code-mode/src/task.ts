@@ -27,13 +27,15 @@ export const flag = {
   letters: 4,
   /** Counts the tasks that the worker took. */
   taken: 5,
+  /** There will be a task soon. */
+  expected: 6,
 } as const
 
 /** What a worker is told to do with the script, in {@link flag}.order: to end it, or to let go of it if it waits. */
 export const order = { none: 0, stop: 1, park: 2 } as const
 
 /** The number of cells. */
-export const flagCount = 6
+export const flagCount = 7
 
 /** Wakes the worker: there is something for it. */
 export function ring(cells: Int32Array): void {

@@ -7,8 +7,12 @@ import { flag } from './task.ts'
 
 /** For how long is waited awake, in ms. */
 const awakeMs = 0.1
-/** At most so many waits are slept through before it is tried again. */
-const longestRest = 512
+/** For how long of it the host's loop stands still, in ms: a turn costs as much as many looks, and leaves garbage. */
+const turnMs = 0.02
+/** At most so many waits are slept through before it is tried again, */
+const longestRest = 64
+/** and so many where the other side is awake. */
+const shortestRest = 8
 
 interface Patience {
   /** Asked before each wait. */
@@ -17,21 +21,25 @@ interface Patience {
 }
 
 /** Each time in vain in a row it is left for twice as many waits. */
-function patience(): Patience {
+function patience(longest: number): Patience {
   let rest = 0
   let next = 1
   return {
     left: () => rest-- <= 0,
     heard(inTime) {
       rest = inTime ? 0 : next
-      next = inTime ? 1 : Math.min(2 * next, longestRest)
+      next = inTime ? 1 : Math.min(2 * next, longest)
     },
   }
 }
 
-/** For a worker: waits for a letter beyond `letters`. */
-export function workerVigil(): (cells: Int32Array, letters: number) => void {
-  const { left, heard } = patience()
+/**
+ * For a worker: waits for a letter beyond `letters`. `awaited`: what it said last was heard at once, so the host is awake and
+ * may answer at once too. If each of the two tried it without regard to the other, both would hardly ever be awake together.
+ */
+export function workerVigil(): (cells: Int32Array, letters: number, awaited: boolean) => void {
+  const alone = patience(longestRest)
+  const together = patience(shortestRest)
   const arrives = (cells: Int32Array, letters: number): boolean => {
     const until = performance.now() + awakeMs
     do {
@@ -39,7 +47,8 @@ export function workerVigil(): (cells: Int32Array, letters: number) => void {
     } while (performance.now() < until)
     return false
   }
-  return (cells, letters) => {
+  return (cells, letters, awaited) => {
+    const { left, heard } = awaited ? together : alone
     if (left()) {
       const inTime = arrives(cells, letters)
       heard(inTime)
@@ -51,15 +60,21 @@ export function workerVigil(): (cells: Int32Array, letters: number) => void {
 
 /**
  * For the host, whose loop goes on turning meanwhile: told when something was sent, and when something came. It calls `look`
- * again and again while it says by `looks` that it does, and once more.
+ * again and again while it says by `looks` that it does, and once more; `look` says whether there was something.
  */
-export function hostVigil(look: () => void, looks: (on: boolean) => void): { sent(): void; came(): void } {
-  const { left, heard } = patience()
+export function hostVigil(look: () => boolean, looks: (on: boolean) => void): { sent(): void; came(): void } {
+  const { left, heard } = patience(longestRest)
   let waiting = false
   let turning = false
   let until = 0
+  const stare = () => {
+    const pause = performance.now() + turnMs
+    do {
+      for (let i = 0; i < 200; i++) if (look()) return
+    } while (performance.now() < pause)
+  }
   const turn = () => {
-    look()
+    if (waiting) stare()
     turning = waiting && performance.now() < until
     if (turning) {
       setImmediate(turn)

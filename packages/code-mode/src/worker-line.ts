@@ -7,7 +7,7 @@ import { hostVigil } from './vigil.ts'
 /** What a worker is to do: take tasks from a port, until none has come for a while. */
 export interface Serving {
   readonly port: MessagePort
-  /** See {@link flag}, of which it has `letters` and `taken`. */
+  /** See {@link flag}, of which it has `letters`, `taken` and `expected`. */
   readonly cells: SharedArrayBuffer
   /** Mailboxes: what comes to the worker, and what it says. */
   readonly inbox: SharedArrayBuffer
@@ -18,6 +18,8 @@ export interface Serving {
 export interface Line {
   /** It takes nothing any more. */
   readonly over: boolean
+  /** Wakes the worker for a task that is on its way. */
+  wake(): void
   /** Resolves when the task is over, with false where the worker went away before it took it; `hear` is told what it says. */
   run(task: Task, hear: (message: FromWorker) => void): Promise<boolean>
   /** Sends something to the script that is being run. */
@@ -55,6 +57,7 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
   const vigil = hostVigil(() => {
     const text = take()
     if (text !== undefined) listen(text)
+    return text !== undefined
   }, look)
   port.on('message', (message: FromWorker) => {
     const earlier = came()
@@ -78,6 +81,10 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
   return {
     get over() {
       return over
+    },
+    wake() {
+      Atomics.store(cells, flag.expected, 1)
+      ring(cells)
     },
     run(task, hear) {
       const { promise, resolve, reject } = Promise.withResolvers<boolean>()

@@ -6,7 +6,8 @@ import type { Serving } from './worker-line.ts'
 
 /** The worker's end of a line. */
 export interface Mail {
-  say(message: FromWorker): void
+  /** Whether the host is awake and hears it at once. */
+  say(message: FromWorker): boolean
   /** What came next, a task or a text for the script. */
   next(): Task | string | undefined
 }

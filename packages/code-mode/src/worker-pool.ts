@@ -21,6 +21,8 @@ export interface WorkerSetup {
 
 /** Threads that run scripts. */
 export interface WorkerPool {
+  /** A task will be given soon: the worker that will get it wakes up meanwhile. */
+  expect(): void
   /** Has a worker run a task as soon as one is free. */
   run(task: Task, hear: (message: FromWorker) => void): Assignment
   close(): Promise<void>
@@ -41,7 +43,7 @@ const worker = new URL(`./sandbox.worker${extension}`, import.meta.url)
 /** The folders a worker reads its own code from; everything else on the disk is closed to it. */
 async function ownFolders(): Promise<string[]> {
   const entry = (name: string) => dirname(dirname(fileURLToPath(import.meta.resolve(name))))
-  const folders = [dirname(dirname(fileURLToPath(worker))), entry('quickjs-wasi'), entry('piscina')]
+  const folders = [dirname(dirname(fileURLToPath(worker))), entry('piscina')]
   return [...new Set([...folders, ...(await Promise.all(folders.map((folder) => realpath(folder))))])]
 }
 
@@ -116,5 +118,5 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
       },
     }
   }
-  return { run, close: () => pool.destroy() }
+  return { run, expect: () => idle.at(-1)?.wake(), close: () => pool.destroy() }
 }

@@ -89,6 +89,21 @@ return all`
     )
   })
 
+  it.each([
+    ['of one byte a character', 'x'],
+    ['of several', 'é日😀'],
+    ['with ends of lines', 'a\n,\r\n0,{}\n'],
+  ])('carries long texts %s there and back', async (_, piece) => {
+    const text = piece.repeat(300_000 / piece.length)
+    const got: unknown[] = []
+    const tools = { give: () => text, take: ({ value }: { value: unknown }) => void got.push(value) }
+    const source = 'const value = await tools.give(); await tools.take({ value }); return value.slice(0, 60_000)'
+    const { value, error } = await sandbox.run(source, { tools })
+    expect(error).toBeUndefined()
+    expect(got).toEqual([text])
+    expect(value).toBe(text.slice(0, 60_000))
+  })
+
   it('gives each call its own result, whatever the tools are called and in whatever order they answer', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -38,7 +38,7 @@ afterEach(() => vi.restoreAllMocks())
 
 it('of a guest that is gone nothing is left in memory, and the next one has what the first one had', async () => {
   const { made, prepare } = await engineAndMemories()
-  const first = await prepare()
+  const first = prepare()
   const memory = made.at(-1)
   const asNew = Buffer.from(bytesOf(memory))
   expect(run(first, 'globalThis.secret = "to-be-kept ".repeat(9000); return secret.length')).toContain('99000')
@@ -46,34 +46,54 @@ it('of a guest that is gone nothing is left in memory, and the next one has what
   first.dispose()
   expect(bytesOf(memory).equals(Buffer.alloc(asNew.length))).toBe(true)
   const count = made.length
-  const second = await prepare()
+  const second = prepare()
   expect(made).toHaveLength(count)
   expect(bytesOf(memory).equals(asNew)).toBe(true)
   expect(run(second, 'return typeof secret')).toContain('undefined')
 })
 
+it('a guest that was warmed before it was watched computes as much as one that was not', async () => {
+  const { prepare } = await engineAndMemories()
+  const polls = (early: boolean) => {
+    const guest = prepare()
+    if (early) guest.warm()
+    guest.setup({ tools: [], limits })
+    guest.warm()
+    guest.warm()
+    let fuel = 0
+    guest.watch({ stop: () => ++fuel < 0, now: () => 0 })
+    guest.start('(async()=>{ let sum = 0; for (let i = 0; i < 3e5; i++) sum += i; return sum })', [1, 2, 3, 4])
+    expect(guest.take()).toContain('44999850000')
+    guest.dispose()
+    return fuel
+  }
+  const fuel = polls(true)
+  expect(fuel).toBeGreaterThan(10)
+  expect(polls(false)).toBe(fuel)
+})
+
 it('two guests never share a memory, and one that has grown is not used again', async () => {
   const { made, prepare } = await engineAndMemories()
-  const first = await prepare()
+  const first = prepare()
   const count = made.length
-  const second = await prepare()
+  const second = prepare()
   expect(made).toHaveLength(count + 1)
   run(second, 'return new Array(1e6).fill(1).length')
   second.dispose()
   second.dispose()
-  const third = await prepare()
+  const third = prepare()
   expect(made).toHaveLength(count + 2)
   first.dispose()
   first.dispose()
-  await prepare()
-  await prepare()
+  prepare()
+  prepare()
   expect(made).toHaveLength(count + 3)
   third.dispose()
 })
 
 it('what a guest leaves in cycles is found before its memory is full', async () => {
   const { prepare } = await engineAndMemories()
-  const guest = await prepare()
+  const guest = prepare()
   const body = 'for (let i = 0; i < 100; i++) { const list = new Array(1e5).fill(i); list.push(list) } return "done"'
   expect(run(guest, body)).toContain('"ok"')
   expect(guest.memoryBytes).toBeLessThan(32 << 20)

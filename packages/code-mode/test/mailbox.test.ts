@@ -19,12 +19,12 @@ function receive(port: MessagePort): unknown {
 
 it('a text is in the box of who looks, and a message to who does not', () => {
   const { send, to, port, close } = box()
-  send('asleep')
+  expect(send('asleep')).toBe(false)
   expect(to.take()).toBeUndefined()
   expect(receive(port)).toBe('asleep')
   to.came()
   to.look(true)
-  send('awake')
+  expect(send('awake')).toBe(true)
   expect(receive(port)).toBeUndefined()
   expect(to.take()).toBe('awake')
   expect(to.take()).toBeUndefined()

@@ -21,8 +21,9 @@ function lineToUs() {
   const line = openLine(serve)
   const [serving, signal] = serve.mock.calls[0] ?? []
   const say = (message: FromWorker) => serving?.port.postMessage(message)
-  const take = () => Atomics.add(new Int32Array(serving?.cells ?? new ArrayBuffer()), flag.taken, 1)
-  return { line, gone, say, take, signal }
+  const cells = () => new Int32Array(serving?.cells ?? new ArrayBuffer())
+  const take = () => Atomics.add(cells(), flag.taken, 1)
+  return { line, gone, say, take, cells, signal }
 }
 
 it('one task after another is over when the worker says so', async () => {
@@ -37,6 +38,18 @@ it('one task after another is over when the worker says so', async () => {
     expect(heard).toEqual([said, end])
   }
   expect(line.over).toBe(false)
+  gone.resolve()
+})
+
+it('a worker is told that a task will come, and gets it when it comes', async () => {
+  const { line, gone, say, take, cells } = lineToUs()
+  line.wake()
+  expect(Atomics.load(cells(), flag.expected)).toBe(1)
+  expect(Atomics.load(cells(), flag.letters)).toBe(1)
+  const run = line.run(task(), () => {})
+  take()
+  say(end)
+  expect(await run).toBe(true)
   gone.resolve()
 })
 
