@@ -24,8 +24,7 @@ export const options: TestUserConfig = {
   // A busy machine is no failure; what hangs still ends.
   testTimeout: 90_000,
   hookTimeout: 90_000,
-  // Random inputs are few here and many in CI.
-  setupFiles: [join(root, 'scripts/random-runs.ts')],
+  setupFiles: [join(root, 'scripts/test-setup.ts')],
   restoreMocks: true,
   unstubEnvs: true,
   unstubGlobals: true,

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { EventEmitter } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,24 +47,57 @@ export function start(...args: readonly string[]): Promise<Finished> {
   return finish(launch(args))
 }
 
-/** The same command in this process: all that the desk does, without the time a start takes. Files are all it leaves. */
-export function desk(...args: readonly string[]): Promise<Finished> {
-  return deskIn({}, ...args)
+/** A desk at work, which ends when it is interrupted. */
+export interface AtWork {
+  readonly finished: Promise<Finished>
+  /** Hears of what it prints, from now on. */
+  listen(heard: (text: string) => void): void
+  interrupt(): void
 }
 
-/** The same with more in its environment. */
-export async function deskIn(more: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Finished> {
-  const [out, err] = [printed(), printed()]
+/** As a process. */
+export function startWork(...args: readonly string[]): AtWork {
+  const child = launch(args)
+  return {
+    finished: finish(child),
+    listen: (heard) => void child.stdout?.on('data', heard),
+    interrupt: () => void child.kill('SIGINT'),
+  }
+}
+
+/** In this process, which hears of a signal that nobody sent. */
+export function work(...args: readonly string[]): AtWork {
+  const out = new EventEmitter()
+  return {
+    finished: deskIn({}, (text) => void out.emit('text', text), ...args),
+    listen: (heard) => void out.on('text', heard),
+    interrupt: () => void process.emit('SIGINT'),
+  }
+}
+
+/** The same command in this process: all that the desk does, without the time a start takes. Files are all it leaves. */
+export function desk(...args: readonly string[]): Promise<Finished> {
+  return deskIn({}, () => {}, ...args)
+}
+
+/** The same with more in its environment, heard while it is at work. */
+export async function deskIn(
+  more: Readonly<Record<string, string>>,
+  heard: (text: string) => void,
+  ...args: readonly string[]
+): Promise<Finished> {
+  const [out, err] = [printed(heard), printed(() => {})]
   const code = await runCommand(args, { env: { ...bare, ...more }, stdin: {}, stdout: out.stream, stderr: err.stream })
   return { code, out: out.text(), err: err.text() }
 }
 
-function printed(): { readonly stream: Writable; text(): string } {
+function printed(heard: (text: string) => void): { readonly stream: Writable; text(): string } {
   let text = ''
   const stream = new Writable({
     decodeStrings: false,
     write(chunk: string, _encoding, done) {
       text += chunk
+      heard(chunk)
       done()
     },
   })

@@ -11,7 +11,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../src/database.ts'
 import { createOrders, type Orders } from '../src/orders.ts'
 import { openTracing } from '../src/tracing.ts'
-import { desk, deskIn, finish, type Finished, folder, launch, start } from './desk-command.ts'
+import { desk, deskIn, finish, type Finished, folder, launch, start, startWork, work } from './desk-command.ts'
 import { samples } from './samples.ts'
 
 // The app as a user starts it where a process is what it is about; the same commands in this process otherwise.
@@ -45,7 +45,8 @@ let open: Finished
 beforeAll(async () => {
   const only = injected.flatMap((name) => ['--only', name])
   ;[first, open] = await Promise.all([
-    start('--json', '--data', data),
+    // As a process in full runs; what a process makes of mails is seen where it is interrupted, too.
+    (full ? start : desk)('--json', '--data', data),
     desk('--no-policy', '--data', openData, ...only),
   ])
   events = eventsIn(first.out)
@@ -309,7 +310,7 @@ test('a model server that refuses fails each mail with its reason', { timeout: 3
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const only = ['--only', '01-refund-request.eml', '--only', '02-delivery-status.eml']
   const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` }
-  const { code, out } = await deskIn(env, '--data', folder(), ...only)
+  const { code, out } = await deskIn(env, () => {}, '--data', folder(), ...only)
   server.close()
   expect(code).toBe(1)
   expect(out).toContain('2: 0 handled, 2 not')
@@ -424,11 +425,12 @@ test('--serve answers over HTTP until it is interrupted, in the traces of its re
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
   const address = collector.address()
   const otel = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
-  const child = launch(['--serve', '--port', '0', '--data', folder(), '--model', 'offline', '--otel', otel])
-  const finished = finish(child)
+  const args = ['--serve', '--port', '0', '--data', folder(), '--model', 'offline', '--otel', otel]
+  // In this process its telemetry is taken back.
+  const served = (full ? startWork : work)(...args)
   const url = await new Promise<string>((resolve) => {
     let out = ''
-    child.stdout?.on('data', (text: string) => {
+    served.listen((text) => {
       out += text
       const [found] = /http:\/\/127\.0\.0\.1:\d+(?=\n)/.exec(out) ?? []
       if (found) resolve(found)
@@ -445,8 +447,9 @@ test('--serve answers over HTTP until it is interrupted, in the traces of its re
   const said = await response.text()
   expect(said).toContain('event: tool.execute.end')
   expect(said).toContain('"type":"execute_complete"')
-  child.kill('SIGINT')
-  expect((await finished).code).toBe(0)
+  served.interrupt()
+  expect((await served.finished).code).toBe(0)
+  for (const api of [context, trace, metrics, diag]) api.disable()
   await new Promise((resolve) => collector.close(resolve))
   const span = z.looseObject({ traceId: z.string(), parentSpanId: z.string().optional(), name: z.string() })
   const scopes = z.array(z.object({ scopeSpans: z.array(z.object({ spans: z.array(span) })) }))
