@@ -165,10 +165,10 @@ function report(kind: string, tried: readonly Tried[], all: number): void {
   )
 }
 
-/** The first point of each kind; of one store, every tenth as well. */
+/** The first point of each kind; of one store, every twentieth as well. */
 function sampleOf(moments: readonly CrashMoment[], kind: Site['kind']): readonly CrashMoment[] {
   return moments.filter(
-    ({ at, name }, n) => (kind === 'sqlite' && at % 10 === 0) || moments.findIndex((one) => one.name === name) === n,
+    ({ at, name }, n) => (kind === 'sqlite' && at % 20 === 0) || moments.findIndex((one) => one.name === name) === n,
   )
 }
 
