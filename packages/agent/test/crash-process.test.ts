@@ -165,11 +165,9 @@ function report(kind: string, tried: readonly Tried[], all: number): void {
   )
 }
 
-/** The first point of each kind; of one store, every twentieth as well. */
-function sampleOf(moments: readonly CrashMoment[], kind: Site['kind']): readonly CrashMoment[] {
-  return moments.filter(
-    ({ at, name }, n) => (kind === 'sqlite' && at % 20 === 0) || moments.findIndex((one) => one.name === name) === n,
-  )
+/** The first point of each kind, and every twentieth as well. */
+function sampleOf(moments: readonly CrashMoment[]): readonly CrashMoment[] {
+  return moments.filter(({ at, name }, n) => at % 20 === 0 || moments.findIndex((one) => one.name === name) === n)
 }
 
 describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
@@ -200,7 +198,7 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
       skip(sampled, 'in full runs')
       const { moments, messages } = await undisturbed(site, store)
       const batches: CrashMoment[][] = []
-      const points = full ? moments : sampleOf(moments, kind)
+      const points = full ? moments : sampleOf(moments)
       for (let n = 0; n < points.length; n += pointsInAProcess) batches.push(points.slice(n, n + pointsInAProcess))
       const tried: Tried[] = []
       const worker = async (): Promise<void> => {
@@ -245,7 +243,7 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
     async ({ skip }) => {
       skip(sampled, 'in full runs')
       const { moments } = await undisturbed(site, store, 'whole again')
-      const points = full ? moments : sampleOf(moments, kind)
+      const points = full ? moments : sampleOf(moments)
       const sessions = points.map(({ at }) => `stopped-at-${at}`)
       const zombie = start(
         site,
