@@ -302,11 +302,13 @@ describe('a run that is aborted', () => {
   })
 })
 
-test.for<[string, AbortOptions]>([
-  ['hard', { graceMs: 1 }],
-  ['with drain', { drain: true }],
-  ['with drain and then hard', { drain: true, graceMs: 1 }],
-])('a run that is aborted %s at any of its events ends well', async ([how, options]) => {
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
+test.for<[string, AbortOptions, first: number]>([
+  ['hard', { graceMs: 1 }, 0],
+  ['with drain', { drain: true }, 1],
+  ['with drain and then hard', { drain: true, graceMs: 1 }, 2],
+])('a run that is aborted %s at any of its events ends well', async ([how, options, first]) => {
   const steps: readonly ScriptedStep[] = [
     {
       reasoning: 'Hm.',
@@ -350,7 +352,9 @@ test.for<[string, AbortOptions]>([
   expect(length).toBeGreaterThan(50)
   // After its last event there is nothing left to abort.
   const statuses = new Set<string>()
-  for (let at = 0; at < length; at++) statuses.add((await abortedAt(at)).result.status)
+  // Each event is met in one of these ways, and in all of them where everything is tried.
+  for (let at = full ? 0 : first; at < length; at += full ? 1 : 3) statuses.add((await abortedAt(at)).result.status)
+  statuses.add((await abortedAt(length - 1)).result.status)
   expect([...statuses].toSorted()).toEqual(['aborted', 'completed'])
 })
 

@@ -13,6 +13,8 @@ import { createWorld, mortal } from './crash-world.ts'
 import { logOf, recorded, sent } from './handoff-world.ts'
 import { collect, only } from './run-check.ts'
 
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
 const input = { type: 'object' } as const
 const vault: Label = { integrity: 'untrusted', confidentiality: 'secret', sources: ['vault'] }
 const look = tool({ name: 'look', input, effect: 'read', returns: vault, execute: () => 'the file of Ann' })
@@ -355,7 +357,7 @@ test('wherever its process dies, the same crosses, and nobody is asked again who
   const counting: SessionStore = { ...whole.store, append: (...given) => (appends++, whole.store.append(...given)) }
   await start(counting, []).run('Go.', { sessionId: 's' })
   expect(appends).toBeGreaterThan(6)
-  for (let lives = 1; lives < appends; lives++) {
+  for (let lives = 1; lives < appends; lives += full ? 1 : 4) {
     const world = createWorld()
     const held = new Map<string, number>()
     const store: SessionStore = {

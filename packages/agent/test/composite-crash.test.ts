@@ -190,8 +190,10 @@ const acts: readonly Act[] = [
 test('a composite comes to the same, wherever its process dies, and no effect happens twice unasked', async () => {
   const whole = await undisturbed(acts)
   const full = globalThis.process.env['PROVOST_TEST_FULL'] === '1'
+  const deaths = ['unanswered', 'unwritten'] as const
   for (let lives = 1; lives < whole.appends; lives += full ? 1 : 17) {
-    for (const death of ['unanswered', 'unwritten'] as const) {
+    // An append that was not written leaves what a death after the one before it does: otherwise they take turns.
+    for (const death of full ? deaths : deaths.slice(lives % 2, (lives % 2) + 1)) {
       const { world, result } = await crashing(acts, [[lives, death]])
       expect(result.status, `${lives} ${death}`).toBe('completed')
       expect(sum(result.text), `${lives} ${death}`).toEqual(sum(whole.text))
@@ -233,6 +235,6 @@ test('so do random ones, whose processes die again and again', async () => {
         assertWellFormed(result.messages)
       },
     ),
-    { numRuns: globalThis.process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 6 },
+    { numRuns: globalThis.process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 3 },
   )
 })

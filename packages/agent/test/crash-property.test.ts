@@ -56,6 +56,6 @@ test('whatever happens to whom: driver after driver brings a log on until it end
       const entries = await readLog(world.store, sessionId)
       expect(entries.map(({ offset }) => offset)).toEqual(entries.map((_, index) => index + 1))
     }),
-    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 20, timeout: 10_000 },
+    { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 10, timeout: 10_000 },
   )
 })

@@ -13,7 +13,7 @@ import { expectLogged, readLog } from './run-check.ts'
 const sessionId = 'session'
 /** At each append, or at some; always at the last. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
-const every = full ? 1 : 5
+const every = full ? 1 : 7
 
 /** What an undisturbed run comes to. */
 let expected: unknown
@@ -120,7 +120,7 @@ describe('a driver that dies', () => {
         for (const [appended, death] of deaths) await live(world, appended, death)
         await expectSameEnd(world)
       }),
-      { numRuns: full ? 100 : 6 },
+      { numRuns: full ? 100 : 3 },
     )
   })
 })

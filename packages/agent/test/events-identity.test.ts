@@ -206,7 +206,6 @@ it('the text of a message is its deltas, attempt by attempt and part by part, wh
       expect(ends.filter(({ discarded }) => !discarded)).toHaveLength(1)
       expect(ends.length).toBe(only(events, 'message.start').filter(({ role }) => role === 'assistant').length)
     }),
-    { numRuns: 40 },
   )
 })
 

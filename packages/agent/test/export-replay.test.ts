@@ -91,7 +91,7 @@ test.for(Object.entries(ways))(
         // A log that ends anywhere has no difference either.
         expect(await replaySession(actor.agent, entries.slice(0, cut % (entries.length + 1)), options)).toBeUndefined()
       }),
-      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 2 * numRuns : Math.ceil(numRuns / 5), timeout: 10_000 },
+      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 2 * numRuns : Math.ceil(numRuns / 8), timeout: 10_000 },
     )
   },
 )

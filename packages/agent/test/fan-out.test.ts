@@ -269,7 +269,7 @@ test('what governs an agent governs its fan-out', async () => {
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 test('a fan-out may be wide', async () => {
-  const count = full ? 1000 : 60
+  const count = full ? 1000 : 24
   let [alive, most] = [0, 0]
   const worker = createAgent({
     name: 'worker',

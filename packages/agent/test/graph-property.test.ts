@@ -361,7 +361,7 @@ test(
         },
       ),
       {
-        numRuns: full ? 300 : 6,
+        numRuns: full ? 300 : 4,
         ...(seed !== undefined && { seed }),
         // A run that hangs is told with its graph, and a machine that is slow tries less.
         timeout: 30_000,
@@ -393,7 +393,7 @@ test('a crash at any moment repeats no child that has ended', async () => {
   const before = await calm.run('Go.', { sessionId: 'calm' })
   const undisturbed = await calm.run(before.state, answers(before.pending, true))
   expect(undisturbed.status).toBe('completed')
-  for (let lives = 1; lives < appends; lives += full ? 1 : 5) {
+  for (let lives = 1; lives < appends; lives += full ? 1 : 9) {
     const shared = memoryStore()
     const effects: Effects = new Map()
     const first = mortal({ store: shared, stored: [] }, lives, 'unwritten')

@@ -11,21 +11,26 @@ if (!gc) throw new Error('This needs node --expose-gc.')
 const collectGarbage = gc
 
 /** What timers hold goes with them. */
-async function settle(): Promise<void> {
+async function settled(): Promise<number> {
   for (let n = 0; n < 2; n++) {
     await sleep(20)
     collectGarbage()
   }
+  return process.memoryUsage().heapUsed
 }
 
+/** All that was made stays: what the heap was after one is what it was before the next. */
+const kept: unknown[] = []
+let before = await settled()
+
 async function heldBy(steps: number): Promise<number> {
-  await settle()
-  const before = process.memoryUsage().heapUsed
   const store = memoryStore()
   const agent = createAgent({ name: 'walker', model: model(steps), tools: [look], maxSteps: steps, store })
   const result = await agent.run('Go.')
-  await settle()
-  const held = process.memoryUsage().heapUsed - before
+  kept.push(agent, store, result)
+  const after = await settled()
+  const held = after - before
+  before = after
   // All of it is still there: the result, the agent, and the log in its store.
   let entries = 0
   for await (const _ of store.read(result.sessionId)) entries++

@@ -330,7 +330,6 @@ describe('several answers of tool.call', () => {
         expect(transcript(messages)[2]).toBe(said[strictest ?? 'proceed'])
         expect([status, pending.approvals.length]).toEqual(strictest === 'ask' ? ['suspended', 1] : ['completed', 0])
       }),
-      { numRuns: 60 },
     )
   })
 

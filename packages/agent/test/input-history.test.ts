@@ -234,7 +234,6 @@ describe('a history from outside is repaired', () => {
         expect(new Set(wireIds).size).toBe(wireIds.length)
         expect(wireIds).not.toContain('')
       }),
-      { numRuns: 100 },
     )
   })
 

@@ -126,7 +126,6 @@ it('the words of the assistant carry the join of all they were produced from', a
       expect(said.map((index) => labels[index])).toEqual(said.map((index) => joinLabels(...labels.slice(0, index))))
       expect(messages.at(-1)?.label).toEqual(joinLabels(trustedLabel, ...rows.flat()))
     }),
-    { numRuns: 40 },
   )
 })
 

@@ -54,7 +54,6 @@ test('the log of a session gives the events that last, with the ids they had liv
       expect(lasting(read)).toEqual(lasting(live))
       expect(read.map(({ seq }) => seq)).toEqual(read.map((_, index) => index + 1))
     }),
-    { numRuns: 40 },
   )
 })
 

@@ -237,7 +237,6 @@ describe('modelFallback', () => {
         expect(asked.every((index) => count === 1 || told.includes(`m${index}`))).toBe(true)
         assertWellFormed(result.messages)
       }),
-      { numRuns: 40 },
     )
   })
 

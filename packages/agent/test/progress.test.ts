@@ -299,7 +299,6 @@ describe('confined and bounded', () => {
           [...last.values()].map(([{ role, seq, tags }, content]) => key(role, seq, content, tags)).toSorted(),
         )
       }),
-      { numRuns: 30 },
     )
   })
 })

@@ -87,7 +87,7 @@ const full = process.env['PROVOST_TEST_FULL'] === '1'
 async function expectReplay(root: Agent, store: SessionStore, sessionId: string): Promise<void> {
   for (const entries of await logsOf(store, sessionId)) {
     const agent = agents.get(entries.find(({ type }) => type === 'run')?.agent ?? '') ?? root
-    for (let end = entries.length; end > 0; end -= full ? 1 : 5)
+    for (let end = entries.length; end > 0; end -= full ? 1 : 11)
       expect([end, await replaySession(agent, entries.slice(0, end))]).toEqual([end, undefined])
   }
 }

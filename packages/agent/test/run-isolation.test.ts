@@ -12,7 +12,7 @@ import { z } from 'zod'
 
 import { collect, expectLogged, expectSound, only } from './run-check.ts'
 
-const runs = process.env['PROVOST_TEST_FULL'] === '1' ? 200 : 50
+const runs = process.env['PROVOST_TEST_FULL'] === '1' ? 200 : 16
 
 /** The word that a run is about, from what its model sees. */
 function wordIn({ messages }: ScriptedPrompt): string {

@@ -75,7 +75,7 @@ test.for(Object.entries(ways))(
         expect(result.error).not.toMatchObject({ code: 'orchestrator-diverged' })
         await expectTaken(store, result.sessionId)
       }),
-      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 4 * numRuns : Math.ceil(numRuns / 4), timeout: 10_000 },
+      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 4 * numRuns : Math.ceil(numRuns / 8), timeout: 10_000 },
     )
   },
 )

@@ -12,8 +12,9 @@ import { describe, expect, test } from 'vitest'
 import { readLog } from './run-check.ts'
 import { look, model } from './walker.ts'
 
+const full = process.env['PROVOST_TEST_FULL'] === '1'
 /** The most steps: full runs show it with more of them. */
-const most = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 400
+const most = full ? 2_000 : 200
 
 /** What a run did, in numbers. */
 interface Count {
@@ -93,12 +94,13 @@ describe(`a run of ${most} steps does in each what a run of 20 does`, () => {
   })
 
   test('also with an extension on every step', async () => {
+    const steps = full ? 300 : 60
     const calls = { request: 0, response: 0, call: 0, result: 0, event: 0 }
     const agent = createAgent({
       name: 'walker',
-      model: model(300),
+      model: model(steps),
       tools: [look],
-      maxSteps: 300,
+      maxSteps: steps,
       extensions: [
         defineExtension({
           name: 'counter',
@@ -113,7 +115,7 @@ describe(`a run of ${most} steps does in each what a run of 20 does`, () => {
       ],
     })
     expect((await agent.run('Go.')).status).toBe('completed')
-    expect(calls).toMatchObject({ request: 300, response: 300, call: 598, result: 598 })
+    expect(calls).toMatchObject({ request: steps, response: steps, call: 2 * (steps - 1), result: 2 * (steps - 1) })
   })
 })
 
@@ -170,7 +172,7 @@ async function workOf(steps: number): Promise<Work> {
 
 test('what stays of a run grows with its messages, not with their square', async () => {
   const child = fileURLToPath(new URL('held-child.ts', import.meta.url))
-  const args = ['--expose-gc', ...process.execArgv, child, String(most / 2)]
+  const args = ['--expose-gc', ...process.execArgv, child, String(Math.max(200, most / 2))]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   const { some, many }: { some: number; many: number } = JSON.parse(stdout)
   // Five times the steps: five times as much, where the square would be twenty-five times.

@@ -9,7 +9,7 @@ import { readLog } from './run-check.ts'
 import { payTool, world } from './session-world.ts'
 
 /** What a long message has: full runs have the longest on every store, which the checks of the stores have in any case. */
-const megabytes = process.env['PROVOST_TEST_FULL'] === '1' ? 10 : 2
+const megabytes = process.env['PROVOST_TEST_FULL'] === '1' ? 10 : 1
 
 /** What a session has to bear, whatever its store: each part is done by an agent of its own, as by another process. */
 export function bearsTheWorst(open: (name: string) => SessionStore): void {

@@ -275,7 +275,6 @@ test('whatever is edited: the history is whole, and the log gives what was seen'
       const again = await agent.resumeSession('s')
       expect(again.messages.map((message) => [message.id, textOf(message)])).toEqual(seen)
     }),
-    { numRuns: 25 },
   )
 })
 

@@ -260,8 +260,10 @@ describe('wherever the process dies', () => {
     const make = (store: SessionStore): Agent => boss(way, worker([look]), store)
     const look = tool({ name: 'look', input: z.object({}), effect: 'read', execute: () => 'seen' })
     let deaths = 0
+    const ways: readonly Death[] = ['unanswered', 'unwritten']
     for (let lives = 0; deaths >= lives; lives += full ? 1 : 3) {
-      for (const death of ['unanswered', 'unwritten'] as const satisfies readonly Death[]) {
+      // An append that was not written leaves what a death after the one before it does: otherwise they take turns.
+      for (const death of full ? ways : ways.slice(lives % 2, (lives % 2) + 1)) {
         const world = createWorld()
         const { ephemeral: _, ...store } = world.store
         const first = mortal({ ...world, store }, lives, death)

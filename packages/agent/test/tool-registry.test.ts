@@ -118,7 +118,6 @@ describe('when two tools want one name', () => {
         for (const [name, its] of sets)
           expect(registry.tools.filter((one) => one.set === name)).toHaveLength(its.length)
       }),
-      { numRuns: 40 },
     )
   })
 })

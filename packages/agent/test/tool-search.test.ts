@@ -168,7 +168,7 @@ describe('deferred tools', () => {
 })
 
 /** How many tools are deferred at most: full runs show it with more of them. */
-const most = process.env['PROVOST_TEST_FULL'] === '1' ? 10_000 : 2_000
+const most = process.env['PROVOST_TEST_FULL'] === '1' ? 10_000 : 1_000
 
 describe(`${most} deferred tools`, () => {
   const many = Array.from({ length: most }, (_, i) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { createSandbox, type JournalEntry, type SandboxRunOptions } from '../src/index.ts'
 import { shared as sandbox } from './fixture/shared-sandbox.ts'
@@ -20,17 +20,14 @@ describe('a script', () => {
   it('has the tools of its run, whatever those before it had, and cannot put others in their place', async () => {
     const source = `try { Object.defineProperty(globalThis, 'tools', { value: { theirs: 1 } }) } catch {}
 return Object.keys(tools)`
-    const one = createSandbox({ workers: 1 })
     for (const names of [['a'], ['b', 'c'], [], ['a'], ['a']]) {
       const tools = Object.fromEntries(names.map((name) => [name, () => name]))
-      expect((await one.run(source, { tools })).value).toEqual(names)
+      expect((await run(source, { tools })).value).toEqual(names)
       // A script that ends its wrapper runs before it is called.
       expect(
-        (await one.run(`}); ${source.replace('return', 'globalThis.own =')}; (async () => { return own`, { tools }))
-          .value,
+        (await run(`}); ${source.replace('return', 'globalThis.own =')}; (async () => { return own`, { tools })).value,
       ).toEqual(names)
     }
-    await one.close()
   })
 
   it('has made all of its calls before it is said to wait for them, however many', async () => {
@@ -120,8 +117,10 @@ describe('an error names its place in the source', () => {
 })
 
 describe('calls', () => {
+  const few = createSandbox({ workers: 1, limits: { parallelCalls: 3, replyBytes: 100 } })
+  afterAll(() => few.close())
+
   it('run at the same time, no more than the limit', async () => {
-    const few = createSandbox({ workers: 1, limits: { parallelCalls: 3 } })
     let running = 0
     let most = 0
     const slow = async ({ n }: { n: number }) => {
@@ -133,7 +132,6 @@ describe('calls', () => {
     const source = 'return Promise.all([1, 2, 3, 4, 5, 6, 7].map((n) => tools.slow({ n })))'
     expect((await few.run(source, { tools: { slow } })).value).toEqual([1, 2, 3, 4, 5, 6, 7])
     expect(most).toBe(3)
-    await few.close()
   })
 
   it('that fail can be caught, with the code of the error', async () => {
@@ -163,13 +161,11 @@ describe('calls', () => {
   })
 
   it('whose result is too large say so, and the script may ask for less', async () => {
-    const small = createSandbox({ workers: 1, limits: { replyBytes: 100 } })
     const text = ({ n }: { n: number }) => 'x'.repeat(n)
-    const { error } = await small.run('return tools.text({ n: 500 })', { tools: { text } })
+    const { error } = await few.run('return tools.text({ n: 500 })', { tools: { text } })
     expect(error).toMatchObject({ code: 'reply-size', message: expect.stringContaining('502 bytes') })
     const source = 'try { return await tools.text({ n: 500 }) } catch { return tools.text({ n: 3 }) }'
-    expect((await small.run(source, { tools: { text } })).value).toBe('xxx')
-    await small.close()
+    expect((await few.run(source, { tools: { text } })).value).toBe('xxx')
   })
 })
 

@@ -72,9 +72,12 @@ function noteSplit(parts: readonly string[], found: Set<string>): ReadonlySet<st
   return found
 }
 
+/** An address, a host, or digits enough for a number that somebody has. */
+const addressLike = new RegExp(String.raw`@|://|\w\.\w|(?:\d\D*){${shortestValue}}`)
+
 function noteAddresses(text: string, found: Set<string>): void {
   for (const token of text.split(/[\s<>"'(),;|`=?&{}[\]]+/)) {
-    if (/@|:\/\/|\w\.\w/.test(token) || token.replaceAll(/\D/g, '').length >= shortestValue) noteAddress(token, found)
+    if (addressLike.test(token)) noteAddress(token, found)
   }
 }
 

@@ -258,7 +258,7 @@ describe('no path leads out of the root', () => {
         expect(await readdir(outside)).toEqual(['s.txt'])
         expect(await readFile(path.join(outside, 's.txt'), 'utf8')).toBe('secret')
       }),
-      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 150 : 40 },
+      { numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 150 : 15 },
     )
   })
 })

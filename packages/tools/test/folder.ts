@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -8,9 +9,14 @@ import { onTestFinished } from 'vitest'
 export async function folder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<string> {
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'provost-tools-')))
   onTestFinished(() => rm(root, { recursive: true, force: true }))
+  const made = new Set([root])
   for (const [name, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(root, name)), { recursive: true })
-    await writeFile(path.join(root, name), content)
+    const file = path.join(root, name)
+    const above = path.dirname(file)
+    if (!made.has(above)) mkdirSync(above, { recursive: true })
+    made.add(above)
+    // Some have a thousand files: one after another costs a fraction of what waiting for each does.
+    writeFileSync(file, content)
   }
   return root
 }

@@ -11,7 +11,7 @@ import type { McpTools } from '@provost/tools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { call as callTool, seen } from './call.ts'
-import { callTo, toolOf } from './mcp/connect.ts'
+import { callTo, node, toolOf } from './mcp/connect.ts'
 
 const require = createRequire(import.meta.url)
 const everything = path.join(
@@ -38,8 +38,8 @@ beforeAll(async () => {
     served.once('exit', () => failed(new Error('The server ended.')))
   })
   const started = await Promise.all([
-    mcpTools({ name: 'files', transport: { type: 'stdio', command: process.execPath, args: [filesystem, root] } }),
-    mcpTools({ name: 'everything', transport: { type: 'stdio', command: process.execPath, args: [everything] } }),
+    mcpTools({ name: 'files', transport: node(filesystem, root) }),
+    mcpTools({ name: 'everything', transport: node(everything) }),
     listening.then(() => mcpTools({ name: 'web', transport: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } })),
   ])
   files = started[0]

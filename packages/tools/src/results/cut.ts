@@ -24,6 +24,8 @@ export function cutMiddle(text: string, limit: number): string {
   const room = roomIn(limit)
   const end = headLength(text, Math.ceil(room / 2))
   const start = Math.max(end, tailStart(text, Math.floor(room / 2)))
+  // The halves of a short text may be estimated at less than the whole.
+  if (start === end) return text
   const missing = `[${start - end} of ${text.length} characters are left out here.]`
   return `${text.slice(0, end)}\n${missing}\n${text.slice(start)}`
 }
