@@ -37,8 +37,8 @@ const scripts = process.argv.slice(2, separator < 0 ? undefined : separator)
 const command = separator < 0 ? [] : process.argv.slice(separator + 1)
 
 prepareEnvironment()
-await provideTools()
-await installDependencies()
+// pnpm is there long before Node, and installs without it.
+await Promise.all([provideNode(), providePnpm().then(installDependencies)])
 for (const [i, script] of scripts.entries()) {
   const code = await run('pnpm', ['--silent', 'run', script])
   if (code === 0) continue
@@ -66,30 +66,25 @@ function prepareEnvironment() {
   process.env.TURBO_NO_UPDATE_NOTIFIER ??= '1'
 }
 
-/** Puts Node and pnpm on PATH where those that are there are too old or missing. */
-async function provideTools() {
-  const { node, minNode, pnpm, minPnpm } = toolchain
-  const missing = []
-  if (!fits(process.versions.node, minNode)) {
-    missing.push({
-      title: 'Node',
-      name: nodePackage(),
-      version: node,
-      min: minNode,
-      program: windows ? 'bin/node.exe' : 'bin/node',
-    })
-  }
-  if (!fits(pnpmOnPath(), minPnpm)) {
-    missing.push({
-      title: 'pnpm',
-      name: pnpmPackage(),
-      version: pnpm,
-      min: minPnpm,
-      program: windows ? 'pnpm.exe' : 'pnpm',
-    })
-  }
-  const programs = await Promise.all(missing.map(fromCache))
-  process.env.PATH = [...programs.map(dirname), process.env.PATH].join(delimiter)
+/** Puts Node on PATH where the one that is there is too old. */
+async function provideNode() {
+  const { node, minNode } = toolchain
+  if (fits(process.versions.node, minNode)) return
+  const program = windows ? 'bin/node.exe' : 'bin/node'
+  await provide({ title: 'Node', name: nodePackage(), version: node, min: minNode, program })
+}
+
+/** Puts pnpm on PATH where it is missing or too old. */
+async function providePnpm() {
+  const { pnpm, minPnpm } = toolchain
+  if (fits(pnpmOnPath(), minPnpm)) return
+  const program = windows ? 'pnpm.exe' : 'pnpm'
+  await provide({ title: 'pnpm', name: pnpmPackage(), version: pnpm, min: minPnpm, program })
+}
+
+async function provide(tool) {
+  const program = await fromCache(tool)
+  process.env.PATH = [dirname(program), process.env.PATH].join(delimiter)
 }
 
 /** The path of a tool's program. It appears in the cache whole, by a rename: several processes may bring it at once. */
@@ -165,7 +160,11 @@ async function npmInstall(folder, { name, version, min }) {
 
 async function installDependencies() {
   if (!existsSync('node_modules')) say('Installing the dependencies.')
-  const code = await run('pnpm', ['install', '--frozen-lockfile', '--loglevel=warn'], { stdio: ['ignore', 2, 2] })
+  // What the lockfile names was old enough when it was named. To ask that again takes the registry a question for each, and
+  // as long as the rest: CI does.
+  const asked = process.env.CI ? [] : ['--config.minimumReleaseAge=0']
+  const args = ['install', '--frozen-lockfile', '--loglevel=warn', ...asked]
+  const code = await run('pnpm', args, { stdio: ['ignore', 2, 2] })
   if (code === 0) return
   const remedies =
     'After a change to a package.json: pnpm install. If the registry was not reached: again when it can be.'
