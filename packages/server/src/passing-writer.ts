@@ -34,6 +34,7 @@ export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
   const logs = new Map<string, Passing>()
   const told = new Map<string, { readonly offset: number; readonly at: number }>()
   let timer: NodeJS.Timeout | undefined
+  let tickAt = Number.POSITIVE_INFINITY
   let writing: Promise<void> = Promise.resolve()
   let underway = 0
 
@@ -75,7 +76,7 @@ export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
       logs.delete(log)
     }
     told.set(log, { offset, at: performance.now() })
-    schedule()
+    tickIn(graceMs / 3)
   }
 
   function drop(before: number): void {
@@ -90,18 +91,22 @@ export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
   }
 
   function tick(): void {
-    timer = undefined
+    tickAt = Number.POSITIVE_INFINITY
     const now = performance.now()
     const due = [...logs].flatMap(([log, { pieces, dueAt }]) => (pieces.length > 0 && dueAt <= now ? [log] : []))
     void write(due)
     drop(now - graceMs)
-    schedule()
+    if ([...logs.values()].some(({ pieces }) => pieces.length > 0)) tickIn(collectMs)
+    else if (told.size > 0) tickIn(graceMs / 3)
   }
 
-  function schedule(): void {
-    if (timer) return
-    const waiting = [...logs.values()].some(({ pieces }) => pieces.length > 0)
-    if (waiting || told.size > 0) timer = setTimeout(tick, waiting ? collectMs : graceMs / 3).unref()
+  /** What has to be written does not wait for what has time. */
+  function tickIn(ms: number): void {
+    const at = performance.now() + ms
+    if (tickAt <= at) return
+    clearTimeout(timer)
+    tickAt = at
+    timer = setTimeout(tick, ms).unref()
   }
 
   return {
@@ -123,7 +128,7 @@ export function createPassingWriter(buffer: PassingBuffer): PassingWriter {
         passing.dueAt = performance.now() + Math.min(longestMs, collectMs + passing.kept / 4) - collectMs
       }
       passing.pieces.push(piece)
-      schedule()
+      tickIn(collectMs)
     },
     settle(log) {
       if ((logs.get(log)?.pieces.length ?? 0) > 0) return write([log])
