@@ -36,26 +36,24 @@ test('the words of every message, not of the first alone, are there for other pr
     { text: 'the first', toolCalls: [{ name: 'look', input: {} }] },
     { text: ['the second', ' and more'] },
   ])
+  const doStream: typeof spoken.doStream = async (options) => {
+    const { stream, ...rest } = await spoken.doStream(options)
+    const silent = ++asked === 2
+    type Part = typeof stream extends ReadableStream<infer P> ? P : never
+    const cut = new TransformStream<Part, Part>({
+      async transform(part, controller) {
+        // It stops in the middle of what it says, for good.
+        if (silent && part.type === 'text-delta' && part.delta.includes('more')) await new Promise(() => {})
+        controller.enqueue(part)
+      },
+    })
+    return { stream: stream.pipeThrough(cut), ...rest }
+  }
   let asked = 0
   const agent = createAgent({
     name: 'desk',
     store,
-    model: {
-      ...spoken,
-      async doStream(options) {
-        const { stream, ...rest } = await spoken.doStream(options)
-        const silent = ++asked === 2
-        type Part = typeof stream extends ReadableStream<infer P> ? P : never
-        const cut = new TransformStream<Part, Part>({
-          async transform(part, controller) {
-            // It stops in the middle of what it says, for good.
-            if (silent && part.type === 'text-delta' && part.delta.includes('more')) await new Promise(() => {})
-            controller.enqueue(part)
-          },
-        })
-        return { stream: stream.pipeThrough(cut), ...rest }
-      },
-    },
+    model: { ...spoken, doStream },
     tools: [tool({ name: 'look', input: z.object({}), execute: () => 'looked' })],
   })
   const server = createServer({ agents: [agent], store })
