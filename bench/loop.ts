@@ -98,16 +98,15 @@ async function measure(
   given: Omit<Plan, 'runs'>,
 ): Promise<Report> {
   const contenders = [...ours, ...(await loadPeers())]
-  const plan = { ...given, runs: runs ?? 7 }
-  const planOf = (steps: number): Plan => ({ ...plan, runs: runs ?? (steps < sampleSteps ? 21 : 7) })
+  const planOf = (steps: number): Plan => ({ ...given, runs: runs ?? (steps < sampleSteps ? 21 : 7) })
   const details: Record<string, Record<string, Summary>> = {}
   for (const steps of lengths) details[steps] = await compareAt(contenders, steps, planOf(steps))
   const medians = mapValues(details, (byName) => mapValues(byName, ({ cpuMs }) => cpuMs))
   const scaling = await measureScaling(20, 2_000, {
-    ...plan,
+    ...planOf(2_000),
     before: 'run',
     warmUps: 4,
-    progress: (text) => plan.progress(`scaling, ${text}`),
+    progress: (text) => given.progress(`scaling, ${text}`),
   })
   return {
     bench: 'loop',

@@ -38,25 +38,11 @@ export function seedOf(text: string): [number, number, number, number] {
   return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)]
 }
 
-/** Made ahead, since somebody waits for a run to begin. */
-let nextSeed: Seed | undefined
-
-function newSeed(): Seed {
+/** Four numbers that nobody can tell, for a run that need not be the same again. */
+export function anySeed(): Seed {
   const hex = randomUUID().replaceAll('-', '')
   const part = (at: number) => Number.parseInt(hex.slice(at, at + 8), 16) | 0
   return [part(0), part(8), part(16), part(24)]
-}
-
-/** Four numbers that nobody can tell, for a run that need not be the same again. */
-export function anySeed(): Seed {
-  const seed = nextSeed ?? newSeed()
-  nextSeed = undefined
-  return seed
-}
-
-/** Makes the seed of the next run that wants any. */
-export function makeSeed(): void {
-  nextSeed ??= newSeed()
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -8,7 +8,7 @@ import {
   readGuestFrame,
   writeDeliveries,
 } from './frame.ts'
-import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, makeSeed, seedOf } from './journal.ts'
+import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
 import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
@@ -372,6 +372,5 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   launch()
   // While the worker is at it.
   ofSource ??= digest(source)
-  makeSeed()
   return promise
 }

@@ -106,7 +106,7 @@ const some = full ? 1 : 4
 /** Stores of processes that share one, or of one process alone. */
 const places: Readonly<Record<string, () => readonly SessionStore[]>> = {
   'in the process of the run': () => [memoryStore()],
-  'in another process': () => [1, 2].map(() => sqliteStore(join(folder, 'a.db'), { pollMs: 5 })),
+  'in another process': () => [sqliteStore(join(folder, 'a.db')), sqliteStore(join(folder, 'a.db'))],
 }
 
 /** Runs the team at the first store, has readers drop at its events, and lets them come back at the last store. */

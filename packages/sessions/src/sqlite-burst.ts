@@ -41,11 +41,11 @@ export function createBurst(query: (() => StatementSync) | undefined): Burst {
     length++
     if (length === 1) setImmediate(turn)
     else if (length % longest === 0) end()
-    else if (query && !open) {
-      open = query().iterate()
-      open.next()
-    }
     try {
+      if (query && !open && length % longest > 1) {
+        open = query().iterate()
+        open.next()
+      }
       return Number(statement.run(...values).changes)
     } catch (error) {
       if (!open || !isBusy(error)) throw error
