@@ -163,7 +163,8 @@ async function installDependencies() {
   // What the lockfile names was old enough when it was named. To ask that again takes the registry a question for each, and
   // as long as the rest: CI does.
   const asked = process.env.CI ? [] : ['--config.minimumReleaseAge=0']
-  const args = ['install', '--frozen-lockfile', '--loglevel=warn', ...asked]
+  // The packages are for the Node that is on its way, not for the one that pnpm finds.
+  const args = ['install', '--frozen-lockfile', '--loglevel=warn', `--config.nodeVersion=${toolchain.node}`, ...asked]
   const code = await run('pnpm', args, { stdio: ['ignore', 2, 2] })
   if (code === 0) return
   const remedies =
