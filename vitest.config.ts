@@ -24,6 +24,7 @@ export const options: TestUserConfig = {
   // A busy machine is no failure; what hangs still ends.
   testTimeout: 90_000,
   hookTimeout: 90_000,
+  globalSetup: [join(root, 'scripts/test-folder.ts')],
   setupFiles: [join(root, 'scripts/test-setup.ts')],
   restoreMocks: true,
   unstubEnvs: true,
