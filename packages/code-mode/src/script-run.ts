@@ -41,6 +41,9 @@ const keptBytes = 32 << 20
 /** So many results are sent to a script without waiting for more. */
 const together = 64
 
+/** One letter to a script has no more characters than this, unless one result has: a thread has little memory for them. */
+const letterLength = 4 << 20
+
 /** Tells a worker what to do with its script. */
 function give(cells: Int32Array, what: number): void {
   Atomics.store(cells, flag.order, what)
@@ -54,9 +57,27 @@ interface Stretch {
   readonly cells: Int32Array
   /** How many of the results it has been given. */
   sent: number
+  /** It was told to let go of the script if that waits: it will need all the script has heard. */
+  parking: boolean
+  readonly ended: Promise<void>
   post(text: string): void
   cancel(): void
   unwatch(): void
+}
+
+/** Shares results out among letters: as many as fit into one, and one at least. */
+function lettersOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
+  const letters: Delivery[][] = []
+  let left = 0
+  for (const result of results) {
+    left -= result.json.length
+    if (left >= 0 && letters.length > 0) letters.at(-1)?.push(result)
+    else {
+      letters.push([result])
+      left = letterLength - result.json.length
+    }
+  }
+  return letters
 }
 
 function errorOf(code: string, limits: Limits, message?: string): SandboxError {
@@ -126,15 +147,24 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       working = undefined
     }
   }
-  /** Lets go of the worker, which may not have noticed that the run is over. */
+  /** The worker has said its last word. */
+  const part = () => {
+    stretch?.unwatch()
+    stretch = undefined
+  }
+  /** Lets go of a worker that may not have noticed that the run is over, nor ever will: then its thread is ended. */
   const leave = () => {
     if (!stretch) return
-    stretch.unwatch()
-    give(stretch.cells, order.stop)
-    stretch = undefined
+    const { cells, cancel, ended } = stretch
+    part()
+    give(cells, order.stop)
+    const last = setTimeout(cancel, lastWordsMs)
+    const noticed = () => clearTimeout(last)
+    ended.then(noticed, noticed)
   }
   const finish = (outcome: { json: string } | SandboxError) => {
     if (over) return
+    const parsed = 'json' in outcome ? parseClean(outcome.json) : null
     over = true
     leave()
     work(-pieces)
@@ -147,7 +177,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       stats,
       ...(heardBytes <= keptBytes && { journal: journalWith(heard) }),
     }
-    if ('json' in outcome) resolve({ ok: true, value: parseClean(outcome.json), ...common })
+    if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
     else resolve({ ok: false, error: outcome, ...common })
     if (calls.open > 0) calls.stop()
   }
@@ -168,22 +198,40 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     else end()
   }
   const onAbort = () => stop(errorOf('aborted', limits))
+  /** What is thrown in the middle of a run is the end of that run, and of nothing else. */
+  const guarded =
+    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
+    (...values: T) => {
+      try {
+        handle(...values)
+      } catch {
+        stop(errorOf('engine-failed', limits))
+      }
+    }
 
+  /** Keeps of the last results only that they were heard. */
+  const forget = (count: number) => {
+    for (const entry of heard.splice(-count)) heard.push({ ...entry, json: '' })
+  }
   const deliver = () => {
     if (flush) clearImmediate(flush)
     flush = undefined
     if (over || verdict || value !== undefined) return
     if (!stretch) return launch()
     if (stretch.sent === heard.length) return work(-1)
-    const batch = heard.slice(stretch.sent)
+    const fresh = heard.slice(stretch.sent)
     stretch.sent = heard.length
-    stretch.post(writeDeliveries(batch))
+    const letters = lettersOf(fresh)
+    for (const letter of letters) stretch.post(writeDeliveries(letter))
+    work(letters.length - 1)
+    // The script will not be taken off any more, so that nobody asks for them again.
+    if (heardBytes > keptBytes && !stretch.parking) forget(fresh.length)
   }
   /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
   const deliverSoon = () => {
     if (!flush) work(1)
     if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
-    else flush ??= setImmediate(deliver)
+    else flush ??= setImmediate(guarded(deliver))
   }
   const hear = (entry: JournalEntry) => {
     heard.push(entry)
@@ -207,7 +255,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       )
       .then(() => undefined)
   }
-  const calls = callQueue({ names, tools, limits, answer })
+  const calls = callQueue({ names, tools, limits, answer: guarded(answer) })
 
   const onCall = (call: GuestCall): SandboxError | undefined => {
     const tool = names[call.tool]
@@ -257,7 +305,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         if (calls.open === 0) return finish({ json: end.json })
         // Calls that nobody awaited are made all the same; the worker is free already.
         value = end.json
-        leave()
         return work(-pieces)
       case 'limit':
         return finish(errorOf(end.code, limits, end.message))
@@ -282,10 +329,12 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       else obey(read(message))
       return
     }
+    part()
     stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
     if ('parked' in message) {
       const behind = message.heard < heard.length
-      leave()
+      clearImmediate(flush)
+      flush = undefined
       work(-pieces)
       if (verdict) finish(verdict)
       else if (behind) deliverSoon()
@@ -305,15 +354,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       finish(verdict ?? errorOf(message.code ?? 'engine-failed', limits))
     }
   }
-  const guarded =
-    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
-    (...values: T) => {
-      try {
-        handle(...values)
-      } catch {
-        stop(errorOf('engine-failed', limits))
-      }
-    }
   const onFailure = (error: unknown) => {
     const memory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
     finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
@@ -337,7 +377,9 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         finish(verdict)
       },
       park() {
-        if (heardBytes <= keptBytes) give(cells, order.park)
+        if (heardBytes > keptBytes) return
+        mine.parking = true
+        give(cells, order.park)
       },
     })
     const task: Task = {
@@ -349,7 +391,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       flags,
     }
     const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
-    const mine: Stretch = { cells, sent: heard.length, unwatch, post, cancel }
+    const mine: Stretch = { cells, sent: heard.length, parking: false, ended, unwatch, post, cancel }
     stretch = mine
     ended.catch((error: unknown) => {
       if (stretch === mine) onFailure(error)
@@ -366,9 +408,9 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     finish(errorOf('aborted', limits))
     return promise
   }
+  work(1)
   given.signal?.addEventListener('abort', onAbort, { once: true })
   around.running.add(onAbort)
-  work(1)
   launch()
   // While the worker is at it.
   ofSource ??= digest(source)
