@@ -198,6 +198,9 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     else end()
   }
   const onAbort = () => stop(errorOf('aborted', limits))
+  const startClock = () => {
+    wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
+  }
   /** What is thrown in the middle of a run is the end of that run, and of nothing else. */
   const guarded =
     <T extends readonly unknown[]>(handle: (...values: T) => void) =>
@@ -305,6 +308,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         if (calls.open === 0) return finish({ json: end.json })
         // Calls that nobody awaited are made all the same; the worker is free already.
         value = end.json
+        startClock()
         return work(-pieces)
       case 'limit':
         return finish(errorOf(end.code, limits, end.message))
@@ -368,9 +372,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const unwatch = around.dog.watch({
       cells,
       cpuMs: limits.cpuMs,
-      started() {
-        wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
-      },
+      started: startClock,
       hung() {
         verdict ??= errorOf('cpu-limit', limits)
         mine.cancel()
@@ -382,17 +384,20 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         give(cells, order.park)
       },
     })
+    const [first = [], ...more] = lettersOf(heard)
     const task: Task = {
       source,
       tools: names,
       seed: before.seed,
       startedAt: before.startedAt,
-      heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
+      heard: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
     const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
     const mine: Stretch = { cells, sent: heard.length, parking: false, ended, unwatch, post, cancel }
     stretch = mine
+    for (const letter of more) post(writeDeliveries(letter))
+    work(more.length)
     ended.catch((error: unknown) => {
       if (stretch === mine) onFailure(error)
     })

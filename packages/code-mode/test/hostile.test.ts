@@ -35,6 +35,13 @@ describe('a hostile script', () => {
     expect(depthOf(sent)).toBe(3500)
   })
 
+  it('that returns at once has no more time for the calls it does not wait for', async () => {
+    const brief = createSandbox({ workers: 1, limits: { wallMs: 20 } })
+    const tools = { hang: () => new Promise(() => {}) }
+    expect((await brief.run('void tools.hang()', { tools })).error?.code).toBe('wall-limit')
+    await brief.close()
+  })
+
   it('cannot break the reading of types for the scripts that come after it', async () => {
     const wide = 20_000
     const { error } = await sandbox.run(`const a: number = ${'('.repeat(wide)}1${')'.repeat(wide)}\nreturn a`)
