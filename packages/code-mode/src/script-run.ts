@@ -5,6 +5,7 @@ import {
   type GuestCall,
   type GuestEnd,
   type GuestFrame,
+  lettersOf,
   readGuestFrame,
   writeDeliveries,
 } from './frame.ts'
@@ -41,9 +42,6 @@ const keptBytes = 32 << 20
 /** So many results are sent to a script without waiting for more. */
 const together = 64
 
-/** One letter to a script has no more characters than this, unless one result has: a thread has little memory for them. */
-const letterLength = 4 << 20
-
 /** Tells a worker what to do with its script. */
 function give(cells: Int32Array, what: number): void {
   Atomics.store(cells, flag.order, what)
@@ -63,21 +61,6 @@ interface Stretch {
   post(text: string): void
   cancel(): void
   unwatch(): void
-}
-
-/** Shares results out among letters: as many as fit into one, and one at least. */
-function lettersOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
-  const letters: Delivery[][] = []
-  let left = 0
-  for (const result of results) {
-    left -= result.json.length
-    if (left >= 0 && letters.length > 0) letters.at(-1)?.push(result)
-    else {
-      letters.push([result])
-      left = letterLength - result.json.length
-    }
-  }
-  return letters
 }
 
 function errorOf(code: string, limits: Limits, message?: string): SandboxError {
