@@ -20,6 +20,17 @@ export interface CallQueue {
   stop(): void
 }
 
+/** What a tool threw says of itself; it may be anything, also what cannot be looked at. */
+function wordsOf(error: unknown): { readonly message?: unknown; readonly code?: unknown } {
+  try {
+    if (typeof error !== 'object' || error === null) return { message: String(error) }
+    const { message, code }: { readonly message?: unknown; readonly code?: unknown } = error
+    return { message, code }
+  } catch {
+    return {}
+  }
+}
+
 function failure(message: unknown, code: unknown, limits: Limits, stop?: string): string {
   const text = typeof message === 'string' ? message : 'The call failed.'
   return JSON.stringify({
@@ -79,9 +90,8 @@ export function callQueue(options: {
         ),
       }
     } catch (error) {
-      const said: { readonly message?: unknown; readonly code?: unknown } =
-        typeof error === 'object' && error !== null ? error : { message: String(error) }
-      return { ok: false, json: failure(said.message, said.code, limits) }
+      const { message, code } = wordsOf(error)
+      return { ok: false, json: failure(message, code, limits) }
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Json } from '@provost/core'
+import { isRecord, type Json } from '@provost/core'
 
 /** JSON text may hold keys that turn into somebody's prototype when objects are merged: only then is it looked through. */
 const suspicious = /__proto__|"constructor"|\\u/
@@ -8,10 +8,27 @@ function isHostile(key: string, value: unknown): boolean {
   return key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
+/** Takes such keys out of what was parsed. However deep that is: a script says how deep, and a stack ends sooner. */
+function clean(parsed: unknown): void {
+  const left = [parsed]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (Array.isArray(value)) {
+      for (const item of value) if (typeof item === 'object') left.push(item)
+    } else if (isRecord(value)) {
+      for (const [key, item] of Object.entries(value)) {
+        if (isHostile(key, item)) Reflect.deleteProperty(value, key)
+        else if (typeof item === 'object') left.push(item)
+      }
+    }
+  }
+}
+
 /** Parses text from the other side; keys that could pollute a prototype are left out. Throws what `JSON.parse` throws. */
 export function parseClean(text: string): Json {
-  if (!suspicious.test(text)) return JSON.parse(text)
-  return JSON.parse(text, (key, value: unknown) => (isHostile(key, value) ? undefined : value))
+  const parsed: Json = JSON.parse(text)
+  if (suspicious.test(text)) clean(parsed)
+  return parsed
 }
 
 /** The value as JSON text without such keys; nothing is `null`. Throws what `JSON.stringify` throws. */

@@ -41,6 +41,7 @@ export interface EngineInstance {
   readonly exports: EngineExports
   readonly memory: WebAssembly.Memory
   text(text: string): Box
+  /** Throws with `fault` where there is no memory left for it. */
   textOf(box: Box): string
   /** Calls a function of the guest. Throws with `fault` where it throws. */
   call(callee: Box, ...args: readonly Box[]): Box
@@ -163,10 +164,11 @@ export function engineInstance(
     const other = reserve(size + 1)
     return ended(other, bytes.write(text, other))
   }
-  const textOf = (box: Box): string => {
+  /** Nothing where the value has no text, or where there is no memory left for it. */
+  const read = (box: Box): string | undefined => {
     const at = qjs_get_string_len(box, desk.args)
     look()
-    if (at === 0) return ''
+    if (at === 0) return undefined
     const text = bytes.toString('utf8', at, at + (words[args] ?? 0))
     qjs_free_cstring(at)
     return text
@@ -174,14 +176,14 @@ export function engineInstance(
   const property = (box: Box, name: string): Box => exports.qjs_get_prop_string(box, put(name).at)
   const propertyText = (box: Box, name: string): string => {
     const found = property(box, name)
-    const text = exports.qjs_is_undefined(found) === 0 ? textOf(found) : ''
+    const text = exports.qjs_is_undefined(found) === 0 ? (read(found) ?? '') : ''
     qjs_free_value(found)
     return text
   }
   const thrown = (): Error => {
     const error = exports.qjs_get_exception()
     const [name, message, stack] = ['name', 'message', 'stack'].map((part) => propertyText(error, part))
-    const fault = options.fault({ name: name ?? '', message: message || textOf(error), stack: stack ?? '' })
+    const fault = options.fault({ name: name ?? '', message: message || (read(error) ?? ''), stack: stack ?? '' })
     qjs_free_value(error)
     return fault
   }
@@ -193,7 +195,11 @@ export function engineInstance(
     exports,
     memory,
     property,
-    textOf,
+    textOf(box) {
+      const text = read(box)
+      if (text === undefined) throw thrown()
+      return text
+    },
     free: qjs_free_value,
     text(text) {
       const { at, size } = put(text)

@@ -127,6 +127,24 @@ export function glanceAtFrame(text: string): { readonly calls: number; readonly 
   return { calls: count, ended: more[2] !== null }
 }
 
+/** One letter to a script has no more characters than this, unless one result has: a thread has little memory for them. */
+const letterLength = 4 << 20
+
+/** Shares results out among letters: as many as fit into one, and one at least. */
+export function lettersOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
+  const letters: Delivery[][] = []
+  let left = 0
+  for (const result of results) {
+    left -= result.json.length
+    if (left >= 0 && letters.length > 0) letters.at(-1)?.push(result)
+    else {
+      letters.push([result])
+      left = letterLength - result.json.length
+    }
+  }
+  return letters
+}
+
 export function writeDeliveries(deliveries: readonly Delivery[]): string {
   let head = ''
   let body = ''

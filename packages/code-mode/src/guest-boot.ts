@@ -21,6 +21,8 @@ const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakM
 
 for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
   'WebAssembly', 'queueMicrotask', 'DOMException', 'gc', 'std', 'os', 'bjson', 'print', 'navigator']) delete G[name]
+// It is told of a stack which functions are on it: ours as well.
+delete E.prepareStackTrace
 const iterators = [[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g),
   function* () {}, async function* () {}, (function* () {})(), (async function* () {})(), async function () {}, () => {},
   Uint8Array, Iterator.from({ next() {} }), [].values().map((x) => x)]

@@ -32,10 +32,12 @@ export type SandboxResult = {
   | { readonly ok: false; readonly value?: never; readonly error: SandboxError }
 )
 
-/** A tool as a script calls it: gets the arguments as parsed JSON, returns what JSON can write. */
-// What a tool takes is its own business: the script is checked by nobody.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type ScriptTool = (input: any, call: ScriptCall) => unknown
+/**
+ * A tool as a script calls it: gets the arguments as parsed JSON, returns what JSON can write. It may say what it takes,
+ * `({ id }: { id: number }) => …`, but nobody checks what a script gives it.
+ */
+// Of a method, since what that takes may be narrower: a function that is asked for may only take more.
+export type ScriptTool = { execute(input: unknown, call: ScriptCall): unknown }['execute']
 
 export interface SandboxRunOptions {
   readonly tools?: Readonly<Record<string, ScriptTool>> | undefined
@@ -98,12 +100,16 @@ export function createSandbox(
     }
   }
 
+  const refuseClosed = () => {
+    if (closed) throw new ProvostError('sandbox-closed', 'The sandbox was closed.', { hint: 'Make another one.' })
+  }
+
   return {
     async run(source, given = {}) {
-      if (closed) {
-        throw new ProvostError('sandbox-closed', 'The sandbox was closed.', { hint: 'Make another one.' })
-      }
-      return runScript({ pool: await opened(), dog, limits, running }, source, given)
+      refuseClosed()
+      const pool = await opened()
+      refuseClosed()
+      return runScript({ pool, dog, limits, running }, source, given)
     },
     async close() {
       closed = true

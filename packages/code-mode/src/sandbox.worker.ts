@@ -4,7 +4,7 @@ import { workerData } from 'node:worker_threads'
 import { type Guest, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
 import { createQuickJs } from './quickjs.ts'
-import { startScript, warmTypeScript } from './script-source.ts'
+import { ParserBroken, startScript, warmTypeScript } from './script-source.ts'
 import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
 import { workerVigil } from './vigil.ts'
 import type { Serving } from './worker-line.ts'
@@ -25,16 +25,22 @@ const wait = workerVigil()
 /** A guest made ahead for these tools, while nobody waits. It has seen no script. */
 let spare: { readonly tools: string; readonly guest: Guest } | undefined
 
-const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
-
-function setup(guest: Guest, tools: readonly string[]): void {
-  const { toolCalls, argBytes, outputBytes, errorBytes } = limits
-  guest.setup({ tools, limits: { toolCalls, argBytes, outputBytes, errorBytes, logLength, lineLength } })
+/** JSON has no infinity. */
+const finite = (limit: number) => Math.min(limit, Number.MAX_VALUE)
+const guestLimits = {
+  toolCalls: finite(limits.toolCalls),
+  argBytes: finite(limits.argBytes),
+  outputBytes: finite(limits.outputBytes),
+  errorBytes: finite(limits.errorBytes),
+  logLength,
+  lineLength,
 }
+
+const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
 
 function prepareSpare(tools: readonly string[]): void {
   const guest = engine.prepare(limits)
-  setup(guest, tools)
+  guest.setup({ tools, limits: guestLimits })
   spare = { tools: keyOf(tools), guest }
 }
 
@@ -42,7 +48,7 @@ function guestFor(tools: readonly string[]): Guest {
   const made = spare
   spare = undefined
   const guest = made?.guest ?? engine.prepare(limits)
-  if (made?.tools !== keyOf(tools)) setup(guest, tools)
+  if (made?.tools !== keyOf(tools)) guest.setup({ tools, limits: guestLimits })
   guest.warm()
   return guest
 }
@@ -120,7 +126,8 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     })
     if (over) return
     if (error instanceof GuestSyntaxError) {
-      return finish({ syntax: error.message, line: error.line, column: error.column, figures: figures() })
+      const { message, line, column } = error
+      return finish({ syntax: message, line, column, worn: error instanceof ParserBroken, figures: figures() })
     }
     if (error !== undefined || limit !== undefined) return stopped(error)
     if (frame !== '') {

@@ -5,6 +5,7 @@ import {
   type GuestCall,
   type GuestEnd,
   type GuestFrame,
+  lettersOf,
   readGuestFrame,
   writeDeliveries,
 } from './frame.ts'
@@ -54,6 +55,9 @@ interface Stretch {
   readonly cells: Int32Array
   /** How many of the results it has been given. */
   sent: number
+  /** It was told to let go of the script if that waits: it will need all the script has heard. */
+  parking: boolean
+  readonly ended: Promise<void>
   post(text: string): void
   cancel(): void
   unwatch(): void
@@ -126,15 +130,24 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       working = undefined
     }
   }
-  /** Lets go of the worker, which may not have noticed that the run is over. */
+  /** The worker has said its last word. */
+  const part = () => {
+    stretch?.unwatch()
+    stretch = undefined
+  }
+  /** Lets go of a worker that may not have noticed that the run is over, nor ever will: then its thread is ended. */
   const leave = () => {
     if (!stretch) return
-    stretch.unwatch()
-    give(stretch.cells, order.stop)
-    stretch = undefined
+    const { cells, cancel, ended } = stretch
+    part()
+    give(cells, order.stop)
+    const last = setTimeout(cancel, lastWordsMs)
+    const noticed = () => clearTimeout(last)
+    ended.then(noticed, noticed)
   }
   const finish = (outcome: { json: string } | SandboxError) => {
     if (over) return
+    const parsed = 'json' in outcome ? parseClean(outcome.json) : null
     over = true
     leave()
     work(-pieces)
@@ -147,7 +160,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       stats,
       ...(heardBytes <= keptBytes && { journal: journalWith(heard) }),
     }
-    if ('json' in outcome) resolve({ ok: true, value: parseClean(outcome.json), ...common })
+    if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
     else resolve({ ok: false, error: outcome, ...common })
     if (calls.open > 0) calls.stop()
   }
@@ -168,22 +181,43 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     else end()
   }
   const onAbort = () => stop(errorOf('aborted', limits))
+  const startClock = () => {
+    wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
+  }
+  /** What is thrown in the middle of a run is the end of that run, and of nothing else. */
+  const guarded =
+    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
+    (...values: T) => {
+      try {
+        handle(...values)
+      } catch {
+        stop(errorOf('engine-failed', limits))
+      }
+    }
 
+  /** Keeps of the last results only that they were heard. */
+  const forget = (count: number) => {
+    for (const entry of heard.splice(-count)) heard.push({ ...entry, json: '' })
+  }
   const deliver = () => {
     if (flush) clearImmediate(flush)
     flush = undefined
     if (over || verdict || value !== undefined) return
     if (!stretch) return launch()
     if (stretch.sent === heard.length) return work(-1)
-    const batch = heard.slice(stretch.sent)
+    const fresh = heard.slice(stretch.sent)
     stretch.sent = heard.length
-    stretch.post(writeDeliveries(batch))
+    const letters = lettersOf(fresh)
+    for (const letter of letters) stretch.post(writeDeliveries(letter))
+    work(letters.length - 1)
+    // The script will not be taken off any more, so that nobody asks for them again.
+    if (heardBytes > keptBytes && !stretch.parking) forget(fresh.length)
   }
   /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
   const deliverSoon = () => {
     if (!flush) work(1)
     if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
-    else flush ??= setImmediate(deliver)
+    else flush ??= setImmediate(guarded(deliver))
   }
   const hear = (entry: JournalEntry) => {
     heard.push(entry)
@@ -207,7 +241,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       )
       .then(() => undefined)
   }
-  const calls = callQueue({ names, tools, limits, answer })
+  const calls = callQueue({ names, tools, limits, answer: guarded(answer) })
 
   const onCall = (call: GuestCall): SandboxError | undefined => {
     const tool = names[call.tool]
@@ -257,7 +291,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         if (calls.open === 0) return finish({ json: end.json })
         // Calls that nobody awaited are made all the same; the worker is free already.
         value = end.json
-        leave()
+        startClock()
         return work(-pieces)
       case 'limit':
         return finish(errorOf(end.code, limits, end.message))
@@ -282,10 +316,12 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       else obey(read(message))
       return
     }
+    part()
     stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
     if ('parked' in message) {
       const behind = message.heard < heard.length
-      leave()
+      clearImmediate(flush)
+      flush = undefined
       work(-pieces)
       if (verdict) finish(verdict)
       else if (behind) deliverSoon()
@@ -305,15 +341,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       finish(verdict ?? errorOf(message.code ?? 'engine-failed', limits))
     }
   }
-  const guarded =
-    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
-    (...values: T) => {
-      try {
-        handle(...values)
-      } catch {
-        stop(errorOf('engine-failed', limits))
-      }
-    }
   const onFailure = (error: unknown) => {
     const memory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
     finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
@@ -328,29 +355,32 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const unwatch = around.dog.watch({
       cells,
       cpuMs: limits.cpuMs,
-      started() {
-        wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
-      },
+      started: startClock,
       hung() {
         verdict ??= errorOf('cpu-limit', limits)
         mine.cancel()
         finish(verdict)
       },
       park() {
-        if (heardBytes <= keptBytes) give(cells, order.park)
+        if (heardBytes > keptBytes) return
+        mine.parking = true
+        give(cells, order.park)
       },
     })
+    const [first = [], ...more] = lettersOf(heard)
     const task: Task = {
       source,
       tools: names,
       seed: before.seed,
       startedAt: before.startedAt,
-      heard: heard.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
+      heard: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
     const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
-    const mine: Stretch = { cells, sent: heard.length, unwatch, post, cancel }
+    const mine: Stretch = { cells, sent: heard.length, parking: false, ended, unwatch, post, cancel }
     stretch = mine
+    for (const letter of more) post(writeDeliveries(letter))
+    work(more.length)
     ended.catch((error: unknown) => {
       if (stretch === mine) onFailure(error)
     })
@@ -366,9 +396,9 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     finish(errorOf('aborted', limits))
     return promise
   }
+  work(1)
   given.signal?.addEventListener('abort', onAbort, { once: true })
   around.running.add(onAbort)
-  work(1)
   launch()
   // While the worker is at it.
   ofSource ??= digest(source)

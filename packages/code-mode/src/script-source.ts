@@ -17,12 +17,22 @@ export function placeOf(line: number, column: number): { line: number; column: n
   return { line, column: line === 1 ? Math.max(1, column - opening.length) : column }
 }
 
+/** A script was too deep for the parser of TypeScript, which is broken from then on in this thread. */
+export class ParserBroken extends GuestSyntaxError {
+  constructor() {
+    super('The script is nested too deeply to be read.', undefined, undefined)
+  }
+}
+
+/** What the parser says of a script; whatever else it throws is a fault of its own. */
+const refusals = new Set<unknown>(['ERR_INVALID_TYPESCRIPT_SYNTAX', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'])
+
 /** Takes the types out, each character staying where it was. Throws {@link GuestSyntaxError}. */
 function withoutTypes(wrapped: string): string {
   try {
     return stripTypeScriptTypes(wrapped, { mode: 'strip' })
   } catch (error) {
-    if (!(error instanceof Error)) throw error
+    if (!(error instanceof Error && 'code' in error && refusals.has(error.code))) throw new ParserBroken()
     const [, line, before] = note.exec(error.stack ?? '') ?? []
     throw new GuestSyntaxError(
       error.message,

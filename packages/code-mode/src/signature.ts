@@ -11,6 +11,9 @@ function nameOf(key: string): string {
   return identifier.test(key) ? key : JSON.stringify(key)
 }
 
+/** All the types there are. */
+const types: ReadonlySet<unknown> = new Set(['string', 'boolean', 'null', 'number', 'integer', 'array', 'object'])
+
 /** Text that cannot leave the comment it stands in. */
 function comment(words: readonly unknown[]): string {
   const text = words
@@ -50,11 +53,13 @@ export function typeOf(schema: unknown, depth = 0, words = true): string {
   if (Array.isArray(anyOf)) return each(anyOf, ' | ')
   if (Array.isArray(oneOf)) return each(oneOf, ' | ')
   if (Array.isArray(allOf)) return each(allOf, ' & ')
-  if (Array.isArray(type))
+  if (Array.isArray(type)) {
+    // Each of the types once: a list that names one a hundred times would, some levels deep, be a million of them.
     return each(
-      type.map((one) => ({ ...schema, type: one })),
+      [...new Set(type)].filter((one) => types.has(one)).map((one) => ({ ...schema, type: one })),
       ' | ',
     )
+  }
   switch (type) {
     case 'string':
     case 'boolean':

@@ -70,6 +70,8 @@ export type FromWorker =
   | { readonly end: string; readonly code?: string; readonly message?: string; readonly figures: RunFigures }
   | {
       readonly syntax: string
+      /** The thread can run no script any more. */
+      readonly worn: boolean
       readonly line?: number | undefined
       readonly column?: number | undefined
       readonly figures: RunFigures

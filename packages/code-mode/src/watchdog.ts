@@ -45,9 +45,10 @@ export function watchdog(): { watch(stretch: Watched): () => void } {
     for (const [stretch, state] of watched) {
       if (!state.started) continue
       stretch.started()
+      // First what was computed before: it grows when a piece ends, which must not be counted twice.
+      const computed = Atomics.load(stretch.cells, flag.computed)
       const computing = Atomics.load(stretch.cells, flag.computingSince)
       const waitingSince = Atomics.load(stretch.cells, flag.waitingSince)
-      const computed = Atomics.load(stretch.cells, flag.computed)
       if (computing !== 0) {
         if (since(computing) + computed > stretch.cpuMs + grace) stretch.hung()
       } else if (waitingSince !== 0 && !state.asked) {

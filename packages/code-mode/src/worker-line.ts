@@ -52,7 +52,12 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
     if (typeof message === 'string') return
     running?.resolve(true)
     running = undefined
+    if ('worn' in message && message.worn) kill()
     if (over) port.close()
+  }
+  const kill = () => {
+    over = true
+    ending.abort()
   }
   const vigil = hostVigil(() => {
     const text = take()
@@ -98,6 +103,6 @@ export function openLine(serve: (serving: Serving, signal: AbortSignal) => Promi
       send(text)
       vigil.sent()
     },
-    kill: () => ending.abort(),
+    kill,
   }
 }

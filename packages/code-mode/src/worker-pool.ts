@@ -68,7 +68,12 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     workerData: { code, limits } satisfies WorkerSetup,
   })
-  await Promise.all(Array.from({ length: workers }, () => pool.run('prepare')))
+  try {
+    await Promise.all(Array.from({ length: workers }, () => pool.run('prepare')))
+  } catch (error) {
+    await pool.destroy()
+    throw error
+  }
   // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
   const queue = turns(workers)
   const serve = (serving: Serving, signal: AbortSignal) => pool.run(serving, { transferList: [serving.port], signal })

@@ -108,6 +108,14 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
     'prepareStackTrace',
     `Error.prepareStackTrace = (e, sites) => sites\nconst [site] = new Error().stack\nreturn typeof site.getThis === 'function'`,
   ],
+  [
+    'the functions that called the script',
+    `const found = []\ntry { Error.prepareStackTrace = (e, sites) => { for (const site of sites) found.push(site.getFunction()); return '' } } catch {}\nnew Error().stack\nreturn found.some((f) => f?.name === 'start')`,
+  ],
+  [
+    'the promise of a call, from outside',
+    `let found\ntry { Error.prepareStackTrace = (e) => { found = e.resolve } } catch {}\ntools.echo({})\nreturn typeof found === 'function'`,
+  ],
   ['captureStackTrace', `const o = {}\nError.captureStackTrace(o)\nreturn typeof o.stack !== 'string'`],
   [
     'stack of an overflow',

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, expectTypeOf, it } from 'vitest'
 
-import { createSandbox, type JournalEntry, type SandboxRunOptions } from '../src/index.ts'
+import { createSandbox, type JournalEntry, type SandboxRunOptions, type ScriptCall } from '../src/index.ts'
 import { shared as sandbox } from './fixture/shared-sandbox.ts'
 
 const add = ({ a, b }: { a: number; b: number }) => a + b
@@ -152,6 +152,28 @@ describe('calls', () => {
     }
     expect((await run(`tools.log({ text: 'kept' }); return 1`, { tools: { log } })).value).toBe(1)
     expect(done).toEqual(['kept'])
+  })
+
+  it('are made to functions that say what they take, or that take anything', async () => {
+    interface Row {
+      readonly id: number
+    }
+    const tools: SandboxRunOptions['tools'] = {
+      typed: ({ id }: Row) => id,
+      literal: ({ id }: { id: number }, { signal }) => [id, signal.aborted],
+      plain: (input, call) => {
+        expectTypeOf(input).toBeUnknown()
+        expectTypeOf(call).toEqualTypeOf<ScriptCall>()
+        return input
+      },
+      open: ({ id }) => id * 2,
+    }
+    const source =
+      'return [await tools.typed({ id: 1 }), await tools.literal({ id: 2 }), await tools.plain({ id: 3 }), await tools.open({ id: 4 })]'
+    expect((await run(source, { tools })).value).toEqual([1, [2, false], { id: 3 }, 8])
+    // @ts-expect-error: what is no function is no tool.
+    const wrong: SandboxRunOptions = { tools: { nothing: 5 } }
+    expect((await run('return tools.nothing()', wrong)).error?.code).toBe('tool-error')
   })
 
   it('take names of any kind', async () => {
