@@ -27,7 +27,7 @@ export function bridgeOf(call: CallState): BridgeFold {
 }
 
 /** A composite is answered: to a call, a memo or a wait. */
-export function applyAnswer(
+export function answerBridge(
   run: RunFold,
   callId: string,
   id: string,

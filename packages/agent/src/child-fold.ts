@@ -1,7 +1,7 @@
 import type { Entry, EntryOf, FilterDescriptor, Grant, Label, Message, RunStatus, UsageReport } from '@provost/core'
 import { addUsage } from '@provost/core'
 
-import { applyAnswer, wake } from './bridge-fold.ts'
+import { answerBridge, wake } from './bridge-fold.ts'
 import type { Letter } from './letter.ts'
 import { childToward, letterIn } from './letter.ts'
 import type { LogState, RunFold } from './log-state.ts'
@@ -57,7 +57,7 @@ export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, 
   closeChildWaits(state, (id) => id === callId)
   // Agents that ask each other come to an end.
   if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
-  applyAnswer(run, child.parentCallId, callId, entry.label)
+  answerBridge(run, child.parentCallId, callId, entry.label)
 }
 
 /** A composite has ended: nobody waits any more for what its children waited for. */

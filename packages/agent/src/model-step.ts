@@ -30,8 +30,8 @@ import {
 import { jsonSchemaOf } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { answeredEntry } from './answer-entries.ts'
 import { aroundModel } from './around-model.ts'
-import { answeredEntry } from './draft.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
 import { knowing } from './hook-context.ts'

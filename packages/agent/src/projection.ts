@@ -1,12 +1,13 @@
 import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, ToolOutput } from '@provost/core'
 import { assertNever, textOf, trustedLabel } from '@provost/core'
 
-import { clock, isSilent, readVerdict } from './fold.ts'
 import { notReturned } from './handoff/crossing.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
+import { isSilent } from './message-fold.ts'
 import { pendingOn, pendingWork } from './position.ts'
 import { usageReport, totalCost } from './usage-report.ts'
+import { clock, readVerdict } from './wait-fold.ts'
 
 /** Emits an event that belongs to an entry of the log. */
 export interface EmitDurable {

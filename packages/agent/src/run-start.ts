@@ -2,7 +2,6 @@ import type { Input, Label, Message, NewEntry } from '@provost/core'
 import { isPromise, joinLabels, labelOf, positionId, ProvostError } from '@provost/core'
 
 import { takenIds } from './arrivals.ts'
-import { takenEntry } from './draft.ts'
 import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
 import { checkActive } from './handoff/active-agent.ts'
@@ -10,6 +9,7 @@ import { enterMessages, messagesOf } from './input.ts'
 import { messageOf } from './message-init.ts'
 import { hookFailed } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { takenEntry } from './wait-entries.ts'
 
 /** What tells of a new run, once nothing stands in its way. */
 export function startedRun(scope: RunScope, token: string | undefined): NewEntry {

@@ -2,7 +2,7 @@ import type { Json, Label, Message, NewEntry } from '@provost/core'
 import { toErrorInfo, trustedLabel } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
-import { decidedEntries, settledEntry, unstartedEntry } from '../draft.ts'
+import { decidedEntries, settledEntry, unstartedEntry } from '../call-entries.ts'
 import { newEntry, placeOf } from '../entry.ts'
 import { planOf } from '../known-plan.ts'
 import type { CallState, LogState, RunFold } from '../log-state.ts'
