@@ -13,7 +13,7 @@ import { claim, resume } from './run-resume.ts'
 import { around } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { begin, prepareAgent, startedRun } from './run-start.ts'
-import type { RunStart } from './run.ts'
+import type { RunStart } from './run-start.ts'
 
 /**
  * Drives a run in this process until it ends or is suspended.

@@ -15,8 +15,8 @@ import { resumedEntry } from './run-entries.ts'
 import { RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { prepareAgent } from './run-start.ts'
+import type { RunStart } from './run-start.ts'
 import { checkAgent, checkSignature } from './run-state.ts'
-import type { RunStart } from './run.ts'
 
 /** Finds the run to go on with, and checks that it is this one's to go on with. */
 export async function claim(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
