@@ -1,5 +1,5 @@
 import type { EntryOf, Json, Label } from '@provost/core'
-import { fillLabel, joinLabels } from '@provost/core'
+import { joinLabels } from '@provost/core'
 
 import type { BridgeFold, CallState, RunFold } from './log-state.ts'
 import { callOf, outermost } from './log-state.ts'
@@ -42,13 +42,6 @@ export function answerBridge(
   bridge.answers.push(id)
   if (value) bridge.given.set(id, value.given)
   if (label) bridge.label = joinLabels(bridge.label, label)
-}
-
-/** The strictest of what a result says of itself. */
-export function labelOfSettled({ label, fields, output }: EntryOf<'call', 'settled'>): Label {
-  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
-  return inner.length > 0 ? joinLabels(label, ...inner) : label
 }
 
 /** What a composite waits for has come: it goes on. */

@@ -1,11 +1,12 @@
 import type { Entry, EntryOf, Message, ToolCallPart, ToolResultPart } from '@provost/core'
 import { assertNever, deepFreeze, fillLabel, joinLabels, positionId, untrustedLabel } from '@provost/core'
 
-import { answerBridge, labelOfSettled, planBridged } from './bridge-fold.ts'
+import { answerBridge, planBridged } from './bridge-fold.ts'
 import { leaveChildren } from './child-fold.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import { say } from './message-fold.ts'
+import { labelOfResult } from './result-label.ts'
 import { closeWaits } from './wait-fold.ts'
 
 /** A call gets on. */
@@ -46,7 +47,7 @@ export function applyCall(state: LogState, run: RunFold, entry: Extract<Entry, {
       call.outcome = entry.outcome
       if (call.parentCallId !== undefined) {
         call.settled = entry
-        answerBridge(run, call.parentCallId, entry.callId, labelOfSettled(entry))
+        answerBridge(run, call.parentCallId, entry.callId, labelOfResult(entry))
         break
       }
       call.result = resultPart(call.part, entry)

@@ -1,9 +1,10 @@
-import type { Label, ToolResult } from '@provost/core'
-import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
+import type { ToolResult } from '@provost/core'
+import { fillLabel, isPromise, trustedLabel } from '@provost/core'
 import type { ToolOutcome } from '@provost/tools'
 
 import { knowing } from './hook-context.ts'
 import type { CallState } from './log-state.ts'
+import { labelOfResult } from './result-label.ts'
 import { report, stopped } from './run-scope.ts'
 import type { RunEnding, RunScope } from './run-scope.ts'
 
@@ -33,7 +34,7 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
-      const given = hook(result, knowing(scope, extension, labelOfAll(result)))
+      const given = hook(result, knowing(scope, extension, labelOfResult(result)))
       const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
@@ -51,13 +52,6 @@ function withoutStale(answer: ToolResult, before: ToolResult): ToolResult {
   if (answer.output === before.output || answer.value !== before.value) return answer
   const { value: _, ...rest } = answer
   return rest
-}
-
-/** The strictest of what a result says of itself. */
-function labelOfAll({ label, fields, output }: ToolResult): Label {
-  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
-  return inner.length > 0 ? joinLabels(label, ...inner) : label
 }
 
 function withheld(result: ToolResult, reason: string): ToolResult {
