@@ -38,7 +38,7 @@ export async function throughResultHooks(
       const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
-      result = { ...withoutStale(answer, result), callId: first.callId, label: fillLabel(answer.label, result.label) }
+      result = { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) }
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: extension.name })
       result = withheld(result, 'The result was withheld: it could not be checked.')
@@ -54,15 +54,21 @@ function withoutStale(answer: ToolResult, before: ToolResult): ToolResult {
   return rest
 }
 
+/** What a hook gives is the result of its own call, whatever that says of itself. */
+function ofCall({ callId, parentCallId }: ToolResult, answer: ToolResult): ToolResult {
+  const { parentCallId: _, ...rest } = answer
+  return { ...rest, callId, ...(parentCallId !== undefined && { parentCallId }) }
+}
+
 function withheld(result: ToolResult, reason: string): ToolResult {
-  const { callId, tool, input, via } = result
-  return {
-    callId,
+  const { tool, input, via } = result
+  return ofCall(result, {
+    callId: result.callId,
     tool,
     input,
     via,
     outcome: 'error',
     output: { type: 'error-text', value: reason },
     label: trustedLabel,
-  }
+  })
 }
