@@ -114,6 +114,8 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     if (code === undefined) wakeInTime()
     // Whoever has it sees to it; should they die, their lease runs out.
     else if (code === 'session-busy') wakeInTime(busyMs)
+    // What made it fail may do so again: it is not tried for what is over already.
+    else if (nextDeadline(state) > Date.now()) wakeInTime()
     if (code === 'session-busy' && sent) return handOver(sent)
     if (code === 'session-busy' && quiet) return
     // Whoever took it says what came of it.
