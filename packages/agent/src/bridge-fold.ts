@@ -45,7 +45,7 @@ export function answerBridge(
 }
 
 /** What a composite waits for has come: it goes on. */
-export function wake(run: RunFold, call: CallState): void {
+export function wakeComposite(run: RunFold, call: CallState): void {
   const top = outermost(run, call)
   if (top.stage === 'parked') top.stage = 'woken'
 }

@@ -14,15 +14,15 @@ import type {
   StandardSchemaV1,
   UsageReport,
 } from '@provost/core'
-import { addUsage, isRecord, parseWith, ProvostError, textOf, toJson } from '@provost/core'
+import { isRecord, parseWith, ProvostError, textOf, toJson } from '@provost/core'
 import { z } from 'zod'
 
-import { addModelUsage } from './child-fold.ts'
 import { messagesOf } from './input.ts'
 import { judgingAgent } from './judging-agent.ts'
 import { planOf } from './known-plan.ts'
 import { runLone } from './lone-composite.ts'
 import type { Session } from './session/session.ts'
+import { sumCost, sumUsage } from './usage-report.ts'
 
 /** What an evaluator says of an output. */
 export interface EvaluatorVerdict {
@@ -254,17 +254,6 @@ function again(input: Input, output: unknown, feedback: string, agent: string): 
 }
 
 function spending(results: readonly RunResult<unknown>[]): { readonly usage: UsageReport; readonly cost?: number } {
-  let total: Omit<UsageReport, 'byModel'> = {}
-  const byModel: Record<string, UsageReport['byModel'][string]> = {}
-  let cost: number | undefined = 0
-  for (const result of results) {
-    const { byModel: shares, ...usage } = result.usage
-    total = addUsage(total, usage)
-    cost = cost === undefined || result.cost === undefined ? undefined : cost + result.cost
-    for (const [model, share] of Object.entries(shares)) {
-      const known = byModel[model]
-      byModel[model] = known ? addModelUsage(known, share) : share
-    }
-  }
-  return { usage: { ...total, byModel }, ...(cost !== undefined && { cost }) }
+  const cost = sumCost(results)
+  return { usage: sumUsage(results.map(({ usage }) => usage)), ...(cost !== undefined && { cost }) }
 }

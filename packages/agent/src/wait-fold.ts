@@ -1,7 +1,7 @@
 import type { ApprovalDecision, EntryOf } from '@provost/core'
 import { isRecord, toJson, untrustedLabel } from '@provost/core'
 
-import { answerBridge, wake } from './bridge-fold.ts'
+import { answerBridge, wakeComposite } from './bridge-fold.ts'
 import { answerChild, applyLetter } from './child-fold.ts'
 import type { CallState, Delivered, LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
@@ -47,10 +47,10 @@ export function applyResolved(state: LogState, entry: EntryOf<'resolved'>): void
     if (!wait.parks) return
     const given = entry.by === clock ? undefined : entry.value
     answerBridge(run, call.part.callId, entry.token, untrustedLabel(call.part.toolName), { given })
-    wake(run, call)
+    wakeComposite(run, call)
     return
   }
-  wake(run, call)
+  wakeComposite(run, call)
   if (wait.kind === 'approval') {
     call.approval = readVerdict(entry)
     keepApproval(state, run, call, wait, call.approval)
