@@ -9,7 +9,7 @@ import type {
   MessageInit,
   StandardSchemaV1,
 } from '@provost/core'
-import { addUsage, joinLabels, labelOf, parseWith, positionId, ProvostError, textOf } from '@provost/core'
+import { addUsage, joinLabels, labelOf, positionId, ProvostError, textOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
 import { callModel, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
@@ -18,7 +18,7 @@ import { aroundModel } from './around-model.ts'
 import { newEntry } from './entry.ts'
 import { offsetOf } from './log-state.ts'
 import { messageOf } from './message-init.ts'
-import { readJson } from './output.ts'
+import { readOutput } from './output.ts'
 import { paidFor } from './paid.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -103,10 +103,8 @@ function promptOf(scope: RunScope, { prompt, system }: Request, shown: Label | u
 
 /** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */
 async function outputOf(schema: StandardSchemaV1 | undefined, text: string): Promise<never> {
-  if (!schema) return anything(text)
-  const read = readJson(text)
-  const parsed = read.ok ? await parseWith(schema, read.value) : undefined
-  if (parsed?.ok) return anything(parsed.value)
+  const read = await readOutput(schema, text)
+  if (read) return anything(read.value)
   throw new ProvostError('output-invalid', 'What the model generated does not fit the output schema.', {
     hint: 'Say in the prompt what shape the answer must have.',
   })
