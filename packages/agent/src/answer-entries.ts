@@ -5,7 +5,7 @@ import type { AgentPlan } from './agent-plan.ts'
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
 import type { LogState } from './log-state.ts'
-import type { ModelAnswered } from './loop.ts'
+import type { ModelAnswered } from './loop-asks.ts'
 
 /** What a model's answer puts into the log: that it was paid for, what it said, and what became of it. */
 export function answerEntries(state: LogState, plan: AgentPlan, place: Place, answered: ModelAnswered): NewEntry[] {

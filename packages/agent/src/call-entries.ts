@@ -5,7 +5,7 @@ import type { Place } from './entry.ts'
 import { hashJson, newEntry, placeOf } from './entry.ts'
 import type { CallState, LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
-import type { Verdict } from './loop.ts'
+import type { Verdict } from './loop-asks.ts'
 import { saidBy } from './said-by.ts'
 import { approvalWait } from './wait-entries.ts'
 

@@ -2,7 +2,7 @@ import type { Json, Message, StandardSchemaV1 } from '@provost/core'
 import { parseWith, ProvostError, textOf } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
-import type { Repair } from './loop.ts'
+import type { Repair } from './loop-asks.ts'
 import { RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 

@@ -6,7 +6,7 @@ import type { Place } from './entry.ts'
 import { newEntry, placeOf } from './entry.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
-import type { FinalFailure } from './loop.ts'
+import type { FinalFailure } from './loop-asks.ts'
 import { answerJson } from './output.ts'
 
 /** The run pauses; whoever has the log can go on with it. */

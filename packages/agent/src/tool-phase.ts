@@ -10,7 +10,7 @@ import {
   unjudgedHandoff,
 } from './handoff/handoff-entry.ts'
 import type { CallState, LogState, RunFold } from './log-state.ts'
-import type { Verdict } from './loop.ts'
+import type { Verdict } from './loop-asks.ts'
 import { callsAt } from './position.ts'
 import { remoteWait, uncertainWait } from './wait-entries.ts'
 

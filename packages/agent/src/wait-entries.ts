@@ -4,7 +4,7 @@ import { toJson } from '@provost/core'
 import type { Place } from './entry.ts'
 import { newEntry, placeOf } from './entry.ts'
 import type { CallState, LogState } from './log-state.ts'
-import type { Verdict } from './loop.ts'
+import type { Verdict } from './loop-asks.ts'
 import { clock } from './wait-fold.ts'
 
 /** Asks a human about a call. */

@@ -6,7 +6,7 @@ import { decidedEntries, settledEntry, unstartedEntry } from '../call-entries.ts
 import { newEntry, placeOf } from '../entry.ts'
 import { planOf } from '../known-plan.ts'
 import type { CallState, LogState, RunFold } from '../log-state.ts'
-import type { Crossed, Verdict } from '../loop.ts'
+import type { Crossed, Verdict } from '../loop-asks.ts'
 import { messageOf } from '../message-init.ts'
 import { toolCall } from '../tool-call.ts'
 import type { Crossing } from './crossing.ts'

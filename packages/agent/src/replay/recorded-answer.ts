@@ -2,7 +2,7 @@ import type { ApprovalDecision, Decisions, Entry, EntryOf, Json, NewEntry, Remot
 import { isRecord, positionId } from '@provost/core'
 
 import type { LogState } from '../log-state.ts'
-import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from '../loop.ts'
+import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from '../loop-asks.ts'
 import { clock, readVerdict } from '../wait-fold.ts'
 import { Leaving } from './compare.ts'
 import type { Tape } from './tape.ts'
