@@ -4,7 +4,7 @@ import type { Label } from './label.ts'
 import type { Input } from './message.ts'
 import type { ModelSpec } from './model.ts'
 import type { RunStatus } from './run.ts'
-import type { Spawnable } from './tool.ts'
+import type { Spawnable } from './tool-context.ts'
 import type { Grant, UsageReport } from './usage.ts'
 
 /** A child of a fan-out: an agent, or work of this process. */
