@@ -1,10 +1,10 @@
 import type { RunResult, RunStatus } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { endPayload } from './end-payload.ts'
 import type { EventHub } from './event-hub.ts'
 import type { Journal } from './journal.ts'
 import type { LogState } from './log-state.ts'
-import { endPayload } from './projection.ts'
 import { asError } from './run-error.ts'
 import { brokenResult } from './run-result.ts'
 import { RunEnding } from './run-scope.ts'
