@@ -167,14 +167,20 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
 
   /** Somebody else runs the session: it is said to them. Should they be gone by then, it is said here after all. */
   function handOver(sent: NonNullable<Cause['sent']>): void {
-    // Once delivered it is with whoever has the session, and looks there for it before letting go.
-    if (sent.token !== undefined) return
+    const { mode, ...said } = sent
+    const { input, signal } = said
+    if (said.token !== undefined) {
+      // Delivered, it is with whoever has the session. Should they die of it, the next run here says it, once.
+      cursor.own.add(said.token)
+      if (mode === 'steer') mailbox.steers.unshift(said)
+      else mailbox.followUps.unshift(said)
+      return
+    }
     const token = `${sendToken}${uuidv7()}`
     const again = (): void => {
-      cursor.own.delete(token)
-      if (!underway && !open()) start({ input: sent.input, token }, {}, false, { sent: { ...sent, token } })
+      if (!underway && !open()) start({ input, token }, signal ? { signal } : {}, false, { sent: { ...sent, token } })
     }
-    outbox.send(token, { mode: sent.mode, input: toJson(sent.input) }, again)
+    outbox.send(token, { mode, input: toJson(input) }, again)
   }
 
   async function refresh(): Promise<void> {
