@@ -1,8 +1,8 @@
 import type { Extension, ModelOutcome, OpOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
-import { costOf } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { paidFor } from './paid.ts'
 import { around } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -28,9 +28,7 @@ export function aroundModel(
 }
 
 function outcomeOf({ prices }: AgentPlan, model: string, answer: ModelAnswer): ModelOutcome {
-  const { usage } = answer
-  const cost = costOf(usage, model, prices)
-  const paid = { usage, ...(cost !== undefined && { cost }) }
+  const paid = paidFor(answer.usage, model, prices)
   if (!answer.ok) {
     const { aborted, fault } = answer
     return { ...paid, fault: { class: aborted ? 'aborted' : fault.class, message: fault.message } }

@@ -4,15 +4,15 @@ import type { MaybePromise, NewEntry } from '@provost/core'
 import { positionId, textOf } from '@provost/core'
 
 import { unlessAborted } from './abort-control.ts'
-import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
 import { enterMessages, messagesOf } from './input.ts'
-import type { LoopAnswers } from './loop.ts'
+import type { LoopAnswers } from './loop-asks.ts'
 import type { Sent } from './mailbox.ts'
 import { onItsWay, returnLetters } from './post.ts'
 import { heedAbort, report, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { sentBy } from './sent-by.ts'
+import { takenEntry } from './wait-entries.ts'
 
 /** What arrived since: steers before a step, and where the run would end what was queued too. */
 export function arrivals(scope: RunScope, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {

@@ -2,13 +2,13 @@ import type { Decisions, Json, PendingInput, ToolQuestion } from '@provost/core'
 import { isPromise, ProvostError, toJson } from '@provost/core'
 
 import { timerMs } from './deadline.ts'
-import { inputWait, resolvedEntry } from './draft.ts'
-import { clock } from './fold.ts'
 import type { CallState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { pendingOn } from './position.ts'
 import { report } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { inputWait, resolvedEntry } from './wait-entries.ts'
+import { clock } from './wait-fold.ts'
 
 /** How long a question of a running tool stands. */
 export interface Standing {

@@ -1,5 +1,5 @@
 import type { EntryOf, Json, Label } from '@provost/core'
-import { fillLabel, joinLabels } from '@provost/core'
+import { joinLabels } from '@provost/core'
 
 import type { BridgeFold, CallState, RunFold } from './log-state.ts'
 import { callOf, outermost } from './log-state.ts'
@@ -27,7 +27,7 @@ export function bridgeOf(call: CallState): BridgeFold {
 }
 
 /** A composite is answered: to a call, a memo or a wait. */
-export function applyAnswer(
+export function answerBridge(
   run: RunFold,
   callId: string,
   id: string,
@@ -44,15 +44,8 @@ export function applyAnswer(
   if (label) bridge.label = joinLabels(bridge.label, label)
 }
 
-/** The strictest of what a result says of itself. */
-export function labelOfSettled({ label, fields, output }: EntryOf<'call', 'settled'>): Label {
-  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
-  return inner.length > 0 ? joinLabels(label, ...inner) : label
-}
-
 /** What a composite waits for has come: it goes on. */
-export function wake(run: RunFold, call: CallState): void {
+export function wakeComposite(run: RunFold, call: CallState): void {
   const top = outermost(run, call)
   if (top.stage === 'parked') top.stage = 'woken'
 }

@@ -2,7 +2,7 @@ import type { Tool, ToolResult } from '@provost/core'
 import { assertNever, isPromise, ProvostError } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
-import { decidedEntries, remoteWait, startedEntry, uncertainWait, unstartedEntry } from './draft.ts'
+import { decidedEntries, startedEntry, unstartedEntry } from './call-entries.ts'
 import { judge } from './judge.ts'
 import type { CallState } from './log-state.ts'
 import { lookUpCall } from './look-up.ts'
@@ -10,6 +10,7 @@ import type { RunScope } from './run-scope.ts'
 import { saidBy } from './said-by.ts'
 import { toolCall } from './tool-call.ts'
 import { executionMode, mayRepeat } from './tool-phase.ts'
+import { remoteWait, uncertainWait } from './wait-entries.ts'
 
 /** What a call needs of the composite that makes it. */
 export interface Maker {

@@ -1,9 +1,10 @@
-import type { Label, ToolResult } from '@provost/core'
-import { fillLabel, isPromise, joinLabels, trustedLabel } from '@provost/core'
+import type { ToolResult } from '@provost/core'
+import { fillLabel, isPromise, trustedLabel } from '@provost/core'
 import type { ToolOutcome } from '@provost/tools'
 
 import { knowing } from './hook-context.ts'
 import type { CallState } from './log-state.ts'
+import { labelOfResult } from './result-label.ts'
 import { report, stopped } from './run-scope.ts'
 import type { RunEnding, RunScope } from './run-scope.ts'
 
@@ -33,11 +34,11 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
-      const given = hook(result, knowing(scope, extension, labelOfAll(result)))
+      const given = hook(result, knowing(scope, extension, labelOfResult(result)))
       const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
-      result = { ...withoutStale(answer, result), callId: first.callId, label: fillLabel(answer.label, result.label) }
+      result = { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) }
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: extension.name })
       result = withheld(result, 'The result was withheld: it could not be checked.')
@@ -53,22 +54,21 @@ function withoutStale(answer: ToolResult, before: ToolResult): ToolResult {
   return rest
 }
 
-/** The strictest of what a result says of itself. */
-function labelOfAll({ label, fields, output }: ToolResult): Label {
-  const parts = output.type === 'content' ? output.value.flatMap((part) => part.label ?? []) : []
-  const inner = [...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label))
-  return inner.length > 0 ? joinLabels(label, ...inner) : label
+/** What a hook gives is the result of its own call, whatever that says of itself. */
+function ofCall({ callId, parentCallId }: ToolResult, answer: ToolResult): ToolResult {
+  const { parentCallId: _, ...rest } = answer
+  return { ...rest, callId, ...(parentCallId !== undefined && { parentCallId }) }
 }
 
 function withheld(result: ToolResult, reason: string): ToolResult {
-  const { callId, tool, input, via } = result
-  return {
-    callId,
+  const { tool, input, via } = result
+  return ofCall(result, {
+    callId: result.callId,
     tool,
     input,
     via,
     outcome: 'error',
     output: { type: 'error-text', value: reason },
     label: trustedLabel,
-  }
+  })
 }

@@ -1,11 +1,12 @@
 import type { Entry, EntryOf, FilterDescriptor, Grant, Label, Message, RunStatus, UsageReport } from '@provost/core'
 import { addUsage } from '@provost/core'
 
-import { applyAnswer, wake } from './bridge-fold.ts'
+import { answerBridge, wakeComposite } from './bridge-fold.ts'
 import type { Letter } from './letter.ts'
 import { childToward, letterIn } from './letter.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
+import { addShares } from './usage-report.ts'
 
 /** A child as the log of its parent tells of it. */
 export interface ChildFold {
@@ -57,7 +58,7 @@ export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, 
   closeChildWaits(state, (id) => id === callId)
   // Agents that ask each other come to an end.
   if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
-  applyAnswer(run, child.parentCallId, callId, entry.label)
+  answerBridge(run, child.parentCallId, callId, entry.label)
 }
 
 /** A composite has ended: nobody waits any more for what its children waited for. */
@@ -78,7 +79,7 @@ export function answerChild(run: RunFold, callId: string, entry: EntryOf<'resolv
   const composite = child && callOf(run, child.parentCallId)
   if (!child || !composite) return
   child.given.set(entry.token, entry)
-  wake(run, composite)
+  wakeComposite(run, composite)
 }
 
 /** Something was said to a run below. */
@@ -98,17 +99,5 @@ function closeChildWaits(state: LogState, of: (callId: string) => boolean): void
 
 function count(run: RunFold, { byModel, ...usage }: UsageReport): void {
   run.usage = addUsage(run.usage, usage)
-  for (const [model, its] of Object.entries(byModel)) {
-    const known = run.byModel.get(model)
-    run.byModel.set(model, known ? addModelUsage(known, its) : its)
-  }
-}
-
-type ModelUsage = UsageReport['byModel'][string]
-
-/** The share of one model in two reports. The cost is known where both know theirs. */
-export function addModelUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
-  const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost
-  const discarded = a.discarded || b.discarded ? addUsage(a.discarded ?? {}, b.discarded ?? {}) : undefined
-  return { ...addUsage(a, b), ...(cost !== undefined && { cost }), ...(discarded && { discarded }) }
+  addShares(run.byModel, byModel)
 }

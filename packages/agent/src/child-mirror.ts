@@ -1,11 +1,12 @@
 import type { Entry, EntryOf, NewEntry } from '@provost/core'
 
+import { childWait } from './child-entries.ts'
 import type { ChildFold } from './child-fold.ts'
-import { childWait, resolvedEntry } from './draft.ts'
 import type { KnownLog } from './known-log.ts'
 import type { LogState } from './log-state.ts'
 import { wake } from './mailbox.ts'
 import type { RunScope } from './run-scope.ts'
+import { resolvedEntry } from './wait-entries.ts'
 
 /** Keeps what a child waits for in the log of the run above, as long as it does. */
 export interface Mirror {

@@ -1,8 +1,8 @@
 import type { NewEntry } from '@provost/core'
 import { joinLabels } from '@provost/core'
 
+import { joinedEntry } from './child-entries.ts'
 import type { ChildFold } from './child-fold.ts'
-import { closingMessage, endedEntry, joinedEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
 import { createEventHub } from './event-hub.ts'
 import { openJournal } from './journal.ts'
@@ -12,6 +12,7 @@ import type { CallState, LogState } from './log-state.ts'
 import { callOf, offsetOf } from './log-state.ts'
 import { openCallEntries, openWaitEntries } from './open-entries.ts'
 import { spentBy } from './purse.ts'
+import { closingMessage, endedEntry } from './run-entries.ts'
 import type { RunScope } from './run-scope.ts'
 import { usageReport } from './usage-report.ts'
 

@@ -1,5 +1,4 @@
 import { closeChildren } from './close-children.ts'
-import { closingMessage, endedEntry, suspendedEntry } from './draft.ts'
 import { endRun } from './end-run.ts'
 import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
@@ -7,6 +6,7 @@ import { hookContexts } from './hook-context.ts'
 import { offsetOf } from './log-state.ts'
 import { openCallEntries, openWaitEntries } from './open-entries.ts'
 import { next } from './position.ts'
+import { closingMessage, endedEntry, suspendedEntry } from './run-entries.ts'
 import type { RunEnding, RunScope } from './run-scope.ts'
 
 /**

@@ -9,16 +9,17 @@ import type {
   MessageInit,
   StandardSchemaV1,
 } from '@provost/core'
-import { addUsage, joinLabels, labelOf, parseWith, positionId, ProvostError, textOf } from '@provost/core'
+import { addUsage, joinLabels, labelOf, positionId, ProvostError, textOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
-import { callModel, costOf, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+import { callModel, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
 import { aroundModel } from './around-model.ts'
 import { newEntry } from './entry.ts'
 import { offsetOf } from './log-state.ts'
 import { messageOf } from './message-init.ts'
-import { readJson } from './output.ts'
+import { readOutput } from './output.ts'
+import { paidFor } from './paid.ts'
 import type { RunScope } from './run-scope.ts'
 
 type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
@@ -65,7 +66,6 @@ export async function generate(
     const opId = positionId(id, step, `generating/${by.name}`, `${nth}.${attempt}`)
     const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt } as const
     const answer = await aroundModel(scope, { ...op, settings: request.settings ?? {}, purpose: 'generated' }, call, by)
-    const cost = costOf(answer.usage, name, plan.prices)
     await scope.journal.append([
       newEntry(
         { ...scope.journal.place(), step: scope.step },
@@ -74,8 +74,7 @@ export async function generate(
           type: 'attempt',
           attempt,
           model: name,
-          usage: answer.usage,
-          ...(cost !== undefined && { cost }),
+          ...paidFor(answer.usage, name, plan.prices),
           outcome: answer.ok ? 'answered' : 'discarded',
           purpose: 'generated',
         },
@@ -104,10 +103,8 @@ function promptOf(scope: RunScope, { prompt, system }: Request, shown: Label | u
 
 /** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */
 async function outputOf(schema: StandardSchemaV1 | undefined, text: string): Promise<never> {
-  if (!schema) return anything(text)
-  const read = readJson(text)
-  const parsed = read.ok ? await parseWith(schema, read.value) : undefined
-  if (parsed?.ok) return anything(parsed.value)
+  const read = await readOutput(schema, text)
+  if (read) return anything(read.value)
   throw new ProvostError('output-invalid', 'What the model generated does not fit the output schema.', {
     hint: 'Say in the prompt what shape the answer must have.',
   })

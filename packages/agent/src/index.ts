@@ -17,7 +17,7 @@ export type {
   ModelAnswered,
   Repair,
   Verdict,
-} from './loop.ts'
+} from './loop-asks.ts'
 export { drive, loop } from './loop.ts'
 export type { PlanAndExecuteOptions, PlanEvent } from './orchestrator/plan-and-execute.ts'
 export { planAndExecute } from './orchestrator/plan-and-execute.ts'

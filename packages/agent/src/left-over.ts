@@ -1,8 +1,9 @@
 import type { NewEntry } from '@provost/core'
 
-import { resolvedEntry, unstartedEntry } from './draft.ts'
+import { unstartedEntry } from './call-entries.ts'
 import type { CallState, LogState } from './log-state.ts'
 import { callOf } from './log-state.ts'
+import { resolvedEntry } from './wait-entries.ts'
 
 /** What ends the calls that a composite made and did not wait for, the deepest first. */
 export function leftOver(state: LogState, composite: CallState): readonly NewEntry[] {

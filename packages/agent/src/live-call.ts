@@ -8,7 +8,7 @@ import { createActs } from './acts.ts'
 import { askInProcess } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import { bridgedResult, carryCall, nameIn } from './bridged-call.ts'
-import { memoEntry, parkingWait, plannedEntry, resolvedEntry } from './draft.ts'
+import { memoEntry, plannedEntry } from './call-entries.ts'
 import { hashJson } from './entry.ts'
 import { fanOut } from './fan-out/fan-out.ts'
 import type { CallState } from './log-state.ts'
@@ -17,6 +17,7 @@ import { pendingOn } from './position.ts'
 import type { RunScope } from './run-scope.ts'
 import { createSpawner } from './spawner.ts'
 import { createStopper } from './stopper.ts'
+import { parkingWait, resolvedEntry } from './wait-entries.ts'
 
 /** A composite call that this process has entered. */
 export interface LiveCall {

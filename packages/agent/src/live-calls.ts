@@ -1,6 +1,6 @@
 import type { NewEntry } from '@provost/core'
 
-import { parkedEntry } from './draft.ts'
+import { parkedEntry } from './call-entries.ts'
 import type { LiveCall } from './live-call.ts'
 import { callOf } from './log-state.ts'
 import type { LogState } from './log-state.ts'

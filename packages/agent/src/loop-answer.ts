@@ -3,7 +3,7 @@ import type { NewEntry } from '@provost/core'
 import { applyEntry } from './fold.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
-import type { LoopAnswers, LoopAsks } from './loop.ts'
+import type { LoopAnswers, LoopAsks } from './loop-asks.ts'
 
 /** A generator's `next` cannot tie an answer to its question: the handlers of `drive` do, and this says so. */
 export function answerTo<K extends keyof LoopAsks>(_ask: K, answer: LoopAnswers[keyof LoopAnswers]): LoopAnswers[K] {

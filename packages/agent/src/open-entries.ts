@@ -1,6 +1,6 @@
 import type { EntryOf, NewEntry } from '@provost/core'
 
-import { unstartedEntry } from './draft.ts'
+import { unstartedEntry } from './call-entries.ts'
 import { newEntry, placeOf } from './entry.ts'
 import type { LogState } from './log-state.ts'
 import { callsAt } from './position.ts'

@@ -1,8 +1,8 @@
-import type { Json, Message } from '@provost/core'
+import type { Json, Message, StandardSchemaV1 } from '@provost/core'
 import { parseWith, ProvostError, textOf } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
-import type { Repair } from './loop.ts'
+import type { Repair } from './loop-asks.ts'
 import { RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -42,6 +42,17 @@ async function outputProblem(schema: NonNullable<AgentPlan['output']>, text: str
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
     .join('; ')
     .slice(0, 1000)
+}
+
+/** What a text says by a schema: itself where there is none; undefined where it does not fit. */
+export async function readOutput(
+  schema: StandardSchemaV1 | undefined,
+  text: string,
+): Promise<{ readonly value: unknown } | undefined> {
+  if (!schema) return { value: text }
+  const read = readJson(text)
+  const parsed = read.ok ? await parseWith(schema, read.value) : undefined
+  return parsed?.ok ? { value: parsed.value } : undefined
 }
 
 /** What an answer says as data: its text, or the JSON in it where the agent has an output schema. */

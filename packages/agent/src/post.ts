@@ -1,7 +1,6 @@
 import type { NewEntry } from '@provost/core'
 
 import type { ChildFold } from './child-fold.ts'
-import { resolvedEntry, takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
 import type { Letter } from './letter.ts'
 import { childToward, letterValue } from './letter.ts'
@@ -12,6 +11,7 @@ import { wake } from './mailbox.ts'
 import { report } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { unknownRun } from './session/session-error.ts'
+import { resolvedEntry, takenEntry } from './wait-entries.ts'
 
 /** Something is said to a run below of this process. */
 export function sendOff(

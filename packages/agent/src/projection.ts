@@ -1,12 +1,13 @@
 import type { Entry, EntryOf, ErrorInfo, EventPayloads, EventType, Message, ToolOutput } from '@provost/core'
 import { assertNever, textOf, trustedLabel } from '@provost/core'
 
-import { clock, isSilent, readVerdict } from './fold.ts'
+import { endPayload, lastText } from './end-payload.ts'
 import { notReturned } from './handoff/crossing.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
+import { isSilent } from './message-fold.ts'
 import { pendingOn, pendingWork } from './position.ts'
-import { usageReport, totalCost } from './usage-report.ts'
+import { clock, readVerdict } from './wait-fold.ts'
 
 /** Emits an event that belongs to an entry of the log. */
 export interface EmitDurable {
@@ -363,30 +364,4 @@ function outputText(output: ToolOutput): string {
   if (output.type === 'text' || output.type === 'error-text') return output.value
   if (output.type === 'execution-denied') return output.reason ?? ''
   return JSON.stringify(output.value)
-}
-
-/** The text of the last answer among messages, as far as it came. */
-export function lastText(messages: readonly Message[]): string {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const said = messages[i]
-    if (said?.role === 'assistant' || said?.partial) return textOf(said)
-  }
-  return ''
-}
-
-/** What `agent.end` says of a run, from its log. */
-export function endPayload(state: LogState): EventPayloads['agent.end'] {
-  const { run } = state
-  const since = state.messages.slice(run?.firstMessage ?? 0)
-  const messages = state.unsaid.size === 0 ? since : since.filter(({ id }) => !state.unsaid.has(id))
-  const cost = run && totalCost(run)
-  return {
-    status: run === undefined || run.status === 'running' ? 'failed' : run.status,
-    ...(run?.output !== undefined && { output: run.output }),
-    text: lastText(messages),
-    messages,
-    usage: run ? usageReport(run) : { byModel: {} },
-    ...(cost !== undefined && { cost }),
-    ...(run?.error && { error: run.error }),
-  }
 }

@@ -12,8 +12,8 @@ import type {
 import { isRecord, ProvostError, toJson } from '@provost/core'
 
 import { newEntry, placeOf } from './entry.ts'
-import { clock, readVerdict, waitKey } from './fold.ts'
 import type { LogState } from './log-state.ts'
+import { clock, readVerdict, waitKey } from './wait-fold.ts'
 
 /** Entries that resolve waits; `denied` when a human refused the model's answer, which ends the run. */
 export interface Resolution {

@@ -2,12 +2,12 @@ import type { ApprovalDecision, Decisions, EntryOf, PendingApproval } from '@pro
 import { isPromise } from '@provost/core'
 
 import { expiredWaits, nextDeadline, timerMs } from './deadline.ts'
-import { expiredEntry } from './draft.ts'
 import type { Mailbox } from './mailbox.ts'
 import { deliveredDecisions, dueDecisions } from './resolution.ts'
 import { report, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { waitExpired } from './session/session-error.ts'
+import { expiredEntry } from './wait-entries.ts'
 
 /** Somebody's word on what the run waits for: what came in time, then the clock's, then whoever can be asked in process. */
 export async function decisionsOn(

@@ -5,7 +5,7 @@ import { endRun } from './end-run.ts'
 import { placeOf } from './entry.ts'
 import { executeCalls } from './execute.ts'
 import { judgeCalls } from './judge.ts'
-import type { Loop, LoopAsk, LoopHandlers, Turns } from './loop.ts'
+import type { Loop, LoopAsk, LoopHandlers, Turns } from './loop-asks.ts'
 import { answerAsk, drive, loopOf } from './loop.ts'
 import { askModel } from './model-step.ts'
 import { decisionsOn } from './run-decisions.ts'
@@ -13,7 +13,7 @@ import { claim, resume } from './run-resume.ts'
 import { around } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { begin, prepareAgent, startedRun } from './run-start.ts'
-import type { RunStart } from './run.ts'
+import type { RunStart } from './run-start.ts'
 
 /**
  * Drives a run in this process until it ends or is suspended.

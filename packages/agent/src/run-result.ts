@@ -2,9 +2,9 @@ import type { RunResult, RunState } from '@provost/core'
 import { fromErrorInfo, liveFields, parseWith, ProvostError, scrubError } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
+import { endPayload } from './end-payload.ts'
 import type { LogState } from './log-state.ts'
 import { pendingWork } from './position.ts'
-import { endPayload } from './projection.ts'
 import { cursorOf, runStateOf } from './run-state.ts'
 
 /** What a result is made from besides the log. */

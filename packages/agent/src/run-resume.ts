@@ -1,7 +1,7 @@
 import type { Decisions, Entry, RunState } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
-import { resumedEntry } from './draft.ts'
+import { endPayload } from './end-payload.ts'
 import { placeOf } from './entry.ts'
 import { checkActive } from './handoff/active-agent.ts'
 import { readLog } from './known-log.ts'
@@ -10,13 +10,13 @@ import type { LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import { lookUpCalls } from './look-up.ts'
 import { next } from './position.ts'
-import { endPayload } from './projection.ts'
 import { resolvedEntries } from './resolution.ts'
+import { resumedEntry } from './run-entries.ts'
 import { RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { prepareAgent } from './run-start.ts'
+import type { RunStart } from './run-start.ts'
 import { checkAgent, checkSignature } from './run-state.ts'
-import type { RunStart } from './run.ts'
 
 /** Finds the run to go on with, and checks that it is this one's to go on with. */
 export async function claim(scope: RunScope, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {

@@ -1,15 +1,23 @@
-import type { Input, Label, Message, NewEntry } from '@provost/core'
+import type { Input, Label, Message, NewEntry, RunState } from '@provost/core'
 import { isPromise, joinLabels, labelOf, positionId, ProvostError } from '@provost/core'
 
 import { takenIds } from './arrivals.ts'
-import { takenEntry } from './draft.ts'
-import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
+import { newEntry } from './entry.ts'
 import { checkActive } from './handoff/active-agent.ts'
 import { enterMessages, messagesOf } from './input.ts'
 import { messageOf } from './message-init.ts'
-import { hookFailed } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
+import { hookFailed } from './run-scope.ts'
+import { takenEntry } from './wait-entries.ts'
+
+/** A run begins with an input, or goes on from a state. */
+export type RunStart<Output> =
+  | { readonly input: Input; /** Of the inbox, if it came from there. */ readonly token?: string }
+  | {
+      readonly resume: RunState<Output>
+      /** Made here, from the log itself: there is nothing to check. */ readonly own?: true
+    }
 
 /** What tells of a new run, once nothing stands in its way. */
 export function startedRun(scope: RunScope, token: string | undefined): NewEntry {

@@ -1,95 +1,45 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
-import type {
-  AgentEvent,
-  ErrorInfo,
-  Extension,
-  HookContext,
-  Input,
-  NewEntry,
-  RunResult,
-  RunState,
-  RunStatus,
-} from '@provost/core'
-import {
-  fromErrorInfo,
-  isPromise,
-  liveFields,
-  ProvostError,
-  SessionBusyError,
-  toErrorInfo,
-  uuidv7,
-} from '@provost/core'
+import type { RunResult } from '@provost/core'
+import { isPromise, SessionBusyError, toErrorInfo, uuidv7 } from '@provost/core'
 
 import type { AbortControl } from './abort-control.ts'
 import { createAbortControl, linkSignal } from './abort-control.ts'
 import type { AgentPlan } from './agent-plan.ts'
-import type { AgentStream, Given } from './agent.ts'
+import type { Given } from './agent.ts'
+import { brokenOff, unlogged } from './broken-run.ts'
+import { awaitLease, leaseBelow } from './child-lease.ts'
 import { closeRun } from './close-run.ts'
 import { createScope } from './create-scope.ts'
 import { withinRun } from './current-run.ts'
-import { takenEntry } from './draft.ts'
 import { placeOf } from './entry.ts'
-import type { EventHub, Reaction } from './event-hub.ts'
+import { followWithListeners, hearWithHooks } from './event-hooks.ts'
+import type { EventHub } from './event-hub.ts'
 import { createEventHub } from './event-hub.ts'
-import { observing } from './hook-context.ts'
 import type { Inbox, InboxCursor } from './inbox.ts'
 import { inboxCursor, openInbox } from './inbox.ts'
-import type { Journal } from './journal.ts'
 import { openJournal } from './journal.ts'
-import type { KnownLog } from './known-log.ts'
 import { knownLog, readLog } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import { holdLease } from './lease.ts'
-import type { Lineage, RunTree } from './lineage.ts'
+import type { Lineage } from './lineage.ts'
 import { createTree } from './lineage.ts'
 import { leaveCalls } from './live-calls.ts'
-import type { LogState } from './log-state.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
-import { createMailbox, wake } from './mailbox.ts'
-import { endPayload } from './projection.ts'
+import { createMailbox } from './mailbox.ts'
 import { driveRun } from './run-driver.ts'
-import { brokenResult, runResult } from './run-result.ts'
+import { causeOf } from './run-error.ts'
+import type { RunHandle } from './run-handle.ts'
+import { runHandle } from './run-handle.ts'
+import type { RunHost } from './run-host.ts'
+import { runResult } from './run-result.ts'
 import type { RunScope } from './run-scope.ts'
-import { observe, report, RunEnding } from './run-scope.ts'
+import { report, RunEnding } from './run-scope.ts'
+import type { RunStart } from './run-start.ts'
 import { staleEdits } from './session/session-log.ts'
-import type { HookedEvent } from './watchers.ts'
-
-/** A run of this process, for its agent. */
-export interface RunHandle<Output> extends AgentStream<Output> {
-  /** Resolves when the run has ended, in whatever way. */
-  readonly ended: Promise<void>
-  /** Aborts the run, which then has failed. */
-  fail(error: ErrorInfo): void
-}
+import { takenEntry } from './wait-entries.ts'
 
 /** Of a root run: its events share it. */
 const noParents: readonly string[] = Object.freeze([])
-
-/** A run begins with an input, or goes on from a state. */
-export type RunStart<Output> =
-  | { readonly input: Input; /** Of the inbox, if it came from there. */ readonly token?: string }
-  | {
-      readonly resume: RunState<Output>
-      /** Made here, from the log itself: there is nothing to check. */ readonly own?: true
-    }
-
-/** What a session object lends its runs, so that none of them reads again what another has read. */
-export interface RunHost<Output> {
-  readonly known: KnownLog
-  readonly cursor: InboxCursor
-  readonly mailbox: Mailbox
-  readonly tree: RunTree
-  /** Entries to write before the run, which takes them out. */
-  readonly edits: NewEntry[]
-  /** Resolves when the session's own writing is done: it needs the same lease. */
-  ready(): Promise<void> | undefined
-  /** Whether anybody listens to the session. */
-  isHeard(): boolean
-  /** The run is over, before anybody else hears of it. */
-  settle(result: RunResult<Output>): void
-}
 
 /**
  * Starts a run at once, in the async context of the caller. Nothing that the model, a tool or a store does makes it
@@ -109,7 +59,7 @@ export function startRun<Output>(
 ): RunHandle<Output> {
   const runId = lineage?.runId ?? ('resume' in start ? start.resume.cursor.runId : uuidv7())
   const hub = createEventHub(lineage?.parents ?? noParents, lineage?.above)
-  let events = watched ? hub.subscribe() : undefined
+  const events = watched ? hub.subscribe() : undefined
   const mailbox = lineage?.mailbox ?? host?.mailbox ?? createMailbox()
   const control = createAbortControl(mailbox)
   const unlink = linkSignal(given.signal, control)
@@ -123,49 +73,7 @@ export function startRun<Output>(
       control.release()
       hub.close()
     })
-  const ended = result.then(() => {})
-
-  const handle: Omit<RunHandle<Output>, 'output'> = {
-    runId,
-    result,
-    ended,
-    steer: (input) => void mailbox.steers.push({ input }),
-    followUp: (input) => void mailbox.followUps.push({ input }),
-    async resolve(decisions) {
-      mailbox.decisions.push(decisions)
-      wake(mailbox)
-    },
-    abort(options) {
-      control.abort(options)
-      return ended
-    },
-    fail(error) {
-      control.failure ??= error
-      control.abort()
-    },
-    [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
-      // The first reader gets everything from the start; each further one is a subscriber of its own.
-      const queue = events ?? hub.subscribe()
-      events = undefined
-      return queue[Symbol.asyncIterator]()
-    },
-  }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what all handles share cannot know of what type this one's output is
-  return withOutput(handle, () => result.then(outputOf)) as RunHandle<Output>
-}
-
-// It rejects where the run did not complete: made only for those who ask.
-const withOutput = liveFields<() => Promise<unknown>, { readonly output: Promise<unknown> }>({
-  output: (made) => made(),
-})
-
-function outputOf<Output>(result: RunResult<Output>): Output {
-  if (result.status === 'completed') return result.output
-  throw result.status === 'failed'
-    ? result.error
-    : new ProvostError(`run-${result.status}`, `The run has no output: it was ${result.status}.`, {
-        hint: result.status === 'suspended' ? 'Resume result.state with decisions on result.pending.' : 'Run it again.',
-      })
+  return runHandle(runId, result, { mailbox, control, hub, events })
 }
 
 async function perform<Output>(
@@ -261,34 +169,6 @@ async function perform<Output>(
   return brokenOff(plan, scope?.journal.seal().emit ?? unlogged(plan, hub, ids), ids, own, error)
 }
 
-/** A child's log is written by whoever writes its parent's: one who died, or was overtaken, only has to be outlived. */
-async function awaitLease(plan: AgentPlan, log: string, signal: AbortSignal): Promise<Lease | undefined> {
-  for (;;) {
-    const lease = await holdLease(plan.store, log, plan.leaseMs)
-    if (lease || signal.aborted) return lease
-    await delay(leaseWaitMs, undefined, { signal }).catch(() => {})
-  }
-}
-
-const leaseWaitMs = 100
-
-/** Whoever has lost a log above has lost this one, too. */
-function leaseBelow(lease: Lease, lineage: Lineage): Lease {
-  return {
-    ...lease,
-    confirm() {
-      const [above, own] = [lineage.confirm(), lease.confirm()]
-      return above || own ? Promise.all([above, own]).then(() => {}) : undefined
-    },
-  }
-}
-
-/** A run that was aborted for a reason has failed for it. */
-function causeOf(thrown: unknown, { failure }: AbortControl): unknown {
-  const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
-  return aborted && failure ? new RunEnding('failed', failure) : thrown
-}
-
 function inboxOf(scope: RunScope, control: AbortControl, cursor: InboxCursor): Inbox {
   const { plan, sessionId, id, state, mailbox, journal } = scope
   const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'store', name: 'inbox' })
@@ -331,93 +211,4 @@ async function close(scope: RunScope, error: unknown): Promise<void> {
     const source = { kind: 'store', name: 'append' } as const
     scope.journal.seal().emit('agent.error', { error: toErrorInfo(closing), source }, scope.step)
   }
-}
-
-/** Emits events of a run that never got as far as its log. */
-function unlogged(plan: AgentPlan, hub: EventHub, { runId, sessionId }: RunIds): Journal['emit'] {
-  let passing = 0
-  return (type, payload) => {
-    const place = { runId, step: 0, agent: plan.name, at: Date.now() }
-    hub.emit(`${sessionId}:0~${passing++}`, place, type, payload)
-  }
-}
-
-interface RunIds {
-  readonly sessionId: string
-  readonly runId: string
-}
-
-/** A run that its log does not see end: the store failed, or it never got to write. */
-async function brokenOff<Output>(
-  plan: AgentPlan,
-  emit: Journal['emit'],
-  ids: RunIds,
-  state: LogState,
-  thrown: unknown,
-): Promise<RunResult<Output>> {
-  const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
-  const error = aborted ? undefined : asError(thrown)
-  if (error) emit('agent.error', { error: error.toJSON(), source: { kind: 'loop', name: plan.name } })
-  const status: RunStatus = aborted ? 'aborted' : 'failed'
-  const { error: _, output: __, ...payload } = endPayload(state)
-  emit('agent.end', { ...payload, status, ...(error && { error: error.toJSON() }) })
-  return brokenResult<Output>(plan, state, ids, error)
-}
-
-/** What a run's error says of whatever ended it. */
-export function asError(thrown: unknown): ProvostError {
-  if (thrown instanceof ProvostError) return thrown
-  if (thrown instanceof RunEnding && thrown.status === 'aborted') {
-    return new ProvostError('aborted', 'It was aborted before it was done.', {
-      hint: 'Nothing has changed: do it again.',
-    })
-  }
-  if (thrown instanceof RunEnding)
-    return thrown.info ? fromErrorInfo(thrown.info, thrown.thrown) : asError(thrown.thrown)
-  return fromErrorInfo(toErrorInfo(thrown), thrown)
-}
-
-/** Whoever listens to the session hears of children as well; extensions that govern children hear of them there. */
-function followWithListeners(scope: RunScope, hub: EventHub, isHeard: () => boolean): void {
-  for (const extension of scope.entry.listeners) {
-    const hook = extension.hooks.event
-    if (!hook) continue
-    hub.follow((event, by) => {
-      const chain = [...by, extension]
-      const ctx = observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
-      observe(scope, extension, chain, () => hook(event, ctx))
-    }, isHeard)
-  }
-}
-
-/** Lets the extensions hear of what happens. */
-export function hearWithHooks(scope: RunScope, hub: EventHub): void {
-  const hearing = new Map<Extension, () => void>()
-  const hear = (): void => {
-    const hooks = new Map(scope.watchers.event.map((hooked) => [hooked.extension, hooked]))
-    for (const [extension, leave] of hearing) {
-      if (hooks.has(extension)) continue
-      leave()
-      hearing.delete(extension)
-    }
-    for (const [extension, hooked] of hooks) {
-      if (!hearing.has(extension)) hearing.set(extension, hearWith(scope, hub, hooked))
-    }
-  }
-  scope.hear = hear
-  hear()
-}
-
-function hearWith(scope: RunScope, hub: EventHub, { extension, hook, types }: HookedEvent): () => void {
-  const alone = [extension]
-  let ctx: HookContext | undefined
-  const receive = (event: AgentEvent, by: Reaction): void => {
-    const chain = by.length === 0 ? alone : [...by, extension]
-    const own =
-      by.length === 0 && event.type !== 'agent.error'
-        ? (ctx ??= observing(scope, extension, alone, by))
-        : observing(scope, extension, chain, event.type === 'agent.error' ? chain : by)
-    observe(scope, extension, chain, () => hook(event, own))
-  }
-  return hub.listen(extension, receive, types)
 }

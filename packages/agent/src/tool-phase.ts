@@ -1,7 +1,7 @@
 import type { NewEntry, ToolInfo } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
-import { decidedEntries, remoteWait, startedEntry, uncertainWait } from './draft.ts'
+import { decidedEntries, startedEntry } from './call-entries.ts'
 import {
   handoffCallsIn,
   handoffEntries,
@@ -10,8 +10,9 @@ import {
   unjudgedHandoff,
 } from './handoff/handoff-entry.ts'
 import type { CallState, LogState, RunFold } from './log-state.ts'
-import type { Verdict } from './loop.ts'
+import type { Verdict } from './loop-asks.ts'
 import { callsAt } from './position.ts'
+import { remoteWait, uncertainWait } from './wait-entries.ts'
 
 /** What becomes of a step's calls: one append, then the calls to execute. */
 export interface ToolPhase {

@@ -1,7 +1,6 @@
 import type { EntryOf, ModelUsage, Usage, UsageReport } from '@provost/core'
 import { addUsage } from '@provost/core'
 
-import { addModelUsage } from './child-fold.ts'
 import type { RunFold } from './log-state.ts'
 
 /** The usage of a run so far, with its share of each model. */
@@ -24,12 +23,7 @@ function sharesOf(run: RunFold): ReadonlyMap<string, ModelUsage> {
   const open = [...run.children.values()].flatMap(({ usage }) => usage ?? [])
   if (open.length === 0) return run.byModel
   const shares = new Map(run.byModel)
-  for (const { byModel } of open) {
-    for (const [model, its] of Object.entries(byModel)) {
-      const known = shares.get(model)
-      shares.set(model, known ? addModelUsage(known, its) : its)
-    }
-  }
+  for (const { byModel } of open) addShares(shares, byModel)
   return shares
 }
 
@@ -55,4 +49,40 @@ export function addAttempt(byModel: Map<string, ModelUsage>, entry: EntryOf<'att
     ...(cost !== undefined && { cost }),
     ...(discarded && { discarded }),
   })
+}
+
+/** Adds the shares of a report to others. */
+export function addShares(byModel: Map<string, ModelUsage>, shares: UsageReport['byModel']): void {
+  for (const [model, its] of Object.entries(shares)) {
+    const known = byModel.get(model)
+    byModel.set(model, known ? addModelUsage(known, its) : its)
+  }
+}
+
+/** The share of one model in two reports. The cost is known where both know theirs. */
+function addModelUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
+  const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost
+  const discarded = a.discarded || b.discarded ? addUsage(a.discarded ?? {}, b.discarded ?? {}) : undefined
+  return { ...addUsage(a, b), ...(cost !== undefined && { cost }), ...(discarded && { discarded }) }
+}
+
+/** Several reports as one. */
+export function sumUsage(reports: readonly UsageReport[]): UsageReport {
+  let total: Usage = {}
+  const shares = new Map<string, ModelUsage>()
+  for (const { byModel, ...usage } of reports) {
+    total = addUsage(total, usage)
+    addShares(shares, byModel)
+  }
+  return { ...total, byModel: Object.fromEntries(shares) }
+}
+
+/** US dollars of several runs; undefined as soon as one of them asked a model and its cost is unknown. */
+export function sumCost(runs: readonly { readonly cost?: number; readonly usage: UsageReport }[]): number | undefined {
+  let sum = 0
+  for (const { cost, usage } of runs) {
+    if (cost !== undefined) sum += cost
+    else if (Object.keys(usage.byModel).length > 0) return undefined
+  }
+  return sum
 }

@@ -333,6 +333,28 @@ test('a generator tries until it is accepted, and is told what to do better', as
   expect(best.usage.inputTokens).toBe(30)
 })
 
+test('a try that ended before a model was asked does not make the cost unknown', async () => {
+  const once = defineExtension({
+    name: 'once',
+    hooks: {
+      input: ({ content }, ctx) =>
+        JSON.stringify(content).includes('Do better') ? ctx.stop('enough', 'Once will do.') : undefined,
+    },
+  })
+  const writer = createAgent({
+    name: 'writer',
+    model: scriptedModel([{ text: 'draft', usage }], { provider: 'scripted', modelId: 'writer' }),
+    prices: { 'scripted/writer': { input: 1_000_000, output: 0 } },
+    extensions: [once],
+  })
+  const best = await evaluatorOptimizer({
+    generator: writer,
+    input: 'Write.',
+    evaluator: { kind: 'free-form', evaluate: () => ({ accepted: false, feedback: 'longer' }) },
+  })
+  expect(best).toMatchObject({ accepted: false, output: 'draft', cost: 10 })
+})
+
 test('where nothing is accepted, the best output counts', async () => {
   const writer = createAgent({
     name: 'writer',

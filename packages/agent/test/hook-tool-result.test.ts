@@ -201,6 +201,37 @@ describe('an answer of tool.result', () => {
     assertWellFormed(messages)
   })
 
+  it.each([
+    ['a hook has thrown', undefined],
+    ['a hook has left it out', { outcome: 'ok' as const }],
+    ['a hook has named another', { outcome: 'ok' as const, parentCallId: 'other' }],
+  ])('is for a call of its composite, also where %s', async (_, given) => {
+    const seen: (readonly [name: string, of: string | undefined])[] = []
+    const script = tool({
+      name: 'script',
+      composite: true,
+      input: none,
+      execute: async (_none, ctx) => (await ctx.call('echo', { value: 'x' }, { key: 'x' })).outcome,
+    })
+    const agent = createAgent({
+      name: 'a',
+      model: scriptedModel([{ toolCalls: [{ name: 'script', input: {} }] }, { text: 'done' }]),
+      tools: [script, echo],
+      extensions: [
+        onResult('careless', ({ parentCallId: __, ...result }) => {
+          if (given) return { ...result, ...given }
+          throw new Error('no')
+        }),
+        onResult('next', ({ tool: { name }, parentCallId }) => void seen.push([name, parentCallId])),
+      ],
+    })
+    const { runId } = await agent.run('go')
+    expect(seen).toEqual([
+      ['echo', `${runId}/1/call/0`],
+      ['script', undefined],
+    ])
+  })
+
   it('stops the run: the result is withheld, the others are kept, the history is whole', async () => {
     const agent = createAgent({
       name: 'a',

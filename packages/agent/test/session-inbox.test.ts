@@ -346,6 +346,61 @@ describe('abort', () => {
   })
 })
 
+describe('what was sent while somebody else held the session, and died', () => {
+  async function held(store: SessionStore): Promise<() => Promise<void>> {
+    const lease = await store.lease('s', 'somebody else', 60_000)
+    if (lease === 'busy') throw new Error('busy')
+    return () => store.release('s', lease.fence)
+  }
+
+  test('to a run that had ended there is said with the next', async () => {
+    const store = lasting()
+    const work = gate()
+    const one = world([{ toolCalls: [{ name: 'work' }] }, { text: 'Done.' }], { tools: [work.tool], store })
+    const there = await one.agent.createSession({ id: 's' })
+    there.send('go')
+    await work.entered
+    const two = world([{ text: 'Both.' }], { tools: [work.tool], store })
+    const here = await two.agent.resumeSession('s')
+    expect(here.status).toBe('suspended')
+    work.open()
+    await there.waitForIdle()
+    const release = await held(store)
+    here.send('first')
+    await here.waitForIdle()
+    await release()
+    here.send('second')
+    await here.waitForIdle()
+    expect(
+      transcript(here.messages)
+        .filter((line) => line.startsWith('user'))
+        .toSorted(),
+    ).toEqual(['user: first', 'user: go', 'user: second'])
+  })
+
+  test('starts a run that ends with the signal it was sent with', async () => {
+    const lent = lasting()
+    const work = gate()
+    let release = async (): Promise<void> => {}
+    const store: SessionStore = {
+      ...lent,
+      async deliver(...delivery) {
+        const said = await lent.deliver(...delivery)
+        await release()
+        return said
+      },
+    }
+    const { agent } = world([{ toolCalls: [{ name: 'work' }] }, { text: 'Done.' }], { tools: [work.tool], store })
+    const session = await agent.createSession({ id: 's' })
+    release = await held(store)
+    const stop = new AbortController()
+    session.send('go', { signal: stop.signal })
+    await work.entered
+    stop.abort()
+    expect((await session.waitForIdle())?.status).toBe('aborted')
+  })
+})
+
 describe('resume', () => {
   test('goes on with a run whose process died in it', async () => {
     const store = lasting()

@@ -158,6 +158,19 @@ describe('a session that waits', () => {
     expect(done).toEqual([])
   })
 
+  test('goes on by itself also where it was to go on with what nobody waits for', async () => {
+    const { agent } = world([{ toolCalls: [{ name: 'courier' }] }, { text: 'Without it.' }], { tools: [soon] })
+    const session = await agent.createSession()
+    session.send('go')
+    await session.waitForIdle()
+    const mistaken = await session.resume({ approvals: [{ id: 'nobody', decision: 'approve' }] }).result
+    expect(mistaken).toMatchObject({ status: 'failed', error: { code: 'unknown-wait' } })
+    expect(session.status).toBe('suspended')
+    const ended = Promise.withResolvers<string>()
+    session.on('agent.end', ({ text }) => ended.resolve(text))
+    expect(await ended.promise).toBe('Without it.')
+  })
+
   test('in several processes goes on in one of them', async () => {
     const { ephemeral: _, ...store } = memoryStore()
     const open = () => world([{ text: 'Without it.' }], { tools: [soon], store }).agent

@@ -1,9 +1,10 @@
-import type { ChildResult } from './extension.ts'
+import type { ErrorInfo } from './error.ts'
 import type { MaybePromise } from './json.ts'
 import type { Label } from './label.ts'
 import type { Input } from './message.ts'
 import type { ModelSpec } from './model.ts'
-import type { Spawnable } from './tool.ts'
+import type { RunStatus } from './run.ts'
+import type { Spawnable } from './tool-context.ts'
 import type { Grant, UsageReport } from './usage.ts'
 
 /** A child of a fan-out: an agent, or work of this process. */
@@ -44,6 +45,19 @@ export interface FanOut<T = string> {
   readonly perBudget?: Omit<Grant, 'steps'>
   /** Those that wait for somebody outside do not count. Default 4. */
   readonly maxConcurrentChildren?: number
+}
+
+/** What one child of a fan-out came to. */
+export interface ChildResult<Out = unknown> {
+  readonly key: string
+  readonly agent: string
+  readonly status: RunStatus
+  readonly output?: Out
+  readonly text: string
+  readonly error?: ErrorInfo
+  readonly usage: UsageReport
+  readonly cost?: number
+  readonly label: Label
 }
 
 /** What a fan-out came to. */

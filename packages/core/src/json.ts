@@ -126,3 +126,8 @@ export function deepFreeze<T>(value: T): T {
 function freezeItem(item: unknown): void {
   if (typeof item === 'object' && item !== null) deepFreeze(item)
 }
+
+/** A key as a segment of a JSON pointer (RFC 6901). */
+export function escapePointer(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,29 +1,21 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
+import type { ArgRole } from './arg-roles.ts'
 import type { NeedsContext } from './context.ts'
 import type { ErrorInfo } from './error.ts'
-import type { EventPayloads } from './event.ts'
-import type { Ask, EmittedByExtensions, HookContext } from './extension.ts'
-import type { FanOut, FanOutResult } from './fan-out.ts'
-import type { FilterDescriptor } from './handoff.ts'
+import type { HookContext } from './hook-context.ts'
+import type { Ask } from './hooks.ts'
 import type { Json, JsonPointer, MaybePromise } from './json.ts'
-import { isRecord } from './json.ts'
 import type { Label, LabelInit } from './label.ts'
 import type { CallOutcome, ResultSource } from './log.ts'
-import type { Input, Message, ToolOutput } from './message.ts'
+import type { ToolOutput } from './message.ts'
 import type { Tier } from './model.ts'
-import type { RunResult } from './run.ts'
-import type { Runtime } from './runtime.ts'
 import type { AnySchema, JsonSchema } from './schema.ts'
-import type { SessionAccess } from './store.ts'
-import type { Grant } from './usage.ts'
+import type { ToolContext } from './tool-context.ts'
 
 /** What a tool does to the world. `egress`: an outside party can learn something from the call. */
 export type Effect = 'none' | 'read' | 'write' | 'egress'
-
-/** What an argument means to a policy. */
-export type ArgRole = 'destination' | 'content' | 'selector' | 'attachment' | 'credential' | 'amount' | 'time' | 'flag'
 
 /**
  * What becomes of a result that is too long for the model: it keeps the head, it loses the middle, or the whole is kept
@@ -62,148 +54,6 @@ export interface ToolInfo {
 
 /** What is done with suspicious text that comes in: noted, taken out, set between unguessable marks. */
 export type InboundPolicy = 'flag' | 'strip' | 'wrap' | 'strip+wrap'
-
-/** What `execute` gets besides its input. */
-export interface ToolContext<App = unknown, Secret extends string = never> extends SessionAccess {
-  readonly callId: string
-  /** The same for every attempt at this call: hand it to services that take one. */
-  readonly idempotencyKey: string
-  /** Aborted when the call times out or the run is aborted. */
-  readonly signal: AbortSignal
-  readonly runtime: Runtime
-  /**
-   * The values of the secrets that the tool declares, while the call goes on.
-   *
-   * @throws ProvostError `secret-denied` for a name that it does not declare, and once the call is over.
-   */
-  readonly secrets: Readonly<Record<Secret, string>>
-  /** The app value the run was given. */
-  readonly context: App
-  /** A text without the values of known secrets. Whatever leaves the call is scrubbed anyway. */
-  scrub(text: string): string
-  /** What the model had been told when it wrote the call: without system prompt, and without the answer it is in. */
-  readonly messages: readonly Message[]
-  /** Reports progress to listeners; it never reaches the model. */
-  progress(data: unknown): void
-  /**
-   * Puts a question to a human, and waits while the call stays open: the time of the call goes on. It stands in
-   * `session.pending.inputs` and comes as `input.requested`; a process that dies takes it along.
-   *
-   * @returns the answer, as it was given: it has not been checked against the schema. By custom, null declines.
-   * @throws ProvostError `nobody-to-ask`; `input-expired` shortly before the call is given up
-   */
-  ask(question: ToolQuestion): Promise<Json>
-}
-
-/**
- * What a composite acts through. Each act has a key that is unique in its call: after a crash the composite is entered
- * again from its start, and keys that were answered are answered from the log, in the order of then. So the same keys
- * must come with the same arguments, and nothing may happen outside.
- */
-export interface CompositeOps {
-  /**
-   * Calls a tool of the agent, through the hooks, approvals and labels that a call of the model goes through. It resolves
-   * with whatever comes of the call: look at `outcome`. Name the tool, or give it.
-   *
-   * @param options.key unique in this call.
-   * @throws ProvostError `replay-diverged` where the key was used with another tool or other input.
-   *
-   * @example
-   * const found = await ctx.call('look_up', { id }, { key: 'find' })
-   */
-  call<In, Out, App>(tool: Tool<In, Out, App>, input: In, options: { readonly key: string }): Promise<ToolResult<Out>>
-  call(name: string, input: unknown, options: { readonly key: string }): Promise<ToolResult>
-  /**
-   * Runs an agent as a child: in a log of its own, under the tree-scoped extensions of this agent, with its events in the
-   * stream of this run. It resolves with whatever comes of the run: look at `status`. What the child waits for stands
-   * in `pending` of the outermost run.
-   *
-   * @param options.key unique in this call.
-   * @param options.grant what the child may use; never more than what is left here. Default: all that is left.
-   * @throws ProvostError `replay-diverged` where the key was used with another agent or other input; `invalid-input`;
-   *   `invalid-budget`; `too-deep`
-   *
-   * @example
-   * const { status, output } = await ctx.spawn(researcher, 'Who owns example.org?', { key: 'owner', grant: { tokens: 20_000 } })
-   */
-  spawn<Out>(agent: Spawnable<Out>, input: Input, options: SpawnOptions): Promise<RunResult<Out>>
-  /**
-   * Runs children side by side and makes one output of what they say; each is a child of this run. A crash in the middle
-   * repeats none that has ended.
-   *
-   * @param options.key unique in this call. Default `fan-out`.
-   * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`
-   *
-   * @example
-   * const { output } = await ctx.fanOut({ children: drafters.map((agent) => ({ agent, input: task })), mergeStrategy: 'concat' })
-   */
-  fanOut<T = string>(fanOut: FanOut<T>, options?: { readonly key: string }): Promise<FanOutResult<T>>
-  /**
-   * Waits until somebody outside answers, for days if need be: the run suspends meanwhile. The wait stands in
-   * `pending.inputs` and is answered there by its id, which is `CALLID/wait/TOKEN`.
-   *
-   * @param token unique in this call.
-   * @returns the answer as it was given; nobody has checked it.
-   * @throws ProvostError `wait-expired` where nobody answered in time.
-   */
-  wait(token: string, about?: WaitAbout): Promise<Json>
-  /** Emits an event of this run, of those that extensions may emit. It passes: after a crash it may come again. */
-  emit<K extends EmittedByExtensions>(type: K, payload: EventPayloads[K]): void
-  /** Runs `fn` once for each key; after a crash the logged value comes back. */
-  memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
-  /**
-   * Says that the composite is at work until `work` settles, though all that it has called waits: for work in another
-   * thread, whose next call has still to come.
-   */
-  busy<T>(work: PromiseLike<T>): Promise<T>
-}
-
-/** How a child is started. */
-export interface SpawnOptions {
-  readonly key: string
-  readonly grant?: Grant
-  /**
-   * How the child comes by secrets. `allowlist` (default): its own, and those of this agent that `inheritSecrets` names;
-   * `explicit`: those named and nothing else, for it and for all below it; `isolated`: its own alone.
-   */
-  readonly secrets?: 'allowlist' | 'explicit' | 'isolated'
-  /** Names of secrets of this agent. Default: none. */
-  readonly inheritSecrets?: readonly string[]
-  /**
-   * What the child gets of this run's conversation, in front of its input: `filters.lastN(6)`, `filters.summary()`. Never
-   * reasoning, nor a system prompt; each message keeps its label. Default: nothing.
-   */
-  readonly inputFilter?: FilterDescriptor
-  /** All that the child says goes on, not its answer alone: `handoff` hooks judge all of it. Default false. */
-  readonly exposeTurns?: boolean
-}
-
-/** An agent, as composites start it. */
-export interface Spawnable<out Output = unknown> {
-  readonly name: string
-  /** There at compile time only. */
-  readonly '~output'?: Output
-}
-
-/** What a composite waits for. */
-export interface WaitAbout {
-  /** For whoever answers. */
-  readonly message?: string
-  /** Of the answer. */
-  readonly schema?: JsonSchema
-  /** Milliseconds by the clock on the wall. Default: for as long as it takes. */
-  readonly withinMs?: number
-}
-
-/** What `execute` of a composite gets besides its input. */
-export interface CompositeContext<App = unknown> extends ToolContext<App>, CompositeOps {}
-
-/** What a running tool wants to know of a human. */
-export interface ToolQuestion {
-  readonly message: string
-  /** Of the answer. */
-  readonly schema?: JsonSchema
-}
 
 /** A worked example of a call, shown to the model. */
 export interface ToolExample<In = unknown> {
@@ -316,50 +166,4 @@ export interface ToolResult<Out = Json> {
 export function isCallTo<In>(call: ToolCall<unknown>, tool: Tool<In>): call is ToolCall<In> {
   // A registry may have renamed the tool, and another may have its name: what it does tells.
   return '~tool' in call.tool ? call.tool['~tool'] === tool['~tool'] : call.tool.name === tool.name
-}
-
-/** A value found under an argument of some role. */
-export interface RoleValue {
-  readonly path: JsonPointer
-  readonly role: ArgRole
-  readonly value: string
-}
-
-/**
- * One row for each string or number under an argument of these roles, as text.
- *
- * @example
- * argsByRole(call, 'destination') // [{ path: '/to', role: 'destination', value: 'ann@example.com' }]
- */
-export function argsByRole(call: ToolCall, ...roles: readonly [ArgRole, ...ArgRole[]]): readonly RoleValue[] {
-  const rows: RoleValue[] = []
-  for (const [pointer, role] of Object.entries(call.tool.roles)) {
-    if (roles.includes(role)) collect(valueAt(call.input, pointer), pointer, role, rows)
-  }
-  return rows
-}
-
-function collect(value: unknown, path: string, role: ArgRole, rows: RoleValue[]): void {
-  if (typeof value === 'string' || typeof value === 'number') {
-    rows.push({ path: `/${path.slice(1)}`, role, value: String(value) })
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) collect(item, `${path}/${index}`, role, rows)
-  } else if (isRecord(value)) {
-    for (const [key, item] of Object.entries(value)) collect(item, `${path}/${escapePointer(key)}`, role, rows)
-  }
-}
-
-function valueAt(value: unknown, pointer: string): unknown {
-  let at = value
-  for (const segment of pointer.slice(1).split('/')) {
-    const key = segment.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
-    at = Reflect.get(at, key)
-  }
-  return at
-}
-
-/** A key as a segment of a JSON pointer (RFC 6901). */
-export function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -1,20 +1,9 @@
-import type {
-  ChildResult,
-  ErrorInfo,
-  FanOut,
-  FanOutChild,
-  FanOutResult,
-  Grant,
-  Json,
-  RunResult,
-  UsageReport,
-} from '@provost/core'
-import { addUsage, joinLabels, ProvostError, textOf, toErrorInfo, toJson, untrustedLabel } from '@provost/core'
+import type { ChildResult, ErrorInfo, FanOut, FanOutChild, FanOutResult, Grant, Json, RunResult } from '@provost/core'
+import { joinLabels, ProvostError, textOf, toErrorInfo, toJson, untrustedLabel } from '@provost/core'
 import { createSlots } from '@provost/tools'
 
 import { keyOf } from '../act-key.ts'
 import type { Act, Acts } from '../acts.ts'
-import { addModelUsage } from '../child-fold.ts'
 import type { Place } from '../child-run.ts'
 import { joining } from '../current-run.ts'
 import { budgetExceeded } from '../grant.ts'
@@ -27,6 +16,7 @@ import { checkGrant } from '../purse.ts'
 import { hookFailed } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import type { Spawner } from '../spawner.ts'
+import { sumCost, sumUsage } from '../usage-report.ts'
 import { costOfUsage, joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
 import { mergeChildren, strategyOf } from './merge.ts'
 
@@ -140,13 +130,13 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
     scope.step,
   )
   const reports = [...all, ...(merged.judged ? [merged.judged] : [])]
-  const cost = sumOf(reports)
+  const cost = sumCost(reports)
   return {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the strategy's type says of its output
     output: merged.output as T,
     children: all,
     used,
-    usage: usageOf(reports.map(({ usage }) => usage)),
+    usage: sumUsage(reports.map(({ usage }) => usage)),
     ...(cost !== undefined && { cost }),
     label,
   }
@@ -193,7 +183,7 @@ async function invoked(
   /** Keys of the agents that were run in it. */
   let runs: readonly string[] = []
   const spent = (): Pick<ChildResult, 'usage' | 'cost' | 'label'> => {
-    const usage = usageOf(usagesOf(spawner, runs))
+    const usage = sumUsage(usagesOf(spawner, runs))
     const cost = costOfUsage(usage)
     return { usage, ...(cost !== undefined && { cost }), label: labelOfRuns(spawner, runs, untrustedLabel(agentId)) }
   }
@@ -258,28 +248,6 @@ async function throughHooks(scope: RunScope, children: readonly ChildResult[]): 
 function unstarted(key: string, child: FanOutChild | undefined): ChildResult {
   const agent = child && 'agent' in child ? child.agent.name : key
   return { key, agent, status: 'aborted', text: '', usage: { byModel: {} }, cost: 0, label: untrustedLabel(agent) }
-}
-
-function usageOf(reports: readonly UsageReport[]): UsageReport {
-  let total: Omit<UsageReport, 'byModel'> = {}
-  const byModel: Record<string, UsageReport['byModel'][string]> = {}
-  for (const { byModel: shares, ...usage } of reports) {
-    total = addUsage(total, usage)
-    for (const [model, share] of Object.entries(shares)) {
-      const known = byModel[model]
-      byModel[model] = known ? addModelUsage(known, share) : share
-    }
-  }
-  return { ...total, byModel }
-}
-
-function sumOf(reports: readonly { readonly cost?: number; readonly usage: UsageReport }[]): number | undefined {
-  let sum = 0
-  for (const { cost, usage } of reports) {
-    if (cost !== undefined) sum += cost
-    else if (Object.keys(usage.byModel).length > 0) return undefined
-  }
-  return sum
 }
 
 function checkOptions(keys: readonly string[], most: number): void {

@@ -1,8 +1,7 @@
 import type { ChildResult, FanOut, MergeStrategy, RunResult, Spawnable } from '@provost/core'
 import { assertNever, ProvostError } from '@provost/core'
 
-import { planAgent } from '../agent-plan.ts'
-import { isAgent, keepPlan } from '../known-plan.ts'
+import { judgingAgent } from '../judging-agent.ts'
 
 /** What was made of the children, and of which. */
 export interface Merged<T> {
@@ -41,7 +40,7 @@ export async function mergeChildren<T>(
     case 'first-success':
       return { output: first.output, used: [first] }
     case 'judge-merge': {
-      const judged = await ask(judgeOf(strategy.judge), taskOf(strategy.criteria, done))
+      const judged = await ask(judgingAgent(strategy.judge, { instructions }), taskOf(strategy.criteria, done))
       if (judged.status === 'completed') return { output: judged.output, used: done, judged }
       throw new ProvostError('fan-out-failed', `The judge was ${judged.status}: ${judged.error?.message ?? ''}`, {
         hint: 'Look at the children of the fan-out, or merge them another way.',
@@ -51,18 +50,6 @@ export async function mergeChildren<T>(
     default:
       return assertNever(strategy)
   }
-}
-
-function judgeOf(judge: Extract<MergeStrategy<unknown>, { kind: 'judge-merge' }>['judge']): Spawnable {
-  if (isSpawnable(judge)) return judge
-  const made: Spawnable = { name: 'judge' }
-  const plan = planAgent({ name: 'judge', instructions, model: judge })
-  keepPlan(made, () => plan)
-  return made
-}
-
-function isSpawnable(judge: Parameters<typeof judgeOf>[0]): judge is Spawnable {
-  return isAgent(judge)
 }
 
 const instructions =

@@ -1,12 +1,12 @@
 import type { EntryOf, FilterDescriptor, Flow, Input, Json, Label, Message, RunResult, WaitAbout } from '@provost/core'
-import { joinLabels, labelOf, parseWith, ProvostError, scrubMessage, textOf, toErrorInfo, toJson } from '@provost/core'
+import { joinLabels, labelOf, ProvostError, scrubMessage, textOf, toErrorInfo, toJson } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import { bridgeOf } from '../bridge-fold.ts'
 import { messagesOf } from '../input.ts'
 import type { CallState } from '../log-state.ts'
 import { messageOf } from '../message-init.ts'
-import { readJson } from '../output.ts'
+import { readOutput } from '../output.ts'
 import { heedAbort } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import { applyFilter } from './apply-filter.ts'
@@ -208,7 +208,7 @@ export async function resultBack(
   if (!back.rewritten) return result
   const { payload } = back
   const text = turns ? textOf(payload.at(-1) ?? answer) : payload.map((message) => textOf(message)).join('\n\n')
-  const output = await outputOf(plan, text)
+  const output = await readOutput(plan.output, text)
   return output
     ? Object.assign(reportOf(result, payload, text), { status: 'completed' as const, output: output.value })
     : Object.assign(reportOf(result, []), {
@@ -256,11 +256,4 @@ function reportOf(
     runId,
     sessionId,
   }
-}
-
-async function outputOf({ output }: AgentPlan, text: string): Promise<{ readonly value: unknown } | undefined> {
-  if (!output) return { value: text }
-  const read = readJson(text)
-  const parsed = read.ok ? await parseWith(output, read.value) : undefined
-  return parsed?.ok ? { value: parsed.value } : undefined
 }

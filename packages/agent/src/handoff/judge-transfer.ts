@@ -2,7 +2,7 @@ import type { Ask, Flow, HookContext, Message, ToolCall } from '@provost/core'
 import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
 
 import { knowing } from '../hook-context.ts'
-import type { Crossed } from '../loop.ts'
+import type { Crossed } from '../loop-asks.ts'
 import { messageOf } from '../message-init.ts'
 import { heedAbort, report } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'

@@ -2,7 +2,7 @@ import type { Entry } from '@provost/core'
 
 import type { LogState } from '../log-state.ts'
 import { offsetOf } from '../log-state.ts'
-import type { LoopHandlers, Verdict } from '../loop.ts'
+import type { LoopHandlers, Verdict } from '../loop-asks.ts'
 import { compareNext, differs, due, Leaving } from './compare.ts'
 import { answerAt, arrivals, decisionsAt, isArrival, isByClock, takeGivenUp, verdictOf } from './recorded-answer.ts'
 import type { Tape } from './tape.ts'

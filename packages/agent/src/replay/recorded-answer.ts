@@ -1,9 +1,9 @@
 import type { ApprovalDecision, Decisions, Entry, EntryOf, Json, NewEntry, RemoteResult } from '@provost/core'
 import { isRecord, positionId } from '@provost/core'
 
-import { clock, readVerdict } from '../fold.ts'
 import type { LogState } from '../log-state.ts'
-import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from '../loop.ts'
+import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from '../loop-asks.ts'
+import { clock, readVerdict } from '../wait-fold.ts'
 import { Leaving } from './compare.ts'
 import type { Tape } from './tape.ts'
 import { isAside, isTaken, nextOf } from './tape.ts'

@@ -1,7 +1,7 @@
 import type { Entry, EntryOf } from '@provost/core'
 import { positionId } from '@provost/core'
 
-import { lookedUpBy } from '../draft.ts'
+import { lookedUpBy } from '../call-entries.ts'
 import { applyEntry } from '../fold.ts'
 import type { LogState } from '../log-state.ts'
 import { emptyLog } from '../log-state.ts'

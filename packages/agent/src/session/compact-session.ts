@@ -2,9 +2,11 @@ import type { NewEntry } from '@provost/core'
 import { isPromise, SessionBusyError } from '@provost/core'
 
 import type { AbortControl } from '../abort-control.ts'
+import { createAbortControl } from '../abort-control.ts'
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
 import { createScope } from '../create-scope.ts'
+import { hearWithHooks } from '../event-hooks.ts'
 import { createEventHub } from '../event-hub.ts'
 import { openJournal } from '../journal.ts'
 import type { KnownLog } from '../known-log.ts'
@@ -13,9 +15,13 @@ import { holdLease } from '../lease.ts'
 import { createTree } from '../lineage.ts'
 import { offsetOf } from '../log-state.ts'
 import { createMailbox } from '../mailbox.ts'
-import { asError, hearWithHooks, startRun } from '../run.ts'
+import { asError } from '../run-error.ts'
+import { startRun } from '../run.ts'
 import { cutView } from '../view-edit.ts'
+import { nothingCompacts } from './session-error.ts'
 import { staleEdits } from './session-log.ts'
+import type { SessionRuns } from './session-runs.ts'
+import type { SessionWriter } from './session-writer.ts'
 
 /** The session whose view is to be cut. */
 export interface Compacting {
@@ -25,7 +31,58 @@ export interface Compacting {
   readonly given: Given
   /** Entries to write before, which are taken out. */
   readonly edits: NewEntry[]
-  readonly control: AbortControl
+}
+
+/** Has the view of a session cut. */
+export interface Compactor {
+  /** In the run that goes on, or else at once. */
+  compact(): Promise<void>
+  /** Gives up what is done between runs. */
+  abort(): void
+}
+
+/** Makes the compactor of a session object. */
+export function createCompactor(
+  setup: Compacting,
+  runs: Pick<SessionRuns<unknown>, 'underway' | 'mailbox'>,
+  writer: Pick<SessionWriter, 'inTurn'>,
+): Compactor {
+  const { plan, id } = setup
+  let compacting: AbortControl | undefined
+
+  async function compactHere(): Promise<void> {
+    const control = createAbortControl(createMailbox())
+    compacting = control
+    try {
+      await compactSession(setup, control)
+    } finally {
+      compacting = undefined
+      control.release()
+    }
+  }
+
+  return {
+    async compact() {
+      if (plan.hooks.context.length === 0) throw nothingCompacts(id, plan.name)
+      for (;;) {
+        const underway = runs.underway()
+        if (!underway) return writer.inTurn(compactHere)
+        const asked = Promise.withResolvers<void>()
+        const { compactions } = runs.mailbox()
+        compactions.push(asked)
+        const ended = underway.ended.then(() => true)
+        const over = await Promise.race([asked.promise, ended]).catch((thrown: unknown) => {
+          throw asError(thrown)
+        })
+        // The run has asked no model any more: it is done without it.
+        if (!over || !compactions.includes(asked)) return
+        compactions.splice(compactions.indexOf(asked), 1)
+      }
+    },
+    abort() {
+      compacting?.abort()
+    },
+  }
 }
 
 /**
@@ -33,7 +90,7 @@ export interface Compacting {
  *
  * @throws SessionBusyError while somebody else writes; what kept a hook from its work.
  */
-export async function compactSession({ plan, id, known, given, edits, control }: Compacting): Promise<void> {
+async function compactSession({ plan, id, known, given, edits }: Compacting, control: AbortControl): Promise<void> {
   const { store, name } = plan
   const { scrubber } = plan.secrets
   const ready = plan.ready()

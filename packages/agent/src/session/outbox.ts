@@ -4,6 +4,8 @@ import { scrubAnswer, toJson } from '@provost/core'
 /** What a session object puts into the store's inbox. */
 export interface Outbox {
   put(token: string, value: unknown): Promise<'accepted' | 'duplicate'>
+  /** Puts what nobody waits for, and then does what is left to do. */
+  send(token: string, value: unknown, then?: () => void | Promise<void>): void
   /** @returns how many decisions were the first. */
   decide(entries: readonly NewEntry[]): Promise<number>
   /** Keeps track of what nobody waits for. */
@@ -22,8 +24,19 @@ export interface Outbox {
 export function createOutbox(store: SessionStore, sessionId: string, scrubber: Scrubber, by: string): Outbox {
   const watched = new Set<Promise<unknown>>()
   let fault: unknown
+  const put: Outbox['put'] = (token, value) => store.deliver(sessionId, token, scrubber.tokenise(toJson(value)), by)
+
+  function watch(task: Promise<unknown>): void {
+    const work = task.catch((thrown: unknown) => {
+      fault = thrown
+    })
+    watched.add(work)
+    void work.then(() => watched.delete(work))
+  }
+
   return {
-    put: (token, value) => store.deliver(sessionId, token, scrubber.tokenise(toJson(value)), by),
+    put,
+    send: (token, value, then = () => {}) => watch(put(token, value).then(then)),
     async decide(entries) {
       let accepted = 0
       for (const entry of entries) {
@@ -33,13 +46,7 @@ export function createOutbox(store: SessionStore, sessionId: string, scrubber: S
       }
       return accepted
     },
-    watch(task) {
-      const work = task.catch((thrown: unknown) => {
-        fault = thrown
-      })
-      watched.add(work)
-      void work.then(() => watched.delete(work))
-    },
+    watch,
     underway: () => (watched.size > 0 ? Promise.all(watched) : undefined),
     takeFault() {
       const thrown = fault

@@ -3,7 +3,7 @@ import { ProvostError } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
-import type { RunHandle } from '../run.ts'
+import type { RunHandle } from '../run-handle.ts'
 
 /** Starts runs in a session. */
 export interface SessionRunner {

@@ -1,0 +1,62 @@
+import type { EntryOf, Grant, Label, NewEntry } from '@provost/core'
+
+import type { ChildFold } from './child-fold.ts'
+import { newEntry, placeOf } from './entry.ts'
+import type { CallState, LogState } from './log-state.ts'
+import { pendingOn } from './position.ts'
+
+/** That a composite begins a child. */
+export function spawnedEntry(
+  state: LogState,
+  call: CallState,
+  child: Pick<EntryOf<'child', 'spawned'>, 'callId' | 'log' | 'agent' | 'inputHash' | 'filter' | 'hash' | 'with'>,
+  label: Label,
+  grant: Grant | undefined,
+): NewEntry {
+  return newEntry(placeOf(state), `${child.callId}/spawned`, {
+    type: 'child',
+    op: 'spawned',
+    ...child,
+    parentCallId: call.part.callId,
+    ...(grant && { grant }),
+    label,
+  })
+}
+
+/** What a child has come to. One that pauses may do so more than once: its offset tells the pauses apart. */
+export function joinedEntry(
+  state: LogState,
+  child: Pick<ChildFold, 'callId' | 'log'>,
+  at: number,
+  came: Omit<EntryOf<'child', 'joined'>, keyof EntryOf<'run', 'resumed'> | 'callId' | 'log'>,
+): NewEntry {
+  const id = came.status === 'suspended' ? `${child.callId}/paused/${at}` : `${child.callId}/joined`
+  const { callId, log } = child
+  return newEntry(placeOf(state), id, { type: 'child', op: 'joined', callId, log, ...came })
+}
+
+/** That a child waits, for those who answer the runs above it. */
+export function childWait(state: LogState, callId: string, wait: EntryOf<'wait'>, child: LogState): NewEntry {
+  const { token, kind, reason, deadline, evidence, sticky, schema } = wait
+  const all = Object.values(pendingOn(child, [wait])).flat()
+  const [about] = all
+  return newEntry(placeOf(state), token, {
+    type: 'wait',
+    token,
+    kind,
+    ...(wait.callId !== undefined && { callId: wait.callId }),
+    ...(reason !== undefined && { reason }),
+    ...(deadline !== undefined && { deadline }),
+    ...(evidence !== undefined && { evidence }),
+    ...(sticky && { sticky }),
+    ...(schema && { schema }),
+    child: {
+      callId,
+      toolName: about?.toolName ?? '',
+      input: about && 'input' in about ? about.input : null,
+      agent: about?.agent ?? wait.agent,
+      runPath: about?.runPath ?? [callId],
+      ...(about && 'startedAt' in about && { startedAt: about.startedAt }),
+    },
+  })
+}

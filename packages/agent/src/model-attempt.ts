@@ -1,0 +1,119 @@
+import type { Label, Message, OpOf, Part } from '@provost/core'
+import { joinLabels, positionId, scrubParts, untrustedLabel } from '@provost/core'
+import type { AnyModel, ModelAnswer } from '@provost/provider'
+import { callModel, modelName, withCachePoints } from '@provost/provider'
+import { jsonSchemaOf } from '@provost/tools'
+
+import type { AgentPlan } from './agent-plan.ts'
+import { aroundModel } from './around-model.ts'
+import { tailMessages } from './input.ts'
+import type { PreparedRequest } from './model-request.ts'
+import { sentLabel } from './model-request.ts'
+import type { StepRequest } from './orchestrator/orchestrator.ts'
+import type { PieceEvents } from './piece-events.ts'
+import { pieceEvents } from './piece-events.ts'
+import { promptFor } from './run-prompt.ts'
+import type { RunScope } from './run-scope.ts'
+
+/** One attempt and what came of it. */
+export interface Tried {
+  readonly model: AnyModel
+  readonly message: Message
+  readonly answer: ModelAnswer
+  /** The join over all that was sent. */
+  readonly sent: Label
+  readonly pieces: PieceEvents
+}
+
+/** Asks a model once. */
+export async function tryModel(
+  scope: RunScope,
+  model: AnyModel,
+  request: PreparedRequest,
+  { output }: StepRequest,
+): Promise<Tried> {
+  // A model may call by name what it was not shown this time.
+  scope.offered = request.offered
+  scope.promoted = request.promoted
+  const { plan, id, step } = scope
+  const messageId = positionId(id, step, 'message', scope.attempt)
+  const key = `${id}/${step}`
+  const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
+  const label = tail ? joinLabels(scope.state.viewLabel, tail.label) : scope.state.viewLabel
+  const sent = sentLabel(scope, request.tail)
+  const prompt = promptFor(scope, modelName(model))
+  const pieces = pieceEvents(scope, messageId, request.hold)
+  // Whatever ends the run from here on ends this message too.
+  scope.partial = {
+    id: messageId,
+    role: 'assistant',
+    content: [],
+    label,
+    agent: scope.state.agent,
+    createdAt: Date.now(),
+  }
+  const responseFormat = output === undefined ? plan.responseFormat : formatOf(output)
+  const call = (): Promise<ModelAnswer> =>
+    callModel(
+      {
+        model,
+        ...withCachePoints({
+          model,
+          prompt: prompt.build(tail?.messages),
+          settings: request.settings,
+          lasting: prompt.length,
+          key: scope.sessionId,
+        }),
+        label: sent,
+        tools: request.tools,
+        ...(responseFormat && { responseFormat }),
+        signal: scope.signal,
+        callId: (index) => positionId(id, step, 'call', index),
+        ...(plan.toolName && { toolName: plan.toolName }),
+      },
+      pieces.emit,
+    )
+  const op: OpOf<'model'> = {
+    kind: 'model',
+    id: messageId,
+    parent: key,
+    step,
+    model: modelName(model),
+    attempt: scope.attempt,
+    settings: request.settings,
+  }
+  const given = await aroundModel(scope, op, call)
+  // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
+  const parts = scrubParts(scope.secrets.scrubber, given.parts)
+  const answer = parts === given.parts ? given : { ...given, parts }
+  const message = said(scope.state.agent, messageId, label, parts)
+  // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
+  if (parts.length > 0 && !request.hold) scope.partial = message
+  return { model, message, answer, sent, pieces }
+}
+
+/** What a step is asked for instead of the agent's output. */
+function formatOf(output: NonNullable<StepRequest['output']>): AgentPlan['responseFormat'] {
+  return output === 'text' ? undefined : { schema: jsonSchemaOf(output), name: 'output' }
+}
+
+function said(agent: string, id: string, view: Label, spoken: readonly Part[]): Message {
+  const [parts, label] = withProviderResults(spoken, view)
+  const message = { id, role: 'assistant', content: parts, label, agent, createdAt: Date.now() } as const
+  // Thoughts that led to nothing are no answer that a provider would take back.
+  const last = parts.at(-1)?.type
+  return last === 'reasoning' || last === 'reasoning-file' ? { ...message, partial: true } : message
+}
+
+/** What the provider's own tools found is no word of the model; what it said afterwards was said knowing it. */
+function withProviderResults(parts: readonly Part[], view: Label): readonly [parts: readonly Part[], label: Label] {
+  if (!parts.some((part) => part.type === 'tool-result')) return [parts, view]
+  let label = view
+  const labelled = parts.map((part) => {
+    if (part.type !== 'tool-result') return part
+    const own = joinLabels(untrustedLabel(part.toolName), view)
+    label = joinLabels(label, own)
+    return { ...part, label: own }
+  })
+  return [labelled, label]
+}

@@ -1,0 +1,83 @@
+import type { ErrorInfo, Json, Message, NewEntry } from '@provost/core'
+import { positionId } from '@provost/core'
+
+import type { AgentPlan } from './agent-plan.ts'
+import type { Place } from './entry.ts'
+import { newEntry, placeOf } from './entry.ts'
+import type { LogState } from './log-state.ts'
+import { offsetOf } from './log-state.ts'
+import type { FinalFailure } from './loop-asks.ts'
+import { answerJson } from './output.ts'
+
+/** The run pauses; whoever has the log can go on with it. */
+export function suspendedEntry(state: LogState): NewEntry {
+  return lifecycleEntry(state, 'suspended')
+}
+
+/** The run goes on. */
+export function resumedEntry(state: LogState): NewEntry {
+  return lifecycleEntry(state, 'resumed')
+}
+
+function lifecycleEntry(state: LogState, op: 'suspended' | 'resumed'): NewEntry {
+  const place = placeOf(state)
+  // A run may pause more than once in a step: the offset tells the pauses apart.
+  return newEntry(place, positionId(place.runId, place.step, op, offsetOf(state)), { type: 'run', op })
+}
+
+/** The end of a run, with what came out of it. */
+export function endedEntry(
+  state: LogState,
+  plan: AgentPlan,
+  status: 'completed' | 'failed' | 'aborted',
+  error?: ErrorInfo,
+  place: Place = placeOf(state),
+): NewEntry {
+  const answer = status === 'completed' ? state.run?.answer : undefined
+  const output: Json | undefined = answer && answerJson(plan, answer)
+  return newEntry(place, positionId(place.runId, place.step, 'ended', offsetOf(state)), {
+    type: 'run',
+    op: 'ended',
+    status,
+    ...(output !== undefined && { output }),
+    ...(error && { error }),
+  })
+}
+
+/** What a model call that failed for good puts into the log: what was said before, and the end of the run. */
+export function failureEntries(state: LogState, plan: AgentPlan, place: Place, failure: FinalFailure): NewEntry[] {
+  return [
+    closingMessage(place, 'error', failure.partial, failure.error, failure.attempt),
+    endedEntry(state, plan, 'failed', failure.error, place),
+  ]
+}
+
+/**
+ * The message that closes a run which did not get to its end: what was said stays, calls that nobody will answer go.
+ *
+ * @param key names the message where nothing had been said.
+ */
+export function closingMessage(
+  place: Place,
+  role: 'error' | 'aborted',
+  partial: Message | undefined,
+  error?: ErrorInfo,
+  key: string | number = role,
+): NewEntry {
+  const id = partial?.id ?? positionId(place.runId, place.step, 'message', key)
+  const content = (partial?.content ?? []).filter(({ type }) => type !== 'tool-call' && type !== 'tool-result')
+  return newEntry(place, id, {
+    type: 'message',
+    message: {
+      id,
+      role,
+      content,
+      ...(partial?.label && { label: partial.label }),
+      agent: place.agent,
+      createdAt: Date.now(),
+      ...(error && { error }),
+      ...(content.length > 0 && { partial: true }),
+    },
+    via: 'model',
+  })
+}

@@ -1,0 +1,77 @@
+import type { AgentEvent, ErrorInfo, RunResult } from '@provost/core'
+import { liveFields, ProvostError } from '@provost/core'
+
+import type { AbortControl } from './abort-control.ts'
+import type { AgentStream } from './agent.ts'
+import type { EventHub } from './event-hub.ts'
+import type { EventQueue } from './event-queue.ts'
+import type { Mailbox } from './mailbox.ts'
+import { wake } from './mailbox.ts'
+
+/** A run of this process, for its agent. */
+export interface RunHandle<Output> extends AgentStream<Output> {
+  /** Resolves when the run has ended, in whatever way. */
+  readonly ended: Promise<void>
+  /** Aborts the run, which then has failed. */
+  fail(error: ErrorInfo): void
+}
+
+/** By what a run is reached. */
+export interface RunReach {
+  readonly mailbox: Mailbox
+  readonly control: AbortControl
+  readonly hub: EventHub
+  /** Its events from the start, where somebody watches. */
+  readonly events: EventQueue | undefined
+}
+
+/** The handle of a run that goes on. */
+export function runHandle<Output>(
+  runId: string,
+  result: Promise<RunResult<Output>>,
+  { mailbox, control, hub, events }: RunReach,
+): RunHandle<Output> {
+  const ended = result.then(() => {})
+  let fromStart = events
+  const handle: Omit<RunHandle<Output>, 'output'> = {
+    runId,
+    result,
+    ended,
+    steer: (input) => void mailbox.steers.push({ input }),
+    followUp: (input) => void mailbox.followUps.push({ input }),
+    async resolve(decisions) {
+      mailbox.decisions.push(decisions)
+      wake(mailbox)
+    },
+    abort(options) {
+      control.abort(options)
+      return ended
+    },
+    fail(error) {
+      control.failure ??= error
+      control.abort()
+    },
+    [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
+      // The first reader gets everything from the start; each further one is a subscriber of its own.
+      const queue = fromStart ?? hub.subscribe()
+      fromStart = undefined
+      return queue[Symbol.asyncIterator]()
+    },
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what all handles share cannot know of what type this one's output is
+  return withOutput(handle, () => result.then(outputOf)) as RunHandle<Output>
+}
+
+// It rejects where the run did not complete: made only for those who ask.
+const withOutput = liveFields<() => Promise<unknown>, { readonly output: Promise<unknown> }>({
+  output: (made) => made(),
+})
+
+function outputOf<Output>(result: RunResult<Output>): Output {
+  if (result.status === 'completed') return result.output
+  throw result.status === 'failed'
+    ? result.error
+    : new ProvostError(`run-${result.status}`, `The run has no output: it was ${result.status}.`, {
+        hint: result.status === 'suspended' ? 'Resume result.state with decisions on result.pending.' : 'Run it again.',
+      })
+}

@@ -1,0 +1,152 @@
+import type { Input, SessionStore } from '@provost/core'
+import { uuidv7 } from '@provost/core'
+
+import type { SendMode } from '../agent-options.ts'
+import type { InboxCursor } from '../inbox.ts'
+import { messagesOf } from '../input.ts'
+import { isRunId, letterValue, sendToken, standingOf } from '../letter.ts'
+import type { Letter, Standing } from '../letter.ts'
+import type { LogState } from '../log-state.ts'
+import type { Sent } from '../mailbox.ts'
+import { wake } from '../mailbox.ts'
+import { sendOff } from '../post.ts'
+import { findBelow } from './find-below.ts'
+import type { Outbox } from './outbox.ts'
+import { unknownMode, unknownRun } from './session-error.ts'
+import type { SessionRuns } from './session-runs.ts'
+import type { Session } from './session.ts'
+
+/** Says things to a session: to the run that goes on or waits, to one below it, or to one that begins with it. */
+export type SessionSender = Pick<Session, 'send' | 'deliver'>
+
+/** What a sender has of its session. */
+export interface SenderSetup {
+  readonly id: string
+  readonly agent: string
+  readonly store: SessionStore
+  readonly state: LogState
+  readonly runs: SessionRuns<unknown>
+  readonly outbox: Outbox
+  readonly cursor: InboxCursor
+  readonly sendMode: SendMode
+  /** Who sends, where that is known. */
+  readonly by: string | undefined
+}
+
+/** Makes the sender of a session object. */
+export function createSender({
+  id,
+  agent,
+  store,
+  state,
+  runs,
+  outbox,
+  cursor,
+  sendMode,
+  by,
+}: SenderSetup): SessionSender {
+  const signed = by === undefined ? {} : { by }
+
+  /** Whether it is meant for a run below the one that goes on or waits. */
+  function isBelow(to: string | undefined): to is string {
+    return to !== undefined && to !== (runs.underway()?.runId ?? runs.open()?.id)
+  }
+
+  /** One that goes on elsewhere is steered there; one that waits is not. */
+  function entering(mode: SendMode): SendMode {
+    return runs.underway() || runs.open()?.status === 'running' ? mode : 'queue'
+  }
+
+  /** To a run that goes on here: whether it is there is known at once. */
+  function sendBelow(input: Input, to: string, mode: SendMode, token: string, signal: AbortSignal | undefined): void {
+    const mailbox = runs.mailbox()
+    const tree = runs.tree()
+    const found = standingOf(state, to, tree.logs)
+    if (!found) throw unknownRun(id, to)
+    const letter = letterTo(input, to, mode, token, found)
+    sendOff(tree, { to, token, signal })
+    mailbox.letters.push({ ...letter, token, ...signed, ...(signal && { signal }) })
+    cursor.own.add(token)
+    wake(mailbox)
+    outbox.send(token, letterValue(letter))
+  }
+
+  /** To one that goes on elsewhere, or waits: its logs have to be read. */
+  async function deliverBelow(
+    input: Input,
+    to: string,
+    mode: SendMode,
+    token: string,
+    signal?: AbortSignal,
+  ): Promise<'accepted' | 'duplicate'> {
+    await runs.refresh()
+    if (state.resolved.has(token)) return 'duplicate'
+    const open = runs.underway() ? state.run : runs.open()
+    if (open?.id === to) return outbox.put(token, { mode, input: messagesOf(input, token, agent) })
+    const found = open && (await findBelow(store, state, to))
+    if (!found) throw unknownRun(id, to)
+    if (signal?.aborted) return 'accepted'
+    return outbox.put(token, letterValue(letterTo(input, to, mode, token, found)))
+  }
+
+  /** One that waits reads it when it would end. */
+  function letterTo(input: Input, to: string, mode: SendMode, token: string, found: Standing): Omit<Letter, 'token'> {
+    const target = 'agent' in found ? found.agent : agent
+    const waits = 'isPaused' in found && (found.isPaused || (!runs.underway() && state.run?.status === 'suspended'))
+    return { to, mode: waits ? 'queue' : mode, input: messagesOf(input, token, target) }
+  }
+
+  /** The run that this object takes for open may have ended elsewhere: then nobody is there to take what was sent. */
+  async function goOnIfEnded(): Promise<void> {
+    if (runs.underway()) return
+    await runs.refresh()
+    if (!runs.underway()) runs.goOn()
+  }
+
+  return {
+    send(input, { mode = sendMode, signal, to } = {}) {
+      checkMode(mode)
+      const token = `${sendToken}${uuidv7()}`
+      // What cannot be said is refused to whoever says it, not to the run.
+      const messages = messagesOf(input, token, agent)
+      if (isBelow(to)) {
+        if (!isRunId(to)) throw unknownRun(id, to)
+        if (runs.underway()) sendBelow(input, to, mode, token, signal)
+        else outbox.watch(deliverBelow(input, to, mode, token, signal))
+        return
+      }
+      const aside = signal ? { signal } : {}
+      if (!runs.underway() && !runs.open()) {
+        runs.start({ input }, aside, false, { sent: { input: messages, mode, ...aside } })
+        return
+      }
+      const enters = entering(mode)
+      const sent: Sent = { input: messages, token, ...signed, ...aside }
+      const { steers, followUps } = runs.mailbox()
+      if (enters === 'steer') steers.push(sent)
+      else followUps.push(sent)
+      // In the store too: a process that dies now takes nothing of it along.
+      cursor.own.add(token)
+      outbox.send(token, { mode: enters, input: messages }, goOnIfEnded)
+    },
+
+    async deliver(input, { mode = sendMode, key, maxSteps, to } = {}) {
+      checkMode(mode)
+      const token = `${sendToken}${key ?? uuidv7()}`
+      const messages = messagesOf(input, token, agent)
+      if (isBelow(to)) return deliverBelow(input, to, mode, token)
+      const said = await outbox.put(token, { mode: entering(mode), input: messages })
+      // A run that goes on looks there for it. Where none does, it starts one, also if whoever said it first died before.
+      if (!runs.underway()) await runs.refresh()
+      if (!runs.underway() && !runs.isClosed() && !runs.open() && !state.resolved.has(token)) {
+        const bounds = maxSteps === undefined ? {} : { maxSteps }
+        runs.start({ input: messages, token }, bounds, false, { sent: { input: messages, token, mode } })
+      }
+      return said
+    },
+  }
+}
+
+function checkMode(mode: unknown): void {
+  if (mode !== 'steer' && mode !== 'queue') throw unknownMode(mode)
+}

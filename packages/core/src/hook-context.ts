@@ -1,0 +1,103 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+
+import type { EventPayloads } from './event.ts'
+import type { Stop } from './hooks.ts'
+import type { MaybePromise, Timestamp } from './json.ts'
+import type { Label } from './label.ts'
+import type { Message, MessageInit } from './message.ts'
+import type { ModelSettings, ModelSpec } from './model.ts'
+import type { ApprovalDecision } from './pending.ts'
+import type { Principal } from './run.ts'
+import type { SessionAccess } from './store.ts'
+import type { ToolInfo } from './tool.ts'
+import type { Grant, Usage } from './usage.ts'
+import type { View } from './view.ts'
+
+/** What hooks of a session get. */
+export interface SessionContext<App = unknown> extends SessionAccess {
+  readonly agent: { readonly name: string; readonly description?: string }
+  readonly principal?: Principal
+  readonly signal: AbortSignal
+  /** The app value the run was given; never stored. */
+  readonly context: App
+  /** Appends an `ext` entry of this extension; `key` makes it idempotent in its step. */
+  append(key: string, data: unknown): Promise<void>
+  /** A text without the values of known secrets, for what leaves the process by other ways than the log and events. */
+  scrub(text: string): string
+  now(): Timestamp
+  uuid(): string
+}
+
+/** Events that extensions may emit with their own payloads. */
+export type EmittedByExtensions =
+  | 'context.compacted'
+  | 'progress.written'
+  | 'evaluator.iteration'
+  | 'source.cited'
+  | 'file.generated'
+
+/** A model call made by a hook. */
+export interface GenerateRequest {
+  readonly prompt: string | readonly MessageInit[]
+  /** Default: the agent's. */
+  readonly model?: ModelSpec
+  readonly system?: string
+  /** Default: the provider's, whatever the agent's are. */
+  readonly settings?: ModelSettings
+  /** Gives the call up before the run ends. */
+  readonly signal?: AbortSignal
+}
+
+export interface Generated<Out = string> {
+  readonly text: string
+  readonly output: Out
+  readonly usage: Usage
+  readonly label: Label
+}
+
+/** What hooks of a run get: the same for our extensions and for yours. */
+export interface HookContext<App = unknown> extends SessionContext<App> {
+  readonly run: {
+    readonly id: string
+    readonly sessionId: string
+    readonly rootId: string
+    readonly parents: readonly string[]
+    readonly step: number
+    readonly attempt: number
+    readonly principal?: Principal
+    readonly grant?: Grant
+    /** What is left of the grants of this run and of those above it; absent where nobody set bounds. */
+    readonly remaining?: Grant | undefined
+  }
+  readonly tools: readonly ToolInfo[]
+  /** The human's own words, also in children. */
+  readonly intent: readonly Message[]
+  /** The agent's own system prompt, as made for this run; empty where it has none. */
+  readonly instructions: string
+  readonly view: View
+  /** Set when the hooks run again after a decision. */
+  readonly approval?: ApprovalDecision
+  /** Runs `fn` once for a key and logs its value; after a crash the logged value comes back. */
+  memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
+  /** Emits an `extension` event under this extension's name. */
+  emit(data: unknown): void
+  emit<K extends EmittedByExtensions>(type: K, payload: EventPayloads[K]): void
+  /** Appends an audit row and emits `governance.<decision>` from it. */
+  audit(
+    decision: 'flagged' | 'blocked' | 'declassified',
+    row: { rule: string; callId?: string; sources: readonly string[]; evidence: unknown },
+  ): Promise<void>
+  /** One model call outside the conversation; its usage counts for the run. */
+  generate(request: GenerateRequest): Promise<Generated>
+  generate<O extends StandardSchemaV1>(
+    request: GenerateRequest & { readonly output: O },
+  ): Promise<Generated<StandardSchemaV1.InferOutput<O>>>
+  /**
+   * Reports what a listener or callback of yours threw, as an `agent.error` event; nothing is disturbed. You hear of it
+   * yourself, unless an `agent.error` is what you were hearing.
+   * @param listener what `source.name` says.
+   */
+  report(thrown: unknown, listener: string): void
+  /** The value that ends the run as failed. */
+  stop(code: string, message: string): Stop
+}

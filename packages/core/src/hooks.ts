@@ -1,0 +1,132 @@
+import type { ErrorInfo } from './error.ts'
+import type { AgentEvent } from './event.ts'
+import type { ChildResult } from './fan-out.ts'
+import type { HookContext, SessionContext } from './hook-context.ts'
+import type { MaybePromise } from './json.ts'
+import type { Label, LabelInit } from './label.ts'
+import type { Message, MessageInit } from './message.ts'
+import type { ModelFailure } from './model-failure.ts'
+import type { ModelSettings, ModelSpec, OneModel } from './model.ts'
+import type { Op } from './op.ts'
+import type { RunResult } from './run.ts'
+import type { ToolCall, ToolInfo, ToolResult } from './tool.ts'
+import type { View, ViewEdit } from './view.ts'
+
+/** Asks a human. Becomes an approval bound to the exact arguments. */
+export interface Ask {
+  readonly reason: string
+  readonly evidence?: unknown
+  /** Milliseconds after which it counts as denied. */
+  readonly expiresInMs?: number
+  /** Offers to approve the same call for the whole session. */
+  readonly sticky?: 'session'
+}
+
+/** Ends the run as failed, with this code. */
+export interface Stop {
+  readonly stop: { readonly code: string; readonly message: string }
+}
+
+/** `void` first: a hook that only looks may return nothing. */
+export type Answer<T> = MaybePromise<void | undefined | T>
+
+/** A model call before it is made. */
+export interface ModelRequest {
+  readonly model: string
+  /** What `model` names. */
+  readonly spec: OneModel
+  /** The join over all that would be sent, the tail included. */
+  readonly label: Label
+  readonly messages: readonly Message[]
+  readonly tail: readonly MessageInit[]
+  readonly tools: readonly ToolInfo[]
+  readonly params: ModelSettings
+}
+
+/** What `model.request` may change. */
+export interface RequestEdit {
+  /** Messages behind the history, for this run's requests only. */
+  readonly tail?: readonly MessageInit[]
+  /** Names of the tools to offer, out of those offered so far. */
+  readonly tools?: readonly string[]
+  /** Names of deferred tools to offer behind the others. What a hook before took away does not come back. */
+  readonly promote?: readonly string[]
+  readonly model?: ModelSpec
+  readonly params?: ModelSettings
+  /** Holds deltas back until `model.response` has judged the whole message. */
+  readonly hold?: 'text' | 'all'
+}
+
+export type CallAnswer =
+  /** The reason is for the model. `code` is the code of the call's error; default `tool-denied`. */
+  | { readonly deny: string; readonly code?: string }
+  | { readonly ask: Ask }
+  | { readonly result: unknown; readonly label: LabelInit }
+  /** A result that this tool gave before for the same input: taken over as it is, with its label, as from a cache. */
+  | { readonly replay: Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'> }
+  | { readonly args: unknown }
+
+export type ResponseAnswer =
+  | { readonly message: MessageInit }
+  | { readonly ask: Ask }
+  | { readonly repair: string }
+  | Stop
+
+export type FailureAnswer =
+  | { readonly retryAfterMs: number }
+  | { readonly useModel: ModelSpec }
+  | { readonly compact: true }
+  /** What the run ends with should nobody know a remedy: those after this hook are asked all the same. */
+  | { readonly failAs: Pick<ErrorInfo, 'code' | 'message' | 'hint'> }
+
+/** `transfer` is the way to the target of a handoff, `return` the way back of its answer. */
+export type FlowKind = 'transfer' | 'return' | 'tool-in' | 'tool-out' | 'fanout-in' | 'fanout-out'
+
+/** Messages about to cross from one agent to another. */
+export interface Flow {
+  readonly kind: FlowKind
+  readonly from: string
+  readonly to: string
+  readonly payload: readonly Message[]
+  readonly label: Label
+  readonly callId: string
+}
+
+export type FlowAnswer =
+  | { readonly payload: readonly MessageInit[] }
+  | { readonly deny: string }
+  | { readonly ask: Ask }
+
+/**
+ * The hook table: everything that governs or extends a run hangs here. Hooks run in the order of the agent's
+ * `extensions`. One that can answer fails closed when it throws; `run.end` and `event` fail open.
+ */
+export interface Hooks<App = unknown> {
+  /** Once for each session and agent: more system prompt, logged. */
+  'session.start'?(ctx: HookContext<App>): Answer<string | readonly MessageInit[]>
+  /** Every entering message: run, steer, queue, child. */
+  input?(
+    message: Message,
+    ctx: HookContext<App>,
+  ): Answer<{ message?: MessageInit; tail?: readonly MessageInit[] } | Stop>
+  /** Before each model call, after one that was too long, and for `session.compact()`: may cut the view. */
+  context?(view: View, ctx: HookContext<App>): Answer<ViewEdit | Stop>
+  'model.request'?(request: ModelRequest, ctx: HookContext<App>): Answer<RequestEdit | Stop>
+  'model.error'?(failure: ModelFailure, ctx: HookContext<App>): Answer<FailureAnswer>
+  'model.response'?(message: Message, ctx: HookContext<App>): Answer<ResponseAnswer>
+  /** Deny beats ask beats result beats proceed; rewritten arguments are judged again by all. */
+  'tool.call'?(call: ToolCall, ctx: HookContext<App>): Answer<CallAnswer>
+  /** Every result, whoever gave it. */
+  'tool.result'?(result: ToolResult, ctx: HookContext<App>): Answer<ToolResult | Stop>
+  handoff?(flow: Flow, ctx: HookContext<App>): Answer<FlowAnswer>
+  merge?(children: readonly ChildResult[], ctx: HookContext<App>): Answer<readonly ChildResult[]>
+  /** Always, at least once. */
+  'run.end'?(result: RunResult<unknown>, ctx: HookContext<App>): unknown
+  /** When a session is closed. */
+  'session.stop'?(ctx: SessionContext<App>): unknown
+  event?(event: AgentEvent, ctx: HookContext<App>): unknown
+  /** Around a run, step, model call or tool: sees its time and its async context. */
+  around?<T>(op: Op, next: () => Promise<T>, ctx: HookContext<App>): Promise<T>
+}
+
+export type HookName = keyof Hooks
