@@ -11,7 +11,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../src/database.ts'
 import { createOrders, type Orders } from '../src/orders.ts'
 import { openTracing } from '../src/tracing.ts'
-import { desk, deskIn, finish, type Finished, folder, launch, start, startWork, work } from './desk-command.ts'
+import { desk, deskIn, type Finished, folder, start, startWork, work } from './desk-command.ts'
 import { samples } from './samples.ts'
 
 // The app as a user starts it where a process is what it is about; the same commands in this process otherwise.
@@ -343,9 +343,14 @@ test.skipIf(process.platform === 'win32')(
   async () => {
     const dir = folder()
     for (let i = 0; i < 300; i++) cpSync(join(samples, '01-refund-request.eml'), join(dir, `${i}.eml`))
-    const child = launch(['--json', '--mail', dir, '--data', folder()])
-    child.stdout?.once('data', () => child.kill('SIGINT'))
-    const { code, out, err } = await finish(child)
+    // A process that a signal ends is seen where it is killed, and here in full runs.
+    const { finished, listen, interrupt } = (full ? startWork : work)('--json', '--mail', dir, '--data', folder())
+    let interrupted = false
+    listen(() => {
+      if (!interrupted) interrupt()
+      interrupted = true
+    })
+    const { code, out, err } = await finished
     expect(code).toBe(130)
     expect(eventsIn(out).at(-1)?.type).toBe('agent.end')
     expect(err).toContain('Summary')

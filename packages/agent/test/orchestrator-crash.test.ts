@@ -93,7 +93,7 @@ function memosOf(world: World): readonly string[] {
 }
 
 /** An append that was not written leaves what a refused one leaves, and a death after the append before: some places show it. */
-const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 7
+const every = process.env['PROVOST_TEST_FULL'] === '1' ? 1 : 13
 const strides: Readonly<Record<Death, number>> = { unanswered: every, unwritten: 2 * every + 1, refused: 4 * every + 1 }
 
 describe.for(Object.entries(ways))('a run led by %s', ([, way]) => {

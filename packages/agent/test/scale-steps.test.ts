@@ -14,7 +14,7 @@ import { look, model } from './walker.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 /** The most steps: full runs show it with more of them. */
-const most = full ? 2_000 : 200
+const most = full ? 2_000 : 100
 
 /** What a run did, in numbers. */
 interface Count {
@@ -172,7 +172,7 @@ async function workOf(steps: number): Promise<Work> {
 
 test('what stays of a run grows with its messages, not with their square', async () => {
   const child = fileURLToPath(new URL('held-child.ts', import.meta.url))
-  const args = ['--expose-gc', ...process.execArgv, child, String(Math.max(200, most / 2))]
+  const args = ['--expose-gc', ...process.execArgv, child, String(Math.max(100, most / 2))]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   const { some, many }: { some: number; many: number } = JSON.parse(stdout)
   // Five times the steps: five times as much, where the square would be twenty-five times.

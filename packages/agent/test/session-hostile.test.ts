@@ -12,10 +12,10 @@ const folder = mkdtempSync(join(tmpdir(), 'provost-hostile-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let opened = 0
 
-describe.each<[string, (name: string) => SessionStore]>([
-  ['memory', () => memoryStore()],
-  ['JSON lines', (name) => jsonlStore(join(folder, `${name}-${++opened}`))],
+describe.each<[string, (name: string) => SessionStore, ids?: number]>([
+  ['memory', () => memoryStore(), 4],
+  ['JSON lines', (name) => jsonlStore(join(folder, `${name}-${++opened}`)), 4],
   ['SQLite', (name) => sqliteStore(join(folder, `${name}-${++opened}.db`), { pollMs: 2 })],
-])('a session in %s bears', (_, open) => {
-  bearsTheWorst(open)
+])('a session in %s bears', (_, open, ids) => {
+  bearsTheWorst(open, ids)
 })

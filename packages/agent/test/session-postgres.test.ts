@@ -12,7 +12,6 @@ import { gate, pay, payTool, world } from './session-world.ts'
 
 describe.skipIf(findPostgres() === undefined)('a session in PostgreSQL (needs the server)', () => {
   let server: PostgresServer
-  let schemas = 0
   const open = (schema: string): SessionStore => postgresStore(server.url, { schema, connections: 2, pollMs: 20 })
 
   beforeAll(async () => {
@@ -21,7 +20,7 @@ describe.skipIf(findPostgres() === undefined)('a session in PostgreSQL (needs th
   afterAll(() => server.stop())
 
   describe('bears', () => {
-    bearsTheWorst((name) => open(`${name} ${++schemas}`))
+    bearsTheWorst(() => open('bears'))
   })
 
   test('that runs in one process hears what another says, decides and delivers; others get nothing of it', async () => {

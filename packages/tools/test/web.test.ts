@@ -347,7 +347,7 @@ describe('a hostile server costs no more than its bounds', () => {
 
   const megabyte = 1024 * 1024
   /** As much of each as there may be is for full runs. */
-  const some = full ? 1 : 0.25
+  const some = full ? 1 : 0.1
   test.for([
     ['<div>', 5 * some],
     ['<div><p>', some],
