@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import fs, { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
 
 import type { Entry, NewEntry, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
@@ -263,6 +265,34 @@ describe('appends of one turn of the event loop', () => {
     // It is copied at 4,000 pages of 4 KiB, of which each append writes one or two.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6_000 * 4_096)
   })
+
+  test.skipIf(process.env['PROVOST_TEST_FULL'] !== '1')(
+    'let it be cleared even where others read all the time (in full runs)',
+    async () => {
+      const store = open({ sync: 'never' })
+      const fence = await take(store)
+      // Before one of the two ends what it reads, the other has begun.
+      const reading = `
+        const { workerData, parentPort } = require('node:worker_threads')
+        const { DatabaseSync } = require('node:sqlite')
+        const handles = [0, 1].map(() => new DatabaseSync(workerData, { readOnly: true }))
+        const view = (db) => db.exec('begin; select * from fences')
+        view(handles[0])
+        parentPort.postMessage('reading')
+        for (let turn = 0; ; turn++) {
+          view(handles[(turn + 1) % 2])
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+          handles[turn % 2].exec('commit')
+        }`
+      const reader = new Worker(reading, { eval: true, workerData: path })
+      await once(reader, 'message')
+      const long = 'x'.repeat(100_000)
+      for (let after = 0; after < 1_024; after++) await store.append('s', [note(`${after}`, long)], { after, fence })
+      await reader.terminate()
+      expect(statSync(`${path}-wal`).size).toBeLessThan(64 * 1024 * 1024)
+    },
+    60_000,
+  )
 })
 
 async function all(store: SessionStore, log: string): Promise<readonly Entry[]> {
