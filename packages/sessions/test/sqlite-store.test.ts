@@ -217,6 +217,74 @@ test('an append in a transaction is undone as a whole when it fails', async () =
   expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
 })
 
+describe('two handles under one fence', () => {
+  test.each([0, 3])('know what the other has written, %i appends into a turn', async (more) => {
+    const [one, other] = [open(), open()]
+    const fence = await take(one)
+    for (let after = 0; after <= more; after++) await one.append('s', [note(`${after}`)], { after, fence })
+    await other.append('s', [note('b')], { after: more + 1, fence })
+    await expect(one.append('s', [note('c')], { after: more + 1, fence })).rejects.toMatchObject({
+      code: 'wrong-offset',
+    })
+    const again = await one.append('s', [note('b'), note('c')], { after: more + 1, fence })
+    expect(again).toMatchObject({ offset: more + 3, existing: [{ id: 'b', offset: more + 2 }] })
+    expect(await other.append('s', [note('d')], { after: more + 3, fence })).toMatchObject({ offset: more + 4 })
+  })
+})
+
+test('a writer whose log was deleted through another handle is out, whether it writes what is known or what is new', async () => {
+  const [store, other] = [open(), open()]
+  await store.append('s', [note('a')], { after: 0, fence: await take(store) })
+  await store.release('s', 1)
+  const fence = await take(store)
+  await store.append('s', [note('b')], { after: 1, fence })
+  await other.delete('s')
+  for (const id of ['a', 'c']) {
+    await expect(store.append('s', [note(id)], { after: 2, fence })).rejects.toMatchObject({ code: 'fenced' })
+  }
+})
+
+test('closing tells those who read in pages', async () => {
+  const store = open()
+  const notes = Array.from({ length: 300 }, (_, n) => note(`${n}`))
+  await store.append('s', notes, { after: 0, fence: await take(store) })
+  const pages = store.read('s').pages?.()[Symbol.asyncIterator]()
+  await pages?.next()
+  await store.close()
+  await expect(pages?.next()).rejects.toMatchObject({ code: 'store-closed' })
+})
+
+describe('whoever watches', () => {
+  test('hears of what came before, though somebody else watches already', async () => {
+    const [store, other] = [open({ pollMs: 1 }), open()]
+    const abort = new AbortController()
+    const first = store.watch('a', abort.signal)[Symbol.asyncIterator]()
+    await first.next()
+    // By the second hint all of the first delivery is seen.
+    const second = first.next()
+    await other.deliver('b', 'token', 1, 'ann')
+    await other.deliver('a', 'token', 1, 'ann')
+    await second
+    expect(await store.watch('b', abort.signal)[Symbol.asyncIterator]().next()).toMatchObject({ done: false })
+    abort.abort()
+  })
+
+  test('and does not ask again keeps nothing going once the store is closed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const store = open()
+      const hint = store.watch('s', new AbortController().signal)[Symbol.asyncIterator]().next()
+      await store.deliver('s', 'token', 1, 'ann')
+      await hint
+      expect(vi.getTimerCount()).toBe(1)
+      await store.close()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
 describe('appends of one turn of the event loop', () => {
   test('by several handles of one file, to any logs, all stand in the end', async () => {
     const handles = [open(), open(), open()]
