@@ -229,9 +229,9 @@ describe('an inbox', () => {
       store.deliver('s', 'token', 2, 'ben'),
     ])
     expect([first, second].toSorted()).toEqual(['accepted', 'duplicate'])
-    const ids = []
-    for await (const { id } of store.inbox('s')) ids.push(id)
-    expect(new Set(ids).size).toBe(2)
+    const found = []
+    for await (const { id } of store.inbox('s')) found.push(id)
+    expect(new Set(found).size).toBe(2)
   })
 
   test('that could not be read is read at the next try', async () => {
