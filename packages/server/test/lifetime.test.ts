@@ -1,4 +1,5 @@
 import { createAgent } from '@provost/agent'
+import type { SessionStore } from '@provost/core'
 import type { Server } from '@provost/server'
 import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
@@ -242,4 +243,23 @@ test('a server that closes leaves its runs where the next one goes on with them'
   })
   expect(ran).toEqual(['work 1', 'work 2'])
   await after.close()
+})
+
+test('runs that were left behind are looked for once at a time, however long the store takes', async () => {
+  const store = memoryStore()
+  const gate = Promise.withResolvers<void>()
+  let looks = 0
+  const slow: SessionStore = {
+    ...store,
+    async *list() {
+      looks++
+      await gate.promise
+    },
+  }
+  const server = serverOf([], { store: slow, recoverMs: 1 })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(looks).toBe(1)
+  gate.resolve()
+  await expect.poll(() => looks).toBeGreaterThan(1)
+  await server.close()
 })
