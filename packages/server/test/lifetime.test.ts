@@ -263,3 +263,18 @@ test('runs that were left behind are looked for once at a time, however long the
   await expect.poll(() => looks).toBeGreaterThan(1)
   await server.close()
 })
+
+test('a reader gets what is long in parts: of one that does not read, no more than that waits', async () => {
+  const server = serverOf(Array.from({ length: 10 }, () => ({ text: 'x'.repeat(20_000) })))
+  const { id } = await executed(server, { input: 'x' })
+  for (let more = 1; more < 10; more++) await executed(server, { sessionId: id, input: 'x' })
+  const { body } = await ask(server, `/api/agent/session/${id}/events`)
+  let [total, longest] = [0, 0]
+  for await (const { length } of body ?? []) {
+    total += length
+    longest = Math.max(longest, length)
+  }
+  expect(total).toBeGreaterThan(500_000)
+  expect(longest).toBeLessThan(150_000)
+  await server.close()
+})
