@@ -118,6 +118,9 @@ export function createClientSession(
       lastEventId,
       opened: (its) => (id = its),
     })
+    // Later runs are not its own.
+    const over = (): void => signal?.removeEventListener('abort', stop)
+    result.then(over, over)
     return {
       result,
       steer: session.steer,

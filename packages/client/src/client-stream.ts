@@ -134,9 +134,10 @@ async function read(
   moved: () => void,
 ): Promise<Complete> {
   for await (const frame of framesOf(response)) {
-    moved()
     if ('complete' in frame) return frame.complete
     const { id, event } = frame
+    // What comes again each time is no progress, however often the connection is made.
+    if (id === undefined || id !== progress.lastEventId) moved()
     if (id !== undefined) progress.lastEventId = id
     if (event.type === 'agent.end' && event.parents.length === 0) progress.messages = event.messages
     for (const one of events.take(event)) queue.push(one)

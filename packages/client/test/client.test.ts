@@ -222,3 +222,34 @@ test('a signal aborts the run on the server', async () => {
   expect((await stream.result).status).toBe('aborted')
   expect((await session.get()).status).toBe('idle')
 })
+
+test('a signal is for its own run: of one that comes after it nothing is aborted', async () => {
+  const aborts: string[] = []
+  const client = clientOf([{ text: 'one' }, { text: 'two' }], {
+    through: (fetch) => async (url, init) => {
+      if (url.endsWith('/abort')) aborts.push(url)
+      return fetch(url, init)
+    },
+  })
+  const session = client.session()
+  const abort = new AbortController()
+  await session.execute('a', { signal: abort.signal }).result
+  const second = session.execute('b')
+  abort.abort()
+  expect(await second.result).toMatchObject({ status: 'completed', text: 'two' })
+  expect(aborts).toEqual([])
+})
+
+test('a connection that breaks off each time at the same place is given up', async () => {
+  const event = { seq: 1, type: 'agent.resumed', id: 's:1.1', runId: 'r', step: 0, agent: 'desk', parents: [], at: 1 }
+  let tries = 0
+  const client = createClient({
+    baseUrl: 'http://localhost',
+    reconnectMs: 1,
+    async fetch() {
+      if (++tries > 100) return Response.json({ error: { code: 'enough', message: 'Enough.' } }, { status: 400 })
+      return new Response(`id: s:1.1\ndata: ${JSON.stringify(event)}\n\n`, { headers: { 'x-session-id': 's' } })
+    },
+  })
+  await expect(client.session().execute('Hi').result).rejects.toMatchObject({ code: 'unreachable' })
+})

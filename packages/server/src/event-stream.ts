@@ -10,6 +10,8 @@ export interface EventStreamOptions {
 }
 
 const encoder = new TextEncoder()
+/** That wait for the client, but for a single event that is longer. */
+const bufferBytes = 65_536
 
 /**
  * Events as server-sent events, each under its id, and `execute_complete` at the end. It is read as fast as the client
@@ -17,12 +19,25 @@ const encoder = new TextEncoder()
  */
 export function eventStream(events: SessionEvents, options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { heartbeatMs, closed } = options
+  /** What was read and not yet written: of one who does not read, it is not made into text. */
+  let waiting: Sent[] = []
   let seq = 0
   let heart: NodeJS.Timeout | undefined
 
   function over(): void {
     clearInterval(heart)
+    waiting = []
     closed()
+  }
+
+  function nextFrames(): string {
+    let frames = ''
+    while (frames.length < bufferBytes) {
+      const item = waiting.shift()
+      if (!item) break
+      frames += frameOf(item, ++seq)
+    }
+    return frames
   }
 
   return new ReadableStream<Uint8Array>(
@@ -36,11 +51,10 @@ export function eventStream(events: SessionEvents, options: EventStreamOptions):
       },
       async pull(controller) {
         try {
-          const next = await events.next()
-          if (!next.done) {
-            let frames = ''
-            for (const item of next.value) frames += frameOf(item, ++seq)
-            controller.enqueue(encoder.encode(frames))
+          const next = waiting.length > 0 ? undefined : await events.next()
+          if (!next?.done) {
+            if (next) waiting = [...next.value]
+            controller.enqueue(encoder.encode(nextFrames()))
             return
           }
           if (next.value) controller.enqueue(encoder.encode(completeFrame(next.value)))
@@ -56,7 +70,7 @@ export function eventStream(events: SessionEvents, options: EventStreamOptions):
         await events.return(undefined)
       },
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: 65_536 }),
+    new ByteLengthQueuingStrategy({ highWaterMark: bufferBytes }),
   )
 }
 

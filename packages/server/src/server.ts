@@ -204,9 +204,17 @@ export function createServer(options: ServerOptions): Server {
     })
   }
 
-  const recovery = setInterval(() => void host.recoverAll().catch(() => {}), recoverMs).unref()
+  let looking: Promise<void> | undefined
+  /** Looks for runs that others left behind: where the store is slow, no second time beside the first. */
+  function look(): void {
+    looking ??= host
+      .recoverAll()
+      .catch(() => {})
+      .finally(() => (looking = undefined))
+  }
+  const recovery = setInterval(look, recoverMs).unref()
   // Whatever a process before this one left behind goes on at once.
-  void host.recoverAll().catch(() => {})
+  look()
 
   async function allIdle(): Promise<void> {
     for (const live of [...host.running]) await live.idle

@@ -1,4 +1,5 @@
 import { createAgent } from '@provost/agent'
+import type { SessionStore } from '@provost/core'
 import type { Server } from '@provost/server'
 import { createServer } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
@@ -242,4 +243,39 @@ test('a server that closes leaves its runs where the next one goes on with them'
   })
   expect(ran).toEqual(['work 1', 'work 2'])
   await after.close()
+})
+
+test('runs that were left behind are looked for once at a time, however long the store takes', async () => {
+  const store = memoryStore()
+  const gate = Promise.withResolvers<void>()
+  let looks = 0
+  const slow: SessionStore = {
+    ...store,
+    async *list(filter) {
+      looks++
+      await gate.promise
+      yield* store.list(filter)
+    },
+  }
+  const server = serverOf([], { store: slow, recoverMs: 1 })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(looks).toBe(1)
+  gate.resolve()
+  await expect.poll(() => looks).toBeGreaterThan(1)
+  await server.close()
+})
+
+test('a reader gets what is long in parts: of one that does not read, no more than that waits', async () => {
+  const server = serverOf(Array.from({ length: 10 }, () => ({ text: 'x'.repeat(20_000) })))
+  const { id } = await executed(server, { input: 'x' })
+  for (let more = 1; more < 10; more++) await executed(server, { sessionId: id, input: 'x' })
+  const { body } = await ask(server, `/api/agent/session/${id}/events`)
+  let [total, longest] = [0, 0]
+  for await (const { length } of body ?? []) {
+    total += length
+    longest = Math.max(longest, length)
+  }
+  expect(total).toBeGreaterThan(500_000)
+  expect(longest).toBeLessThan(150_000)
+  await server.close()
 })

@@ -40,10 +40,20 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
     return inbox
   }
 
-  function inboxOf(sessionId: string): Promise<Inbox> {
-    let inbox = inboxes.get(sessionId)
-    if (!inbox) inboxes.set(sessionId, (inbox = load(sessionId)))
-    return inbox
+  /** The inbox that all use at this moment: one that was dropped while it was waited for may not have what came since. */
+  async function inboxOf(sessionId: string): Promise<Inbox> {
+    for (;;) {
+      const loading = inboxes.get(sessionId) ?? load(sessionId)
+      inboxes.set(sessionId, loading)
+      try {
+        const inbox = await loading
+        if (inboxes.get(sessionId) === loading) return inbox
+      } catch (error) {
+        // Its file may be there at the next try.
+        if (inboxes.get(sessionId) === loading) inboxes.delete(sessionId)
+        throw error
+      }
+    }
   }
 
   return {

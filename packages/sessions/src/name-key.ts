@@ -20,6 +20,6 @@ export function fileName(name: string): string {
 }
 
 /** Over the code units: what is not well-formed Unicode is not mixed up either. */
-function digest(name: string): string {
+export function digest(name: string): string {
   return createHash('sha256').update(name, 'utf16le').digest('hex')
 }

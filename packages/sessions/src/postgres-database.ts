@@ -40,6 +40,8 @@ export function postgresDatabase(url: string, schema: string, connections: numbe
     const pool = new PgPool({ connectionString: url, max: connections, allowExitOnIdle: true })
     // A connection that breaks while nobody uses it is replaced at the next use.
     pool.on('error', () => {})
+    // One that breaks in the middle fails what it is used for: unheard, its error would end the process as well.
+    pool.on('connect', (client) => client.on('error', () => {}))
     const db = new Db<PostgresTables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
     try {
       await migratePostgres(pool, db, schema)
@@ -80,7 +82,9 @@ export function postgresDatabase(url: string, schema: string, connections: numbe
 
     async transaction(work) {
       const { pool } = await connected()
-      const client = await pool.connect()
+      const client = await pool.connect().catch((error: unknown) => {
+        throw wrapped(error)
+      })
       let broken = false
       try {
         await client.query('begin')
@@ -124,7 +128,7 @@ export function isTaken(error: unknown): boolean {
 }
 
 /** Errors of the connection in words of ours: those may pass. What the server says of a statement stays as it is. */
-function wrapped(error: unknown): unknown {
+export function wrapped(error: unknown): unknown {
   const code = isRecord(error) ? error['code'] : ''
   const lost =
     (typeof code === 'string' && /^(?:E[A-Z]{3,}|08\w{3}|57P0[1-3])$/.test(code)) ||

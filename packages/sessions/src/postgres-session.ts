@@ -3,6 +3,7 @@ import type { SessionInfo, SessionStore } from '@provost/core'
 import { belongingMarks, belongingsOf } from './belongings.ts'
 import { readEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
+import { wrapped } from './postgres-database.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 import { statusOf } from './session-info.ts'
 
@@ -19,7 +20,13 @@ export async function listSessions(
   if (principal !== undefined) page = page.where('principal', '=', nameKey(principal))
   if (status !== undefined) page = page.where('status', '=', status)
   if (after !== undefined) page = page.where('key', '>', nameKey(after))
-  const rows = await page.orderBy('key').limit(limit).execute()
+  const rows = await page
+    .orderBy('key')
+    .limit(limit)
+    .execute()
+    .catch((error: unknown) => {
+      throw wrapped(error)
+    })
   return rows.map((row) => {
     const { id, agent, principal: owner } = JSON.parse(row.origin ?? '{}')
     return {

@@ -129,9 +129,9 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
       watchers.wake(sessionId, 'inbox')
     },
     async stop() {
+      const hungUp = hangUp()
       watchers.close()
-      clearInterval(timer)
-      await hangUp()
+      await hungUp
     },
   }
 }

@@ -4,6 +4,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 import { ProvostError, toErrorInfo } from '@provost/core'
 
+import { logAhead } from './sqlite-ahead.ts'
+import type { LogAhead } from './sqlite-ahead.ts'
 import { createBurst } from './sqlite-burst.ts'
 import { migrateSqlite } from './sqlite-schema.ts'
 import { isBusy } from './store-error.ts'
@@ -27,6 +29,8 @@ export interface SqliteFile {
   write(text: string, ...values: readonly (string | number)[]): number
   /** Runs `work` in a transaction that may write from its start on: it never has to be tried again. */
   transaction<T>(work: () => T): T
+  /** Empties the log ahead, unless somebody reads it just now. */
+  readonly clear: LogAhead['clear']
   /** Resolves when everything that was committed before the call is on the disk; the process goes on meanwhile. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -53,8 +57,10 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
     throw unusable(path, error)
   }
   const statements = new Map<string, StatementSync>()
-  const disk = mode === 'wal' ? diskOf(`${path}-wal`) : noDisk
+  const wal = mode === 'wal' ? `${path}-wal` : undefined
+  const disk = wal === undefined ? noDisk : diskOf(wal)
   const burst = createBurst(mode === 'wal' ? () => prepared('select 1 from fences') : undefined)
+  const ahead = logAhead(db, wal, busyMs, burst.end)
 
   function sql(text: string): StatementSync {
     burst.end()
@@ -76,19 +82,24 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
     sql,
     write(text, ...values) {
       const statement = prepared(text)
-      return db.isTransaction ? Number(statement.run(...values).changes) : burst.write(statement, ...values)
+      if (db.isTransaction) return Number(statement.run(...values).changes)
+      const written = burst.write(statement, ...values)
+      ahead.committed()
+      return written
     },
     transaction(work) {
       sql('begin immediate').run()
       try {
         const result = work()
         sql('commit').run()
+        ahead.committed()
         return result
       } catch (error) {
         if (db.isTransaction) sql('rollback').run()
         throw error
       }
     },
+    clear: ahead.clear,
     flush: disk.flush,
     async close() {
       burst.end()

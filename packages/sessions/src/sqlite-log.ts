@@ -11,7 +11,7 @@ import { runChange } from './session-info.ts'
 import type { RunChange } from './session-info.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { logSpan } from './sqlite-schema.ts'
-import { fenced } from './store-error.ts'
+import { fenced, isOutdated } from './store-error.ts'
 
 /** A log that this handle may write. While the fence stands nobody else has written it: what is known of it holds. */
 interface Held {
@@ -72,7 +72,13 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return readEntry(String(body))
   }
 
-  const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => entryAt(no, offset).id, tail)
+  /** Of a log that was deleted meanwhile nothing is known, and its writer is told when it writes. */
+  function idAt(no: number, offset: number): string | undefined {
+    const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
+    return body === undefined ? undefined : readEntry(String(body)).id
+  }
+
+  const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => idAt(no, offset), tail)
 
   /** A lease that was taken through another handle counts as well. */
   function heldLog(name: string, fence: number): Held {
@@ -231,10 +237,25 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     for (const entries of pagesIn(no, Math.max(0, after), tail)) {
       if (ids) for (const { id, offset } of entries) ids.set(id, offset)
       yield entries
+      alive()
       // A long log does not keep the rest of the process waiting.
       if (++pages % pagesInARow === 0) await new Promise(setImmediate)
     }
     if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
+  }
+
+  function append(name: string, entries: readonly NewEntry[], { after, fence }: AppendPosition): Appended {
+    const log = heldLog(name, fence)
+    const ids = idsOf(log)
+    const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
+    const stands = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
+    if (!stands) {
+      leased.delete(name)
+      throw fenced(name)
+    }
+    addFresh(fresh, ids, log.tail)
+    log.tail += fresh.length
+    return { offset: log.tail, existing: known.length > 0 ? known.map((offset) => entryAt(log.no, offset)) : none }
   }
 
   return {
@@ -245,18 +266,15 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       if (leased.get(name)?.fence === fence) leased.delete(name)
     },
 
-    append(name, entries, { after, fence }) {
-      const log = heldLog(name, fence)
-      const ids = idsOf(log)
-      const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
-      const stands = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
-      if (!stands) {
+    append(name, entries, at) {
+      try {
+        return append(name, entries, at)
+      } catch (error) {
+        if (!isOutdated(error)) throw error
+        // Another handle has written under the same fence: what is known of the log here is not all of it.
         leased.delete(name)
-        throw fenced(name)
+        return append(name, entries, at)
       }
-      addFresh(fresh, ids, log.tail)
-      log.tail += fresh.length
-      return { offset: log.tail, existing: known.length > 0 ? known.map((offset) => entryAt(log.no, offset)) : none }
     },
 
     read: (name, after) => entriesOf(() => pagesOf(name, after)),

@@ -56,7 +56,8 @@ export function deleteSession(file: SqliteFile, sessionId: string): readonly str
     })
   } finally {
     db.exec('pragma secure_delete = off')
-    emptyJournal(file)
+    // What the file no longer holds goes from the log ahead too.
+    file.clear()
   }
 }
 
@@ -84,14 +85,4 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
     sql('delete from logs where no = ?').run(no)
   }
   return [...names]
-}
-
-/** What the file no longer holds goes from the journal beside it too, unless somebody reads it just now. */
-function emptyJournal({ db }: SqliteFile): void {
-  const { timeout } = db.prepare('pragma busy_timeout').get() ?? {}
-  try {
-    db.exec('pragma busy_timeout = 100; pragma wal_checkpoint(truncate)')
-  } finally {
-    db.exec(`pragma busy_timeout = ${Number(timeout)}`)
-  }
 }

@@ -213,6 +213,7 @@ function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
   const watchers = createWatchers({
     begun(sessionId) {
       marks.set(sessionId, undefined)
+      version = undefined
       timer ??= setInterval(look, pollMs)
     },
     ended(sessionId) {

@@ -1,5 +1,8 @@
 import { isRecord, ProvostError } from '@provost/core'
 
+/** `SQLITE_CONSTRAINT_PRIMARYKEY` */
+const primaryKeyTaken = 1555
+
 /** A writer that another one has replaced, or that gave its lease back. */
 export function fenced(log: string): ProvostError {
   return new ProvostError('fenced', `The lease on log ${shown(log)} is no longer held.`, {
@@ -37,6 +40,11 @@ export function invalidExport(why: string, cause?: unknown): ProvostError {
     hint: 'Pass what exportSession wrote, whole and unchanged.',
     cause,
   })
+}
+
+/** Whether a writer knew less of its log than there is: by its own word, or as its place in the table was taken. */
+export function isOutdated(error: unknown): boolean {
+  return isRecord(error) && (error['code'] === 'wrong-offset' || error['errcode'] === primaryKeyTaken)
 }
 
 /** Whether SQLite gave up waiting for another writer. */

@@ -86,7 +86,12 @@ export function createWatchers(hooks: WatcherHooks = {}): Watchers {
     },
     close() {
       closed = true
-      for (const known of bySession.values()) for (const watcher of known) watcher.notify()
+      for (const [sessionId, known] of bySession) {
+        for (const watcher of known) watcher.notify()
+        hooks.ended?.(sessionId)
+      }
+      // Of those who do not ask again nobody hears.
+      bySession.clear()
     },
   }
 }

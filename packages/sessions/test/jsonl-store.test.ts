@@ -1,4 +1,13 @@
-import { appendFileSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join, relative } from 'node:path'
 
@@ -207,4 +216,30 @@ test.for(['always', 'interval', 'never'] as const)('writes with sync: %s', async
   await write(store, 's', [note('a')])
   await store.close()
   expect(await ids(open(), 's')).toEqual(['a'])
+})
+
+describe('an inbox', () => {
+  test('takes the first word on a token, though a writer gives its lease back in the same moment', async () => {
+    const store = open()
+    const lease = await store.lease('s', 'writer', 60_000)
+    await store.deliver('s', 'before', 0, 'ann')
+    const [first, , second] = await Promise.all([
+      store.deliver('s', 'token', 1, 'ann'),
+      store.release('s', lease === 'busy' ? 0 : lease.fence),
+      store.deliver('s', 'token', 2, 'ben'),
+    ])
+    expect([first, second].toSorted()).toEqual(['accepted', 'duplicate'])
+    const found = []
+    for await (const { id } of store.inbox('s')) found.push(id)
+    expect(new Set(found).size).toBe(2)
+  })
+
+  test('that could not be read is read at the next try', async () => {
+    const store = open()
+    const inTheWay = join(dir, 'inbox', 'n-s.jsonl')
+    mkdirSync(inTheWay)
+    await expect(store.deliver('s', 'token', 1, 'ann')).rejects.toThrow('EISDIR')
+    rmdirSync(inTheWay)
+    expect(await store.deliver('s', 'token', 1, 'ann')).toBe('accepted')
+  })
 })

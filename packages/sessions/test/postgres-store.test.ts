@@ -1,3 +1,8 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
+
 import type { NewEntry } from '@provost/core'
 import { postgresStore } from '@provost/sessions'
 import { findPostgres, startPostgres, storeConformance } from '@provost/testing'
@@ -7,6 +12,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
 import { isForFullRuns } from './fixture/full.ts'
 import { open } from './fixture/postgres-place.ts'
+
+const place = { at: 1, runId: 'run', step: 0, agent: 'desk', v: 1 } as const
 
 describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)', () => {
   let server: PostgresServer
@@ -122,6 +129,48 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
       expect((await client.query(left)).rows).toEqual([])
     }, 5_000)
     await client.end()
+  })
+
+  test('ids of entries may be as long as anybody likes', async () => {
+    const store = open(`${server.url}#long`)
+    const lease = await store.lease('s', 'x'.repeat(100_000), 60_000)
+    const fence = lease === 'busy' ? Number.NaN : lease.fence
+    // What does not compress.
+    const long = randomBytes(50_000).toString('base64')
+    const entries = [`${long}a`, `${long}b`].map((id): NewEntry => ({ ...place, id, type: 'memo', key: 'k', value: 1 }))
+    await store.append('s', entries.slice(0, 1), { after: 0, fence })
+    const again = await store.append('s', entries, { after: 0, fence })
+    expect(again).toMatchObject({ offset: 2, existing: [{ id: `${long}a`, offset: 1 }] })
+    await store.close()
+  })
+
+  test('a server that goes away is an error that may pass, whatever is asked', async () => {
+    const [, name, folder = ''] = /\/(\w+)\?host=(.*)$/u.exec(server.url) ?? []
+    const path = `${decodeURIComponent(folder)}/.s.PGSQL.5432`
+    const sockets = new Set<Socket>()
+    const proxy = createServer((near) => {
+      const far = connect(path)
+      for (const socket of [near, far]) {
+        sockets.add(socket)
+        socket.on('error', () => {})
+      }
+      near.pipe(far).pipe(near)
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    const address = proxy.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const store = postgresStore(`postgres://provost@127.0.0.1:${port}/${name}`, { schema: 'away' })
+    await store.putBlob(new Uint8Array())
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => proxy.close(resolve))
+    const asked = [
+      () => store.append('s', [], { after: 0, fence: 1 }),
+      () => store.delete('s'),
+      () => store.lease('s', 'owner', 1),
+      () => store.list()[Symbol.asyncIterator]().next(),
+    ]
+    for (const ask of asked) await expect(ask()).rejects.toMatchObject({ code: 'store-unreachable', retryable: true })
+    await store.close()
   })
 
   test.for(suite.checks)('$name', async ({ name, run }, { skip }) => {

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import fs, { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
 
 import type { Entry, NewEntry, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
@@ -215,6 +217,74 @@ test('an append in a transaction is undone as a whole when it fails', async () =
   expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
 })
 
+describe('two handles under one fence', () => {
+  test.each([0, 3])('know what the other has written, %i appends into a turn', async (more) => {
+    const [one, other] = [open(), open()]
+    const fence = await take(one)
+    for (let after = 0; after <= more; after++) await one.append('s', [note(`${after}`)], { after, fence })
+    await other.append('s', [note('b')], { after: more + 1, fence })
+    await expect(one.append('s', [note('c')], { after: more + 1, fence })).rejects.toMatchObject({
+      code: 'wrong-offset',
+    })
+    const again = await one.append('s', [note('b'), note('c')], { after: more + 1, fence })
+    expect(again).toMatchObject({ offset: more + 3, existing: [{ id: 'b', offset: more + 2 }] })
+    expect(await other.append('s', [note('d')], { after: more + 3, fence })).toMatchObject({ offset: more + 4 })
+  })
+})
+
+test('a writer whose log was deleted through another handle is out, whether it writes what is known or what is new', async () => {
+  const [store, other] = [open(), open()]
+  await store.append('s', [note('a')], { after: 0, fence: await take(store) })
+  await store.release('s', 1)
+  const fence = await take(store)
+  await store.append('s', [note('b')], { after: 1, fence })
+  await other.delete('s')
+  for (const id of ['a', 'c']) {
+    await expect(store.append('s', [note(id)], { after: 2, fence })).rejects.toMatchObject({ code: 'fenced' })
+  }
+})
+
+test('closing tells those who read in pages', async () => {
+  const store = open()
+  const notes = Array.from({ length: 300 }, (_, n) => note(`${n}`))
+  await store.append('s', notes, { after: 0, fence: await take(store) })
+  const pages = store.read('s').pages?.()[Symbol.asyncIterator]()
+  await pages?.next()
+  await store.close()
+  await expect(pages?.next()).rejects.toMatchObject({ code: 'store-closed' })
+})
+
+describe('whoever watches', () => {
+  test('hears of what came before, though somebody else watches already', async () => {
+    const [store, other] = [open({ pollMs: 1 }), open()]
+    const abort = new AbortController()
+    const first = store.watch('a', abort.signal)[Symbol.asyncIterator]()
+    await first.next()
+    // By the second hint all of the first delivery is seen.
+    const second = first.next()
+    await other.deliver('b', 'token', 1, 'ann')
+    await other.deliver('a', 'token', 1, 'ann')
+    await second
+    expect(await store.watch('b', abort.signal)[Symbol.asyncIterator]().next()).toMatchObject({ done: false })
+    abort.abort()
+  })
+
+  test('and does not ask again keeps nothing going once the store is closed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const store = open()
+      const hint = store.watch('s', new AbortController().signal)[Symbol.asyncIterator]().next()
+      await store.deliver('s', 'token', 1, 'ann')
+      await hint
+      expect(vi.getTimerCount()).toBe(1)
+      await store.close()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
 describe('appends of one turn of the event loop', () => {
   test('by several handles of one file, to any logs, all stand in the end', async () => {
     const handles = [open(), open(), open()]
@@ -263,6 +333,34 @@ describe('appends of one turn of the event loop', () => {
     // It is copied at 4,000 pages of 4 KiB, of which each append writes one or two.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6_000 * 4_096)
   })
+
+  test.skipIf(process.env['PROVOST_TEST_FULL'] !== '1')(
+    'let it be cleared even where others read all the time (in full runs)',
+    async () => {
+      const store = open({ sync: 'never' })
+      const fence = await take(store)
+      // Before one of the two ends what it reads, the other has begun.
+      const reading = `
+        const { workerData, parentPort } = require('node:worker_threads')
+        const { DatabaseSync } = require('node:sqlite')
+        const handles = [0, 1].map(() => new DatabaseSync(workerData, { readOnly: true }))
+        const view = (db) => db.exec('begin; select * from fences')
+        view(handles[0])
+        parentPort.postMessage('reading')
+        for (let turn = 0; ; turn++) {
+          view(handles[(turn + 1) % 2])
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+          handles[turn % 2].exec('commit')
+        }`
+      const reader = new Worker(reading, { eval: true, workerData: path })
+      await once(reader, 'message')
+      const long = 'x'.repeat(100_000)
+      for (let after = 0; after < 1_024; after++) await store.append('s', [note(`${after}`, long)], { after, fence })
+      await reader.terminate()
+      expect(statSync(`${path}-wal`).size).toBeLessThan(64 * 1024 * 1024)
+    },
+    60_000,
+  )
 })
 
 async function all(store: SessionStore, log: string): Promise<readonly Entry[]> {
