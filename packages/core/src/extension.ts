@@ -188,6 +188,7 @@ export interface GenerateRequest {
   /** Gives the call up before the run ends. */
   readonly signal?: AbortSignal
 }
+/** What {@link HookContext.generate} gives. */
 export interface Generated<Out = string> {
   readonly text: string
   readonly output: Out
@@ -257,6 +258,7 @@ export interface RequestEdit {
   /** Holds deltas back until `model.response` has judged the whole message. */
   readonly hold?: 'text' | 'all'
 }
+/** What a `tool.call` hook says to a call. A deny beats an ask, an ask a result; after other `args` all hooks judge again. */
 export type CallAnswer =
   /** The reason is for the model. `code` is the code of the call's error; default `tool-denied`. */
   | { readonly deny: string; readonly code?: string }
@@ -265,17 +267,20 @@ export type CallAnswer =
   /** A result that this tool gave before for the same input: taken over as it is, with its label, as from a cache. */
   | { readonly replay: Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'> }
   | { readonly args: unknown }
+/** What a `model.response` hook says to an answer: another in its place, ask a human, let the model mend it, or end the run. */
 export type ResponseAnswer =
   | { readonly message: MessageInit }
   | { readonly ask: Ask }
   | { readonly repair: string }
   | Stop
+/** What a `model.error` hook says to a failed attempt: try again, try another, make it shorter, or how to fail. */
 export type FailureAnswer =
   | { readonly retryAfterMs: number }
   | { readonly useModel: ModelSpec }
   | { readonly compact: true }
   /** What the run ends with should nobody know a remedy: those after this hook are asked all the same. */
   | { readonly failAs: Pick<ErrorInfo, 'code' | 'message' | 'hint'> }
+/** What a `handoff` hook says to what is about to cross: something else in its place, no, or ask a human. */
 export type FlowAnswer =
   | { readonly payload: readonly MessageInit[] }
   | { readonly deny: string }
@@ -312,6 +317,7 @@ export interface Hooks<App = unknown> {
   /** Around a run, step, model call or tool: sees its time and its async context. */
   around?<T>(op: Op, next: () => Promise<T>, ctx: HookContext<App>): Promise<T>
 }
+/** The names in {@link Hooks}. */
 export type HookName = keyof Hooks
 
 const hookNames: Readonly<Record<HookName, true>> = {
@@ -349,6 +355,7 @@ export interface Watching {
   readonly events: boolean | readonly EventType[]
 }
 
+/** What an extension is made of. */
 export interface ExtensionOptions<App = unknown> {
   readonly name: string
   /** `tree` covers children and handoff targets too. Default `agent`. */
