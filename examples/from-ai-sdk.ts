@@ -47,4 +47,4 @@ console.log(status, pending.approvals.length) // → suspended 1
 // Nobody has to keep messages for the answer: the session knows where it stands.
 const approvals = pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const, by: 'boss' }))
 await session.resolve({ approvals })
-console.log((await session.waitForIdle()).text) // → You get 80 euros back.
+console.log((await session.waitForIdle())?.text) // → You get 80 euros back.
