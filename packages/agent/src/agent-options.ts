@@ -137,6 +137,7 @@ export type With<Options, App> = unknown extends App
   ? [options?: Options & { readonly context?: unknown }]
   : [options: Options & { readonly context: App }]
 
+/** How a run is aborted. Default: hard, with 50 ms for tools, and what waits for a human is denied. */
 export interface AbortOptions {
   /** Lets the present step end first. Default false: everything stops at once. */
   readonly drain?: boolean

@@ -93,8 +93,10 @@ export type Verdict = (
   | { readonly result: ToolResult; readonly error?: ErrorInfo }
 ) & { readonly by?: string }
 
+/** One thing that the loop asks its driver for. */
 export type LoopAsk = { [K in keyof LoopAsks]: { readonly ask: K } & LoopAsks[K] }[keyof LoopAsks]
 
+/** The loop as a generator: it yields what it asks for, and is sent the answer. Its value is how the run ended. */
 export type Loop = AsyncGenerator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
 
 /** The loop where nothing in it has to be waited for: all that takes time is asked of the driver. */

@@ -174,6 +174,7 @@ export interface EventBase {
 
 type Frozen<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
 
+/** The names of all events. */
 export type EventType = keyof EventPayloads
 /** The event of one type. */
 export type EventOf<K extends EventType> = {

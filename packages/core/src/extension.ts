@@ -30,6 +30,7 @@ export interface Watching {
   readonly events: boolean | readonly EventType[]
 }
 
+/** What an extension is made of. */
 export interface ExtensionOptions<App = unknown> {
   readonly name: string
   /** `tree` covers children and handoff targets too. Default `agent`. */

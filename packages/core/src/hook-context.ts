@@ -48,6 +48,7 @@ export interface GenerateRequest {
   readonly signal?: AbortSignal
 }
 
+/** What {@link HookContext.generate} gives. */
 export interface Generated<Out = string> {
   readonly text: string
   readonly output: Out

@@ -57,6 +57,7 @@ export interface RequestEdit {
   readonly hold?: 'text' | 'all'
 }
 
+/** What a `tool.call` hook says to a call. A deny beats an ask, an ask a result; after other `args` all hooks judge again. */
 export type CallAnswer =
   /** The reason is for the model. `code` is the code of the call's error; default `tool-denied`. */
   | { readonly deny: string; readonly code?: string }
@@ -66,12 +67,14 @@ export type CallAnswer =
   | { readonly replay: Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'> }
   | { readonly args: unknown }
 
+/** What a `model.response` hook says to an answer: another in its place, ask a human, let the model mend it, or end the run. */
 export type ResponseAnswer =
   | { readonly message: MessageInit }
   | { readonly ask: Ask }
   | { readonly repair: string }
   | Stop
 
+/** What a `model.error` hook says to a failed attempt: try again, try another, make it shorter, or how to fail. */
 export type FailureAnswer =
   | { readonly retryAfterMs: number }
   | { readonly useModel: ModelSpec }
@@ -92,6 +95,7 @@ export interface Flow {
   readonly callId: string
 }
 
+/** What a `handoff` hook says to what is about to cross: something else in its place, no, or ask a human. */
 export type FlowAnswer =
   | { readonly payload: readonly MessageInit[] }
   | { readonly deny: string }
@@ -129,4 +133,5 @@ export interface Hooks<App = unknown> {
   around?<T>(op: Op, next: () => Promise<T>, ctx: HookContext<App>): Promise<T>
 }
 
+/** The names in {@link Hooks}. */
 export type HookName = keyof Hooks

@@ -15,10 +15,12 @@ interface PartBase {
   /** What the provider attached to the part, such as the signature of reasoning; goes back to it unchanged. */
   readonly providerOptions?: SharedV4ProviderOptions
 }
+/** Text. */
 export interface TextPart extends PartBase {
   readonly type: 'text'
   readonly text: string
 }
+/** What a model thought. It goes back to its provider as it came, with its turn or not at all. */
 export interface ReasoningPart extends PartBase {
   readonly type: 'reasoning'
   readonly text: string
@@ -30,6 +32,7 @@ export type FileSource =
   | { readonly type: 'url'; readonly url: string }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reference'; readonly reference: Readonly<Record<string, string>> }
+/** A file that somebody gave, or that a model made; `reasoning-file`: one that belongs to its reasoning. */
 export interface FilePart extends PartBase {
   readonly type: 'file' | 'reasoning-file'
   readonly data: FileSource
@@ -41,6 +44,7 @@ export interface CustomPart extends PartBase {
   readonly type: 'custom'
   readonly kind: `${string}.${string}`
 }
+/** A call that a model wrote. */
 export interface ToolCallPart extends PartBase {
   readonly type: 'tool-call'
   /** Ours: unique in the session, made from the position. */
@@ -59,6 +63,7 @@ export type ToolOutput =
   | { readonly type: 'error-json'; readonly value: Json }
   | { readonly type: 'execution-denied'; readonly reason?: string }
   | { readonly type: 'content'; readonly value: readonly (TextPart | FilePart)[] }
+/** What came of a call: the one result that each call has. */
 export interface ToolResultPart extends PartBase {
   readonly type: 'tool-result'
   readonly callId: string

@@ -11,11 +11,13 @@ interface Pending {
   readonly runPath: readonly string[]
   readonly expiresAt?: Timestamp
 }
+/** A call that waits for a human, with the input that was shown. */
 export interface PendingApproval extends Pending {
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
 }
+/** A call of a tool without `execute`: its result comes from elsewhere. */
 export interface PendingRemoteCall extends Pending {
   readonly input: Json
 }
@@ -45,6 +47,7 @@ export const noPendingWork: PendingWork = Object.freeze({
   inputs: Object.freeze([]),
 })
 
+/** What a human says to a call that asks. */
 export type ApprovalVerdict = 'approve' | 'deny'
 /** An answer to an approval: bound to the arguments that were shown; edited `args` are a new proposal. */
 export interface ApprovalDecision {

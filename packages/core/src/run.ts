@@ -12,7 +12,12 @@ export interface Principal {
   readonly claims?: Json
 }
 
+/** How a run ended, or that it waits for somebody: `suspended`. */
 export type RunStatus = 'completed' | 'suspended' | 'failed' | 'aborted'
+/**
+ * How a session stands. `running`: in the list of a store also one whose process has died; of a session object only while the
+ * run goes on in this process, else it is `suspended` there.
+ */
 export type SessionStatus = 'idle' | 'running' | 'suspended' | 'failed' | 'closed'
 
 /** A row of a store's list. */

@@ -7,6 +7,7 @@ import { beyondHearing, beyondReach, capabilityOf } from './receiver-capability.
 import type { ReceiverCapabilities } from './receiver-capability.ts'
 import { denialsOfTree, whileChildRuns, whileItRuns } from './tree-denials.ts'
 
+/** How {@link causalityMonitor} judges. */
 export interface CausalityMonitorOptions {
   /** What happens to an attempt: it is reported, a human is asked, it is denied. Default `ask`. */
   readonly strictness?: 'observe' | 'ask' | 'deny'

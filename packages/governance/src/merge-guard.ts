@@ -4,6 +4,7 @@ import type { ChildResult, Extension } from '@provost/core'
 import { outliersOf, standingsFold, suspicionOf } from './child-standing.ts'
 import { createTaintIndex } from './taint-index.ts'
 
+/** How much {@link mergeGuard} lets untrusted children weigh. */
 export interface MergeGuardOptions {
   /** How many of the merged results may be untrusted, as a share of all that are merged. Default 0.5. */
   readonly untrustedShare?: number

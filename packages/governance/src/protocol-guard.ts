@@ -4,6 +4,7 @@ import type { Extension, Json, JsonPointer } from '@provost/core'
 import { escapeFor, isSafeFor } from './escape-for.ts'
 import type { Boundary } from './escape-for.ts'
 
+/** What {@link protocolGuard} looks at, and what it does with what it finds. */
 export interface ProtocolGuardOptions {
   /** By tool and JSON pointer, what an argument with all that is in it will be part of. */
   readonly boundaries?: Readonly<Record<string, Readonly<Record<JsonPointer, Boundary>>>>

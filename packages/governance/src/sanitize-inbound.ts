@@ -4,6 +4,7 @@ import type { Extension, HookContext, InboundPolicy, Json, Label, ToolOutput, To
 import { inspectInbound, stripInbound } from './inbound-text.ts'
 import type { InboundFinding, InboundKind } from './inbound-text.ts'
 
+/** What {@link sanitizeInbound} does with what it finds in results. */
 export interface SanitizeInboundOptions {
   /** `flag` reports; `strip` takes out what is not to be seen; `wrap` sets the text between unguessable marks. */
   readonly policy: InboundPolicy

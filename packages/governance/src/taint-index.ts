@@ -37,6 +37,7 @@ export interface TaintIndex {
   readonly stats: TaintStats
 }
 
+/** What a taint index holds. */
 export interface TaintStats {
   /** Letters and digits tracked. */
   readonly characters: number
@@ -48,6 +49,7 @@ export interface TaintStats {
   readonly textBytes: number
 }
 
+/** What a {@link createTaintIndex} counts as a span, and how much it holds. */
 export interface TaintIndexOptions {
   /** The shortest span that counts, in letters and digits: 20 unless given, at least 12. */
   readonly minSpan?: number

@@ -38,6 +38,7 @@ export interface MemoryRunOptions {
   readonly tools?: boolean
 }
 
+/** What a memory puts behind the history before a model call. */
 export interface ReminderOptions {
   /** Items at most; default 6. */
   readonly limit?: number

@@ -46,6 +46,7 @@ export interface MemoryReach {
   readonly scopes?: readonly MemoryScope[]
 }
 
+/** How {@link Memory.recall} looks. */
 export interface RecallOptions extends MemoryReach {
   /** Default 8, at most 100. */
   readonly limit?: number
@@ -57,6 +58,7 @@ export interface RecallOptions extends MemoryReach {
   readonly quarantined?: 'exclude' | 'include'
 }
 
+/** Which items {@link Memory.list} gives, in the order in which they were stored. */
 export interface ListOptions extends MemoryReach {
   readonly kinds?: readonly MemoryKind[]
   /** Default: live and quarantined. */

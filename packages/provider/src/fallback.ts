@@ -8,6 +8,7 @@ import { identityOf } from './identity.ts'
 import { modelName, resolveModel } from './model.ts'
 import { probe, restOf } from './rest.ts'
 
+/** When {@link modelFallback} takes the next model. */
 export interface FallbackOptions {
   /** Failures that lead to the next model. Default: `rate-limit`, `capacity`, `context-length` and `network`. */
   readonly on?: readonly ErrorClass[]

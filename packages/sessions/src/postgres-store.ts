@@ -31,7 +31,8 @@ export interface PostgresStoreOptions {
  * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `store-unusable`, `newer-store`
  *
  * @example
- * const agent = createAgent({ name: 'desk', model, store: postgresStore(process.env.DATABASE_URL) })
+ * const store = postgresStore('postgres://desk:secret@db.example/desk')
+ * const agent = createAgent({ name: 'desk', model, store })
  */
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): SessionStore {
   const { schema = 'provost', connections = 10, pollMs = 2_000 } = options

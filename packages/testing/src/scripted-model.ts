@@ -13,6 +13,7 @@ import { hangUp, streamOf, wait } from './scripted-stream.ts'
 /** An answer, or a function that makes it from the prompt and the number of the call, counted from 0. */
 export type ScriptedEntry = ScriptedStep | ((prompt: ScriptedPrompt, index: number) => ScriptedStep)
 
+/** What a {@link scriptedModel} calls itself, and what it does after its last step. */
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly provider?: string
