@@ -82,7 +82,7 @@ describe(`a run of ${most} steps does in each what a run of 20 does`, () => {
   })
 
   test('walks, copies and writes no more of what is there already', async () => {
-    const [first, second, last] = [await workOf(20), await workOf(40), await workOf(most)]
+    const [first, second, last] = [await leastWork(20), await leastWork(40), await leastWork(most)]
     for (const what of ['frozen', 'parsed', 'written', 'characters', 'copied'] as const) {
       const early = (second[what] - first[what]) / 20
       const late = (last[what] - second[what]) / (most - 40)
@@ -126,6 +126,18 @@ interface Work {
   written: number
   characters: number
   copied: number
+}
+
+/** What other tests have left at work in this process counts as well, now and then: the least is what the run does. */
+async function leastWork(steps: number): Promise<Work> {
+  const [one, other] = [await workOf(steps), await workOf(steps)]
+  return {
+    frozen: Math.min(one.frozen, other.frozen),
+    parsed: Math.min(one.parsed, other.parsed),
+    written: Math.min(one.written, other.written),
+    characters: Math.min(one.characters, other.characters),
+    copied: Math.min(one.copied, other.copied),
+  }
 }
 
 async function workOf(steps: number): Promise<Work> {
