@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 
-import { ProvostError } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
 
 import type { Seed } from './engine.ts'
 import type { Delivery } from './frame.ts'
@@ -43,10 +43,6 @@ export function anySeed(): Seed {
   const hex = randomUUID().replaceAll('-', '')
   const part = (at: number) => Number.parseInt(hex.slice(at, at + 8), 16) | 0
   return [part(0), part(8), part(16), part(24)]
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isEntry(value: unknown): value is JournalEntry {
