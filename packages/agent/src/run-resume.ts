@@ -1,12 +1,13 @@
 import type { Decisions, Entry, RunState } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
+import type { AgentPlan } from './agent-plan.ts'
 import { endPayload } from './end-payload.ts'
 import { placeOf } from './entry.ts'
 import { checkActive } from './handoff/active-agent.ts'
 import { readLog } from './known-log.ts'
 import { holdLease } from './lease.ts'
-import type { LogState, RunFold } from './log-state.ts'
+import type { CallStage, LogState, RunFold } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import { lookUpCalls } from './look-up.ts'
 import { next } from './position.ts'
@@ -33,6 +34,7 @@ export async function claim(scope: RunScope, start: Extract<RunStart<unknown>, {
       hint: 'Give the agent the store that the run was made with, and resume the last run of its session.',
     })
   }
+  checkTools(scope.plan, state, run)
   scope.step = run.step
   const { approvals, toolResults, uncertain, inputs } = given
   const decisions: Decisions = {
@@ -45,6 +47,26 @@ export async function claim(scope: RunScope, start: Extract<RunStart<unknown>, {
   if (next(state) === 'wait') resolvedEntries(state, decisions)
   mailbox.decisions.push(decisions)
 }
+
+/**
+ * Refuses an agent without the tool of a call that has begun: here the call could only be given up. One that waits for its
+ * approval has not, and what it was approved for is judged again.
+ *
+ * @throws ProvostError `missing-tool`
+ */
+function checkTools({ name, tools }: AgentPlan, { waits }: LogState, { calls, bridged }: RunFold): void {
+  const asked = new Set([...waits.values()].filter(({ kind }) => kind === 'approval').map(({ callId }) => callId))
+  const missing = [...calls.values(), ...bridged.values()].find(
+    ({ stage, part }) => begun.has(stage) && !tools.has(part.toolName) && !asked.has(part.callId),
+  )
+  if (!missing) return
+  const { toolName } = missing.part
+  throw new ProvostError('missing-tool', `The run stands in a call of ${toolName}, which agent ${name} lacks.`, {
+    hint: `Resume it with an agent that has ${toolName}, or the extension that brings it; the run stays as it is.`,
+  })
+}
+
+const begun: ReadonlySet<CallStage> = new Set(['ready', 'started', 'parked', 'woken', 'waiting', 'delivered'])
 
 /** A run that goes on: from the log if the state is behind it. */
 export async function resume(scope: RunScope): Promise<void> {

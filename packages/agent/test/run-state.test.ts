@@ -307,6 +307,42 @@ describe('a state is refused', () => {
     expect(resumed.status).toBe('completed')
   })
 
+  test.each(['a composite', 'a remote tool'])('by an agent that lacks %s it stands in', async (kind) => {
+    const till: Till = { paid: [] }
+    const store = memoryStore()
+    const step =
+      kind === 'a composite'
+        ? tool({
+            name: 'shop',
+            input: z.object({}),
+            composite: true,
+            execute: async (_, ctx) => (await ctx.call('pay', { amount: 80 }, { key: 'pay' })).output,
+          })
+        : tool({ name: 'shop', input: z.object({}) })
+    const steps: ScriptedEntry[] = [{ toolCalls: [{ name: 'shop', input: {} }] }]
+    const make = (tools: readonly Tool[]): Agent => {
+      const model = scriptedModel(steps.splice(0, 1))
+      return createAgent({ name: 'desk', model, tools: [payOf(till), ...tools], store })
+    }
+    const { state, pending, sessionId } = await make([step]).run('Pay 80.')
+    const log = await readLog(store, sessionId)
+    const decisions: Decisions = {
+      approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
+      toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: 'paid 80' })),
+    }
+    const refused = await make([]).run(state, decisions)
+    expect(refused).toMatchObject({
+      status: 'failed',
+      error: { code: 'missing-tool', hint: expect.stringContaining('shop') },
+    })
+    expect(await readLog(store, sessionId)).toEqual(log)
+    steps.push({ text: 'Thank you.' })
+    const resumed = await make([step]).run(state, decisions)
+    expect(resumed).toMatchObject({ status: 'completed' })
+    expect(JSON.stringify(resumed.messages)).toContain('paid 80')
+    expect(till.paid).toHaveLength(pending.approvals.length)
+  })
+
   test('by another agent, and the run stays as it was', async () => {
     const till: Till = { paid: [] }
     const store = memoryStore()
