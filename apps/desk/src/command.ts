@@ -34,11 +34,18 @@ export async function runCommand(args: readonly string[], io: Surroundings): Pro
     const { openDesk } = await import('./start.ts')
     return await openDesk(mailbox, names, options, io)
   } catch (error) {
-    const usage = error instanceof DeskError && error.kind === 'usage'
-    const text = usage || !(error instanceof Error) ? reasonOf(error) : (error.stack ?? error.message)
+    const mistake = await mistakeIn(error)
+    const text = mistake ?? (error instanceof Error ? (error.stack ?? error.message) : reasonOf(error))
     io.stderr.write(`desk: ${neutralise(text)}\n`)
-    return usage ? 2 : 1
+    return mistake === undefined ? 1 : 2
   }
+}
+
+/** What whoever started the desk can mend: in our own words, or in Provost's with their remedy. */
+async function mistakeIn(error: unknown): Promise<string | undefined> {
+  if (error instanceof DeskError) return error.kind === 'usage' ? error.message : undefined
+  const { ProvostError } = await import('provost')
+  return error instanceof ProvostError ? `${error.message} ${error.hint}`.trimEnd() : undefined
 }
 
 function chosen({ names, dir }: Mailbox, { only }: Options): readonly string[] {

@@ -35,7 +35,13 @@ export async function openDesk(
   options: Options,
   io: Surroundings,
 ): Promise<number> {
+  // With --json, stdout is for events alone.
+  const messages = options.json ? io.stderr : io.stdout
+  const coloured = messages.isTTY === true && messages.hasColors?.() === true
+  const colours = palette(coloured)
+  const write = (text: string): void => void messages.write(text)
   const { model, title } = await chooseModel(options.model, io.env)
+  const tracing = await openTracing(options.trace, coloured)
   const outbox = openOutbox(join(options.data, 'outbox'))
   const file = join(options.data, 'desk.sqlite')
   const sessions = join(options.data, 'sessions.sqlite')
@@ -49,13 +55,7 @@ export async function openDesk(
   const store = sqliteStore(sessions)
   const memory = openDeskMemory(remembered, mailbox)
 
-  // With --json, stdout is for events alone.
-  const messages = options.json ? io.stderr : io.stdout
-  const coloured = messages.isTTY === true && messages.hasColors?.() === true
-  const colours = palette(coloured)
-  const write = (text: string): void => void messages.write(text)
   const interrupt = onInterrupt(io)
-  const tracing = await openTracing(options.trace, coloured)
   try {
     const { session: task } = options
     const agent = createDeskTeam({
