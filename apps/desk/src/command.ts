@@ -22,6 +22,7 @@ export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolea
  * @returns the exit code.
  */
 export async function runCommand(args: readonly string[], io: Surroundings): Promise<number> {
+  for (const stream of [io.stdout, io.stderr]) stream.on('error', unlessItsReaderLeft)
   try {
     const options = parseOptions(args)
     if (options.help) {
@@ -39,6 +40,11 @@ export async function runCommand(args: readonly string[], io: Surroundings): Pro
     io.stderr.write(`desk: ${neutralise(text)}\n`)
     return mistake === undefined ? 1 : 2
   }
+}
+
+/** Nobody has to read to the end (`| head`). A desk that is at work hears of it, too, and ends. */
+function unlessItsReaderLeft(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }
 
 /** What whoever started the desk can mend: in our own words, or in Provost's with their remedy. */

@@ -142,11 +142,7 @@ function onInterrupt({ stdout, stderr }: Surroundings): { readonly signal: Abort
   const abort = (): void => controller.abort()
   process.once('SIGINT', abort)
   process.once('SIGTERM', abort)
-  for (const stream of [stdout, stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-      abort()
-    })
+  for (const stream of [stdout, stderr]) stream.on('error', abort)
   return {
     signal: controller.signal,
     stop: () => {

@@ -2,12 +2,14 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { createServer } from 'node:http'
 import { createServer as createMute, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { text as textIn } from 'node:stream/consumers'
 
 import { context, diag, metrics, trace } from '@opentelemetry/api'
 import { type AgentEvent, z } from 'provost'
 import { beforeAll, expect, test } from 'vitest'
 
+import { runCommand } from '../src/command.ts'
 import { openDatabase } from '../src/database.ts'
 import { createOrders, type Orders } from '../src/orders.ts'
 import { openTracing } from '../src/tracing.ts'
@@ -348,6 +350,14 @@ test('what Provost refuses is said in a line, with the remedy', async () => {
   const { code, out, err } = await desk('--data', dir, '--only', '01-refund-request.eml')
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toMatch(/^desk: The store .* cannot be opened: file is not a database\. .+\n$/)
+})
+
+test('whoever reads no further is no failure of the help, and ends a desk at work', async () => {
+  const gone = () =>
+    new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('gone'), { code: 'EPIPE' })) })
+  const io = () => ({ env: { OLLAMA_HOST: 'http://127.0.0.1:1' }, stdin: {}, stdout: gone(), stderr: gone() })
+  expect(await runCommand(['--help'], io())).toBe(0)
+  expect(await runCommand(['--data', folder()], io())).toBe(130)
 })
 
 test.skipIf(process.platform === 'win32')(
