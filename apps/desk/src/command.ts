@@ -14,7 +14,7 @@ export interface Surroundings {
 }
 
 /** A stream that may be a terminal. */
-export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean }
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean }
 
 /**
  * Does what the command line says. Mistakes and failures are told on stderr.

@@ -81,7 +81,7 @@ export async function openDesk(
         `${colours.dim(`${names.length} ${names.length === 1 ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`,
       )
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
-    const view = createView(write, colours)
+    const view = createView(write, colours, messages.columns)
     const watcher = withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write)
     let tally: Tally
     if (task) {
