@@ -15,8 +15,12 @@ export function askAtTerminal(signal: AbortSignal): OnApproval {
     // While a line is being read, Ctrl-C comes to its reader.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
     try {
-      const said = await terminal.question(`  ${oneLine(toolName, 40)}: ${oneLine(reason, 160)}. Yes, no or later? `, {
-        signal,
+      const question = `  ${oneLine(toolName, 40)}: ${oneLine(reason, 160)}. Yes, no or later? `
+      // Ctrl-D is no answer either.
+      const said = await terminal.question(question, { signal }).catch((error: unknown) => {
+        if (signal.aborted || !(error instanceof Error && error.name === 'AbortError')) throw error
+        process.stdout.write('\n')
+        return 'later'
       })
       const answer = said.trim().toLowerCase()
       const decision = /^y(es)?$/.test(answer) ? 'approve' : /^no?$/.test(answer) ? 'deny' : undefined

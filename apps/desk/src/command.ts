@@ -14,7 +14,7 @@ export interface Surroundings {
 }
 
 /** A stream that may be a terminal. */
-export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean }
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean }
 
 /**
  * Does what the command line says. Mistakes and failures are told on stderr.
@@ -22,6 +22,7 @@ export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolea
  * @returns the exit code.
  */
 export async function runCommand(args: readonly string[], io: Surroundings): Promise<number> {
+  for (const stream of [io.stdout, io.stderr]) stream.on('error', unlessItsReaderLeft)
   try {
     const options = parseOptions(args)
     if (options.help) {
@@ -34,11 +35,23 @@ export async function runCommand(args: readonly string[], io: Surroundings): Pro
     const { openDesk } = await import('./start.ts')
     return await openDesk(mailbox, names, options, io)
   } catch (error) {
-    const usage = error instanceof DeskError && error.kind === 'usage'
-    const text = usage || !(error instanceof Error) ? reasonOf(error) : (error.stack ?? error.message)
+    const mistake = await mistakeIn(error)
+    const text = mistake ?? (error instanceof Error ? (error.stack ?? error.message) : reasonOf(error))
     io.stderr.write(`desk: ${neutralise(text)}\n`)
-    return usage ? 2 : 1
+    return mistake === undefined ? 1 : 2
   }
+}
+
+/** Nobody has to read to the end (`| head`). A desk that is at work hears of it, too, and ends. */
+function unlessItsReaderLeft(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
+/** What whoever started the desk can mend: in our own words, or in Provost's with their remedy. */
+async function mistakeIn(error: unknown): Promise<string | undefined> {
+  if (error instanceof DeskError) return error.kind === 'usage' ? error.message : undefined
+  const { ProvostError } = await import('provost')
+  return error instanceof ProvostError ? `${error.message} ${error.hint}`.trimEnd() : undefined
 }
 
 function chosen({ names, dir }: Mailbox, { only }: Options): readonly string[] {

@@ -77,18 +77,23 @@ export function parseOptions(args: readonly string[]): Options {
     tokens: true,
     allowPositionals: true,
   })
+  const given = new Set<string>()
   for (const token of tokens) {
     if (token.kind === 'positional') throw usage(`Nothing is to be done with ${JSON.stringify(token.value)}`)
     if (token.kind !== 'option') continue
     const option = Object.hasOwn(known, token.name) ? known[token.name] : undefined
     if (!option) throw usage(`There is no option ${token.rawName}`)
     if (option.type === 'boolean' && token.value !== undefined) throw usage(`${token.rawName} takes no value`)
+    if (option.type === 'string' && !option.multiple && given.has(token.name))
+      throw usage(`${token.rawName} is given twice`)
+    given.add(token.name)
     if (option.type === 'string' && !token.value) throw usage(`${token.rawName} needs a value`)
     if (option.type === 'string' && !token.inlineValue && token.value?.startsWith('-'))
       throw usage(
         `${token.rawName} needs a value (a value that starts with a dash is written ${token.rawName}=${token.value})`,
       )
   }
+  checkTogether(given)
   const text = (name: string): string | undefined => {
     const value = values[name]
     return typeof value === 'string' ? value : undefined
@@ -135,13 +140,37 @@ function again(name: string, value: string | undefined): readonly string[] {
 }
 
 function sessionTask(list: boolean, text: (name: string) => string | undefined): SessionTask | undefined {
-  const tasks: SessionTask[] = list ? [{ op: 'list' }] : []
+  if (list) return { op: 'list' }
   for (const op of ['resume', 'approve', 'deny'] as const) {
     const id = text(op)
-    if (id !== undefined) tasks.push({ op, id })
+    if (id !== undefined) return { op, id }
   }
-  if (tasks.length > 1) throw usage('--sessions, --resume, --approve and --deny are for one at a time')
-  return tasks[0]
+  return undefined
+}
+
+/** What is done instead of handling mails. */
+const tasks = ['serve', 'sessions', 'resume', 'approve', 'deny']
+
+/** With which tasks an option does nothing, or undoes what they are about. */
+const idle: Readonly<Record<string, readonly string[]>> = {
+  only: tasks,
+  fresh: ['sessions', 'resume', 'approve', 'deny'],
+  json: ['serve', 'sessions'],
+  trace: ['serve', 'sessions'],
+  picture: ['sessions'],
+  otel: ['sessions'],
+  'no-policy': ['sessions'],
+}
+
+/** Nothing that is asked for is left undone in silence. */
+function checkTogether(given: ReadonlySet<string>): void {
+  const asked = tasks.filter((task) => given.has(task))
+  if (asked.length > 1) throw usage('--serve, --sessions, --resume, --approve and --deny are for one at a time')
+  if (given.has('port') && !given.has('serve')) throw usage('--port needs --serve')
+  for (const [option, without] of Object.entries(idle)) {
+    const task = given.has(option) && without.find((one) => given.has(one))
+    if (task) throw usage(`--${option} and --${task} do not go together: leave one of them out`)
+  }
 }
 
 const known: Readonly<

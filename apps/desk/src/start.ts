@@ -35,7 +35,13 @@ export async function openDesk(
   options: Options,
   io: Surroundings,
 ): Promise<number> {
+  // With --json, stdout is for events alone.
+  const messages = options.json ? io.stderr : io.stdout
+  const coloured = messages.isTTY === true && messages.hasColors?.() === true
+  const colours = palette(coloured)
+  const write = (text: string): void => void messages.write(text)
   const { model, title } = await chooseModel(options.model, io.env)
+  const tracing = await openTracing(options.trace, coloured)
   const outbox = openOutbox(join(options.data, 'outbox'))
   const file = join(options.data, 'desk.sqlite')
   const sessions = join(options.data, 'sessions.sqlite')
@@ -49,13 +55,7 @@ export async function openDesk(
   const store = sqliteStore(sessions)
   const memory = openDeskMemory(remembered, mailbox)
 
-  // With --json, stdout is for events alone.
-  const messages = options.json ? io.stderr : io.stdout
-  const coloured = messages.isTTY === true && messages.hasColors?.() === true
-  const colours = palette(coloured)
-  const write = (text: string): void => void messages.write(text)
   const interrupt = onInterrupt(io)
-  const tracing = await openTracing(options.trace, coloured)
   try {
     const { session: task } = options
     const agent = createDeskTeam({
@@ -81,7 +81,7 @@ export async function openDesk(
         `${colours.dim(`${names.length} ${names.length === 1 ? 'mail' : 'mails'} in ${neutralise(mailbox.dir)}`)}\n`,
       )
     write(`${colours.dim(`sessions in ${neutralise(sessions)}`)}\n`)
-    const view = createView(write, colours)
+    const view = createView(write, colours, messages.columns)
     const watcher = withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write)
     let tally: Tally
     if (task) {
@@ -142,11 +142,7 @@ function onInterrupt({ stdout, stderr }: Surroundings): { readonly signal: Abort
   const abort = (): void => controller.abort()
   process.once('SIGINT', abort)
   process.once('SIGTERM', abort)
-  for (const stream of [stdout, stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-      abort()
-    })
+  for (const stream of [stdout, stderr]) stream.on('error', abort)
   return {
     signal: controller.signal,
     stop: () => {

@@ -20,7 +20,10 @@ export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, out
       'mails',
       `${mails}: ${handled.length} handled, ${failed.length} not${waiting.length > 0 ? `, ${waiting.length} waiting` : ''}`,
     ),
-    ...failed.map(({ mail, reason }) => row('', `✗ ${mail}: ${oneLine(reason, 160)}`, red)),
+    ...failed.flatMap(({ mail, reason, session }) => [
+      row('', `✗ ${mail}: ${oneLine(reason, 160)}`, red),
+      ...(session === undefined ? [] : [row('', `${command} --resume ${session}`)]),
+    ]),
     ...waiting.flatMap(({ mail, session, reasons }) => [
       row('', `? ${mail}: ${oneLine(reasons.join('; '), 160)}`, yellow),
       row('', `${command} --approve ${session}`),

@@ -25,10 +25,17 @@ export interface Waiting {
   readonly session: string
   readonly reasons: readonly string[]
 }
+/** A mail that was not handled. */
+export interface Failed {
+  readonly mail: string
+  readonly reason: string
+  /** That of a run which can be resumed; a mail that cannot be read has none. */
+  readonly session?: string
+}
 /** What a whole start of the desk did, counted from the events. */
 export interface Tally {
   readonly handled: readonly string[]
-  readonly failed: readonly { readonly mail: string; readonly reason: string }[]
+  readonly failed: readonly Failed[]
   /** Suspended until somebody decides. */
   readonly waiting: readonly Waiting[]
   readonly written: readonly Written[]
@@ -54,7 +61,7 @@ const payOrder = z.object({ payTo: z.string().optional() })
 
 export function createTallier(): Tallier {
   const handled: string[] = []
-  const failed: { mail: string; reason: string }[] = []
+  const failed: Failed[] = []
   const waiting: Waiting[] = []
   const written: Written[] = []
   const paid: Paid[] = []
@@ -107,7 +114,7 @@ export function createTallier(): Tallier {
       count(event.usage, event.cost)
       if (event.status === 'completed') handled.push(mail?.name ?? '')
       else if (event.status === 'suspended') waiting.push({ mail: mail?.name ?? '', session, reasons })
-      else failed.push({ mail: mail?.name ?? '', reason: event.error?.message ?? event.status })
+      else failed.push({ mail: mail?.name ?? '', reason: event.error?.message ?? event.status, session })
     },
     fail: (name, reason) => failed.push({ mail: name, reason }),
     get tally() {

@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { AgentEvent, Extension } from 'provost'
 
+import { DeskError, reasonOf } from './fault.ts'
 import type { TraceTask } from './options.ts'
 
 /** Traces of what the desk does. */
@@ -26,6 +27,7 @@ const patience = 2_000
  * Opens the traces that were asked for. What they need is loaded only then.
  *
  * @param patienceMs how long a collector may take for what is sent to it.
+ * @throws DeskError of kind `usage` where the picture has no place.
  */
 export async function openTracing(
   task: TraceTask | undefined,
@@ -50,6 +52,12 @@ async function inTerminal(colours: boolean): Promise<Tracing> {
 }
 
 async function intoPicture(file: string): Promise<Tracing> {
+  // It is drawn in the end, and it would be a pity to learn only then that it cannot be.
+  try {
+    await (await open(file, 'a')).close()
+  } catch (cause) {
+    throw new DeskError('usage', `The picture cannot be drawn: ${reasonOf(cause)}.`, { cause })
+  }
   const { collectSpans, drawSpans, telemetry } = await import('@provost/telemetry')
   const { tracer, take } = collectSpans()
   return {

@@ -13,9 +13,15 @@ export interface View {
   broken(mail: string, reason: string): void
 }
 
-/** Draws the events of one run after the other. Everything is made neutral before it is written. */
-export function createView(write: (text: string) => void, colours: Palette, width = 100): View {
+/**
+ * Draws the events of one run after the other. Everything is made neutral before it is written.
+ *
+ * @param columns of the terminal, if it is one.
+ */
+export function createView(write: (text: string) => void, colours: Palette, columns = Infinity): View {
   const { bold, dim, red, green, yellow, cyan } = colours
+  /** What is left for words beside an indent, a mark and a name, so that most lines are one in the terminal. */
+  const width = Math.max(30, Math.min(100, columns - 24))
   /** What the cursor stands behind: the beginning of a line, or words of this kind. */
   let at: 'start' | 'text' | 'reasoning' = 'start'
   let steps = 0

@@ -2,12 +2,14 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { createServer } from 'node:http'
 import { createServer as createMute, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { text as textIn } from 'node:stream/consumers'
 
 import { context, diag, metrics, trace } from '@opentelemetry/api'
 import { type AgentEvent, z } from 'provost'
 import { beforeAll, expect, test } from 'vitest'
 
+import { runCommand } from '../src/command.ts'
 import { openDatabase } from '../src/database.ts'
 import { createOrders, type Orders } from '../src/orders.ts'
 import { openTracing } from '../src/tracing.ts'
@@ -331,10 +333,31 @@ test.each([
     'desk: --model anthropic/claude-sonnet-5 needs ANTHROPIC_API_KEY, or AI_GATEWAY_API_KEY for the AI gateway.\n',
   ],
   [['--only', 'no.eml'], `desk: There is no "no.eml" in ${samples}.\n`],
+  [
+    ['--picture', samples],
+    `desk: The picture cannot be drawn: EISDIR: illegal operation on a directory, open '${samples}'.\n`,
+  ],
 ])('%j ends with one clear line and exit code 2', async (args, message) => {
   // What a process makes of it is seen with the first of them, and in full runs with each.
   const run = full || args[0] === '--mial' ? start : desk
   expect(await run(...args, '--data', folder())).toEqual({ code: 2, out: '', err: message })
+})
+
+test('what Provost refuses is said in a line, with the remedy', async () => {
+  const dir = folder()
+  const file = join(dir, 'sessions.sqlite')
+  writeFileSync(file, 'no database, but long enough to be read as one'.repeat(100))
+  const { code, out, err } = await desk('--data', dir, '--only', '01-refund-request.eml')
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toMatch(/^desk: The store .* cannot be opened: file is not a database\. .+\n$/)
+})
+
+test('whoever reads no further is no failure of the help, and ends a desk at work', async () => {
+  const gone = () =>
+    new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('gone'), { code: 'EPIPE' })) })
+  const io = () => ({ env: { OLLAMA_HOST: 'http://127.0.0.1:1' }, stdin: {}, stdout: gone(), stderr: gone() })
+  expect(await runCommand(['--help'], io())).toBe(0)
+  expect(await runCommand(['--data', folder()], io())).toBe(130)
 })
 
 test.skipIf(process.platform === 'win32')(
@@ -353,7 +376,7 @@ test.skipIf(process.platform === 'win32')(
     const { code, out, err } = await finished
     expect(code).toBe(130)
     expect(eventsIn(out).at(-1)?.type).toBe('agent.end')
-    expect(err).toContain('Summary')
+    expect(err).toMatch(/Summary\n.*1 not\n.*aborted\n +npm start -- .* --resume [\da-f-]+\n/)
   },
 )
 

@@ -62,7 +62,18 @@ test.each([
   [['--json=yes'], '--json takes no value'],
   [['--serve', '--port', 'x'], '"x" is no port'],
   [['--resume'], '--resume needs a value'],
-  [['--approve=a', '--deny=a'], '--sessions, --resume, --approve and --deny are for one at a time'],
+  [['--approve=a', '--deny=a'], '--serve, --sessions, --resume, --approve and --deny are for one at a time'],
+  [['--serve', '--resume=a'], '--serve, --sessions, --resume, --approve and --deny are for one at a time'],
+  [['--mail=a', '--mail=b'], '--mail is given twice'],
+  [['--port', '9000'], '--port needs --serve'],
+  [['--resume=a', '--fresh'], '--fresh and --resume do not go together'],
+  [['--serve', '--only=a.eml'], '--only and --serve do not go together'],
+  [['--approve=a', '--only=a.eml'], '--only and --approve do not go together'],
+  [['--serve', '--json'], '--json and --serve do not go together'],
+  [['--sessions', '--json'], '--json and --sessions do not go together'],
+  [['--serve', '--trace'], '--trace and --serve do not go together'],
+  [['--sessions', '--picture=a.svg'], '--picture and --sessions do not go together'],
+  [['--sessions', '--no-policy'], '--no-policy and --sessions do not go together'],
 ])('%j is refused', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message)
 })

@@ -57,13 +57,23 @@ const end = (more: { cost?: number } = {}): AgentEvent =>
     ...more,
   })
 
-function seen(events: readonly AgentEvent[], heading: Mail = mail, colours = false): string {
+function seen(events: readonly AgentEvent[], heading: Mail = mail, colours = false, columns?: number): string {
   let out = ''
-  const view = createView((piece) => (out += piece), palette(colours))
+  const view = createView((piece) => (out += piece), palette(colours), columns)
   view.heading(heading)
   for (const one of events) view.event(one)
   return out
 }
+
+test('in a narrow terminal calls and results are cut to a line of it', () => {
+  const note = 'word '.repeat(50)
+  const events = [begin('close_ticket', { note, other: note, more: note }), done('close_ticket', {}, note)]
+  const longest = (columns: number) =>
+    Math.max(...Array.from(seen(events, mail, false, columns).split('\n'), (line) => line.length))
+  expect(longest(80)).toBeLessThanOrEqual(80)
+  expect(longest(80)).toBeGreaterThan(56)
+  expect(longest(200)).toBeGreaterThan(100)
+})
 
 test('a run reads as a heading, words, calls with their results, and a closing line', () => {
   const out = seen([

@@ -9,10 +9,16 @@ export type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 /** A plain JSON Schema object. */
 export type JsonSchema = JSONSchema7
 
-/** What `input` of a tool takes: any Standard Schema (zod, valibot, arktype, …) or a JSON Schema. */
-export type AnySchema = StandardSchemaV1 | JsonSchema
+/** What `input` of a tool takes: any Standard Schema (zod, valibot, arktype, …) or a JSON Schema, `as const` too. */
+export type AnySchema = StandardSchemaV1 | ReadonlyJsonSchema
 
-type RequiredKeys<S> = S extends { required: readonly (infer K)[] } ? K : never
+/** A plain JSON Schema that nobody writes into. */
+export interface ReadonlyJsonSchema extends ReadonlyDeep<JsonSchema> {}
+
+type ReadonlyDeep<T> = T extends object ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> } : T
+
+/** None where the type does not say which: a field may then be missing. */
+type RequiredKeys<S> = S extends { required: readonly (infer K)[] } ? (string extends K ? never : K) : never
 type Properties<P, R> = Flat<
   { -readonly [K in keyof P as K extends R ? K : never]: FromJsonSchema<P[K]> } & {
     -readonly [K in keyof P as K extends R ? never : K]?: FromJsonSchema<P[K]>
@@ -36,13 +42,17 @@ export type FromJsonSchema<S> = S extends { const: infer C }
               ? M extends unknown
                 ? FromJsonSchema<M>
                 : never
-              : S extends { type: 'array'; items: infer I }
-                ? FromJsonSchema<I>[]
+              : S extends { type: 'array' }
+                ? (S extends { items: infer I } ? FromJsonSchema<I> : unknown)[]
                 : S extends { type: 'object'; properties: infer P }
                   ? Properties<P, RequiredKeys<S>>
                   : S extends { type: 'object' }
-                    ? Record<string, unknown>
-                    : unknown
+                    ? Record<string, S extends { additionalProperties: infer A } ? FromJsonSchema<A> : unknown>
+                    : S extends { type: readonly (infer T)[] }
+                      ? T extends unknown
+                        ? FromJsonSchema<{ [K in keyof S]: K extends 'type' ? T : S[K] }>
+                        : never
+                      : unknown
 
 /** What validation yields, after defaults and transforms: what `execute` gets. */
 export type ParsedBy<S> = S extends StandardSchemaV1<infer _In, infer Out> ? Out : FromJsonSchema<S>

@@ -1,8 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 import type { ChatCompletionRequest, Fixture } from '@copilotkit/aimock'
+import { ProvostError } from '@provost/core'
 
-import { fixtureOf } from './wire-step.ts'
+import { fixtureOf } from './wire-fixture.ts'
 import type { WireStep } from './wire-step.ts'
 
 /** A request as rules see it: in the form of OpenAI's chat completions, whatever protocol it came in. */
@@ -80,10 +81,11 @@ function repair(server: Server): void {
  * Starts a local server that speaks the wire formats of real providers (OpenAI Responses and Chat, Anthropic Messages,
  * Ollama), on a free port of the loopback interface, so that the real provider packages can run against a script.
  *
- * The server is aimock, loaded when this is called. A request with nothing left to answer it gets a 404. It cannot
+ * The server is aimock, an optional peer (`@copilotkit/aimock`) that is loaded when this is called. A request with nothing left to answer it gets a 404. It cannot
  * report cached tokens, nor stall for ever (a {@link scriptedModel} can).
  *
  * @param script answers in the order of the requests; more with `play`.
+ * @throws ProvostError `missing-package` where aimock is not installed.
  *
  * @example
  * const server = await startAimock([
@@ -96,7 +98,7 @@ function repair(server: Server): void {
  * await server.close()
  */
 export async function startAimock(script: readonly WireStep[] = []): Promise<Aimock> {
-  const { createServer } = await import('@copilotkit/aimock')
+  const { createServer } = await load()
   const fixtures: Fixture[] = []
   const rules: { readonly matches: (prompt: WirePrompt) => boolean; readonly fixture: Fixture }[] = []
   const queue: Fixture[] = []
@@ -140,4 +142,15 @@ export async function startAimock(script: readonly WireStep[] = []): Promise<Aim
   }
   aimock.play(...script)
   return aimock
+}
+
+async function load(): Promise<typeof import('@copilotkit/aimock')> {
+  try {
+    return await import('@copilotkit/aimock')
+  } catch (cause) {
+    throw new ProvostError('missing-package', 'startAimock needs the package @copilotkit/aimock.', {
+      hint: 'Install it: npm install --save-dev @copilotkit/aimock',
+      cause,
+    })
+  }
 }

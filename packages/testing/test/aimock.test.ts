@@ -158,17 +158,30 @@ it('can be aborted in mid-stream, and closes although the stream is not at its e
   expect((await receive(second)).failure).toMatchObject({ message: 'terminated' })
 })
 
-it('is not loaded by the import of this package', async () => {
+it('is looked for by its use, not by the import of this package; where it is missing, that says what to install', async () => {
   const script = `
     const { registerHooks } = await import('node:module')
-    const loaded = []
-    registerHooks({ resolve: (s, c, next) => { loaded.push(s); return next(s, c) } })
-    await import(${JSON.stringify(import.meta.resolve('@provost/testing'))})
-    process.stdout.write(JSON.stringify(loaded.includes('@copilotkit/aimock')))
+    const looked = []
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier !== '@copilotkit/aimock') return next(specifier, context)
+        looked.push(specifier)
+        throw new Error('Cannot find package')
+      },
+    })
+    const { startAimock } = await import(${JSON.stringify(import.meta.resolve('@provost/testing'))})
+    const before = looked.length
+    const { code, hint } = await startAimock().catch((error) => error)
+    process.stdout.write(JSON.stringify({ before, after: looked.length, code, hint }))
   `
   const output = await new Promise<string>((resolve, reject) => {
     const args = ['--conditions=@provost/source', '--input-type=module', '--eval', script]
     execFile(process.execPath, args, (error, stdout) => (error ? reject(error) : resolve(stdout)))
   })
-  expect(output).toBe('false')
+  expect(JSON.parse(output)).toEqual({
+    before: 0,
+    after: 1,
+    code: 'missing-package',
+    hint: 'Install it: npm install --save-dev @copilotkit/aimock',
+  })
 })

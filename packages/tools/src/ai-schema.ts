@@ -1,5 +1,5 @@
 import type { FlexibleSchema } from '@ai-sdk/provider-utils'
-import type { AnySchema, JsonSchema, MaybePromise, StandardSchemaV1 } from '@provost/core'
+import type { AnySchema, JsonSchema, MaybePromise, ReadonlyJsonSchema, StandardSchemaV1 } from '@provost/core'
 import { isPromise, isRecord, isStandardSchema, ProvostError } from '@provost/core'
 
 import { jsonCheckOf } from './json-schema.ts'
@@ -76,7 +76,7 @@ function unwrapped({ validate }: Wrapped, json: JsonSchema): AnySchema {
 }
 
 /** A Standard Schema that says of itself what the JSON Schema says. */
-function standard(json: JsonSchema, validate: StandardSchemaV1.Props['validate']): StandardSchemaV1 {
+function standard(json: ReadonlyJsonSchema, validate: StandardSchemaV1.Props['validate']): StandardSchemaV1 {
   const say = (): Record<string, unknown> => ({ ...json })
   const props = { version: 1, vendor: 'ai', validate, jsonSchema: { input: say, output: say } } as const
   return { '~standard': props }

@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema'
 import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
 import { isRecord, isStandardSchema, ProvostError } from '@provost/core'
-import type { AnySchema, JsonSchema, Parsed, SchemaIssue, StandardSchemaV1 } from '@provost/core'
+import type { AnySchema, JsonSchema, Parsed, ReadonlyJsonSchema, SchemaIssue, StandardSchemaV1 } from '@provost/core'
 import { toJsonSchema } from '@valibot/to-json-schema'
 
 /** Which side of a schema: what is written, or what validation gives. */
@@ -23,7 +23,8 @@ const converted: Record<SchemaSide, WeakMap<StandardSchemaV1, JsonSchema>> = {
  * jsonSchemaOf(z.object({ id: z.string() })) // { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }
  */
 export function jsonSchemaOf(schema: AnySchema, side: SchemaSide = 'input'): JsonSchema {
-  if (!isStandardSchema(schema)) return schema
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody writes into it, which the AI SDK's type does not say
+  if (!isStandardSchema(schema)) return schema as JsonSchema
   const known = converted[side].get(schema)
   if (known) return known
   const made = convert(schema, side)
@@ -67,14 +68,14 @@ function isValibot(schema: StandardSchemaV1): schema is StandardSchemaV1 & Valib
 /** Validates values with one plain JSON Schema; they are not changed, and defaults not filled in. Never throws. */
 export type JsonCheck = (value: unknown) => Parsed<unknown>
 
-const checks = new WeakMap<JsonSchema, JsonCheck>()
+const checks = new WeakMap<ReadonlyJsonSchema, JsonCheck>()
 
 /**
  * The check of a plain JSON Schema, made once.
  *
  * @throws ProvostError `invalid-schema` when it is none.
  */
-export function jsonCheckOf(schema: JsonSchema): JsonCheck {
+export function jsonCheckOf(schema: ReadonlyJsonSchema): JsonCheck {
   const known = checks.get(schema)
   if (known) return known
   const validator = validatorOf(schema)
@@ -91,7 +92,7 @@ export function jsonCheckOf(schema: JsonSchema): JsonCheck {
   return check
 }
 
-function validatorOf(schema: JsonSchema): Validator {
+function validatorOf(schema: ReadonlyJsonSchema): Validator {
   try {
     // A copy, because the validator writes into its schema.
     const copy: Schema = JSON.parse(JSON.stringify(schema))
@@ -105,7 +106,7 @@ function validatorOf(schema: JsonSchema): Validator {
   }
 }
 
-function draftOf({ $schema }: JsonSchema): SchemaDraft {
+function draftOf({ $schema }: ReadonlyJsonSchema): SchemaDraft {
   if ($schema?.includes('2020-12')) return '2020-12'
   if ($schema?.includes('2019-09')) return '2019-09'
   return $schema?.includes('draft-04') ? '4' : '7'

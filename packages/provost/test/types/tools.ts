@@ -57,6 +57,27 @@ expectTypeOf<Out<typeof byJson>>().toEqualTypeOf<{
   size: number | null
 }>()
 
+// One that stands apart, `as const`, with what JSON Schema says in other ways.
+const apart = {
+  type: 'object',
+  properties: {
+    note: { type: ['string', 'null'] },
+    rows: { type: 'array' },
+    sums: { type: 'object', additionalProperties: { type: 'number' } },
+  },
+  required: ['note'],
+} as const
+const byConstant = tool({ name: 'by_constant', input: apart, args: { note: 'content' }, execute: ({ note }) => note })
+expectTypeOf<In<typeof byConstant>>().toEqualTypeOf<{
+  note: string | null
+  rows?: unknown[]
+  sums?: Record<string, number>
+}>()
+// Its type does not say which fields are required, so that each may be missing.
+const loose = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } satisfies JsonSchema
+const byLoose = tool({ name: 'by_loose', input: loose, execute: ({ id }) => id ?? '' })
+expectTypeOf<In<typeof byLoose>>().toEqualTypeOf<{ id?: string }>()
+
 // A schema that is known at run time only: anything in, roles for any name.
 declare const fetched: JsonSchema
 const dynamic = tool({
@@ -132,6 +153,8 @@ const tools = [
   byValibot,
   byArktype,
   byJson,
+  byConstant,
+  byLoose,
   dynamic,
   wrap(),
   joined,

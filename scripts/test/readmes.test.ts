@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { expect, test } from 'vitest'
+
+import * as provost from '../../packages/provost/src/index.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'readmes-'))
+
+/** What code may leave to its reader: names, what follows from their types, and packages that are not Provost's. */
+const leftOut = /error TS(?:2304|2552|2593|18004|7006|7031|2307: Cannot find module '(?!provost|@provost))/
+
+/** A block that imports nothing has what it uses of the umbrella from above. */
+function imported(code: string): string {
+  if (/^import /m.test(code)) return code
+  const names = Object.keys(provost).filter((name) => new RegExp(`(?<!const )\\b${name}\\b`).test(code))
+  return `import { ${names.join(', ')} } from 'provost'; ${code}`
+}
+
+function write(name: string, content: string | object): void {
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+test("the code in the packages' READMEs type-checks, but for what it leaves to its reader", () => {
+  write('package.json', { type: 'module' })
+  write('tsconfig.json', {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      incremental: false,
+      tsBuildInfoFile: null,
+      typeRoots: [join(root, 'node_modules/@types')],
+      paths: {
+        provost: [join(root, 'packages/provost/src/index.ts')],
+        'provost/*': [join(root, 'packages/provost/src/*.ts')],
+        '@provost/*': [join(root, 'packages/*/src/index.ts')],
+      },
+    },
+    include: ['*.ts'],
+    exclude: [],
+  })
+  for (const page of globSync('packages/*/README.md', { cwd: root })) {
+    const text = readFileSync(join(root, page), 'utf8')
+    for (const { 1: code = '', index } of text.matchAll(/^```ts\n(.*?)^```$/gms))
+      write(`${page.replaceAll(/\W/g, '-')}-${text.slice(0, index).split('\n').length}.ts`, imported(code))
+  }
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  // Several threads take longer together.
+  const args = [tsc, '-p', folder, '--pretty', 'false', '--singleThreaded']
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  expect(stdout.split('\n').filter((line) => line.includes('error TS') && !leftOut.test(line))).toEqual([])
+})
