@@ -46,7 +46,7 @@ export const help: string = `Provost desk: a support desk that reads mails, look
   --fresh            start over: restore the sample orders, empty the outbox, forget the sessions
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
   --no-policy        stop nothing, and say what would have been stopped
-  --code-mode        let the model call its tools in scripts; on --resume, --approve and --deny too if it was begun so
+  --code-mode        let the model call its tools in scripts; a session that was begun so goes on so
   --sessions         list what is open: waiting for approval, interrupted, failed
   --resume ID        go on with an open session where it stands; nothing that was done is done again
   --approve ID       go on with it and approve what it waits for; --deny ID refuses it

@@ -55,6 +55,13 @@ export async function openSession(at: SessionDesk, id: string, waiting: () => vo
   throw new DeskError('usage', `Another desk is at work on session ${id}.`)
 }
 
+/** Whether a session was begun with `--code-mode`: only with its tools can it go on. */
+export async function isScripted(store: SessionStore, id: string): Promise<boolean> {
+  for await (const entry of store.read(id))
+    if (entry.type === 'run' && entry.op === 'started') return entry.manifest.tools.includes('code_execute')
+  return false
+}
+
 /** All that is known of a session is in its log. */
 async function look({ agent, desk, onApproval }: SessionDesk, id: string): Promise<OpenSession | undefined> {
   const session = await agent.resumeSession(id, { context: desk, onApproval }).catch(unknown)

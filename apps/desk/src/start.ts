@@ -15,7 +15,7 @@ import type { Options } from './options.ts'
 import { createOrders } from './orders.ts'
 import { openOutbox } from './outbox.ts'
 import { serveDesk } from './served.ts'
-import { openSession, type OpenSession, openSessions } from './sessions.ts'
+import { isScripted, openSession, type OpenSession, openSessions } from './sessions.ts'
 import { goOn, type Watcher, workThrough } from './shift.ts'
 import { summaryOf } from './summary.ts'
 import type { Tally } from './tally.ts'
@@ -58,13 +58,14 @@ export async function openDesk(
   const interrupt = onInterrupt(io)
   try {
     const { session: task } = options
+    const scripted = options.codeMode || (task && task.op !== 'list' && (await isScripted(store, task.id)))
     const agent = createDeskTeam({
       model,
       store,
       memory,
       policy: options.policy ? 'enforce' : 'shadow',
       tracing: tracing.extensions,
-      toolInvocation: options.codeMode ? 'code-mode' : 'direct',
+      toolInvocation: scripted ? 'code-mode' : 'direct',
     })
     const desk = { mailbox, orders, outbox }
     if (options.serve !== undefined) {
@@ -110,10 +111,10 @@ function listSessions(sessions: readonly OpenSession[], command: string, write: 
   if (sessions.length === 0) write('No session is open.\n')
   for (const { mail, why, session } of sessions) {
     const { id, pending } = session
-    const how = why === 'waiting' ? `--approve ${id}, or --deny ${id}` : `--resume ${id}`
+    const ways = why === 'waiting' ? ['approve', 'deny'] : ['resume']
     write(`${why.padEnd(8)} ${oneLine(mail, 60)}\n`)
     for (const { reason } of why === 'waiting' ? pending.approvals : []) write(`  ? ${oneLine(reason, 120)}\n`)
-    write(`  ${neutralise(command)} ${how}\n`)
+    for (const way of ways) write(`  ${neutralise(command)} --${way} ${id}\n`)
   }
   return 0
 }

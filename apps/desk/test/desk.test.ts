@@ -219,6 +219,10 @@ test('--code-mode: the model writes scripts, and the same comes of the mails', {
   expect(readdirSync(join(scripted, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(1)
   // The refund that the mail wants to go elsewhere waits for a colleague, in the middle of a script.
   expect(seen.filter(({ type }) => type === 'agent.suspended')).toHaveLength(1)
+  // Whoever decides need not know how the session was begun.
+  const listed = await desk('--sessions', '--data', scripted)
+  const denied = await desk('--data', scripted, '--deny', / --deny (\S+)/.exec(listed.out)?.[1] ?? '')
+  expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('1 handled') })
 })
 
 test('what comes from mails is labelled untrusted, what comes from the books trusted', () => {
