@@ -120,7 +120,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
   return {
     lease(name, owner, ttlMs) {
       const log = logOf(name)
-      const now = Date.now()
+      const now = performance.now()
       const { lease } = log
       if (lease && lease.owner !== owner && lease.until > now) return 'busy'
       if (lease?.owner !== owner) log.fence = ++fences

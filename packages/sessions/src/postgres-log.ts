@@ -36,14 +36,18 @@ export interface InboxListener {
 }
 
 export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
+  // One that has not begun yet, and not for as long as it lasts, was given before the server's clock was set back.
   const leaseSql = `
-    insert into ${t('logs')} as l (key, fence, owner, until)
-    values ($1, nextval('${t('fences').replaceAll("'", "''")}'), $2, clock_timestamp() + $3 * interval '1 millisecond')
+    insert into ${t('logs')} as l (key, fence, owner, begun, until)
+    select $1, nextval('${t('fences').replaceAll("'", "''")}'), $2, now, now + $3 * interval '1 millisecond'
+    from clock_timestamp() as now
     on conflict (key) do update set
       owner = excluded.owner,
+      begun = excluded.begun,
       until = excluded.until,
       fence = case when l.owner = excluded.owner then l.fence else excluded.fence end
     where l.owner is null or l.owner = excluded.owner or l.until <= clock_timestamp()
+      or l.begun - clock_timestamp() > l.until - l.begun
     returning fence`
 
   // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the

@@ -218,6 +218,14 @@ test.for(['always', 'interval', 'never'] as const)('writes with sync: %s', async
   expect(await ids(open(), 's')).toEqual(['a'])
 })
 
+test('a lease lasts as long as it was given for, wherever the clock of the machine is set to', async () => {
+  const store = open()
+  await store.lease('s', 'writer', 60_000)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+  expect(await store.lease('s', 'other', 60_000)).toBe('busy')
+  vi.useRealTimers()
+})
+
 describe('an inbox', () => {
   test('takes the first word on a token, though a writer gives its lease back in the same moment', async () => {
     const store = open()

@@ -131,6 +131,21 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await client.end()
   })
 
+  test('where the clock was set back, the lease of a dead writer ends in its time, not when the clock is there again', async () => {
+    const store = open(`${server.url}#clock`)
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    const ahead = async (time: string): Promise<unknown> => {
+      await client.query(`update clock.logs set begun = begun + interval '${time}', until = until + interval '${time}'`)
+      return store.lease('s', 'heir', 60_000)
+    }
+    await store.lease('s', 'dead', 60_000)
+    expect(await ahead('50 s')).toBe('busy')
+    expect(await ahead('1 day')).not.toBe('busy')
+    await client.end()
+    await store.close()
+  })
+
   test('ids of entries may be as long as anybody likes', async () => {
     const store = open(`${server.url}#long`)
     const lease = await store.lease('s', 'x'.repeat(100_000), 60_000)

@@ -217,6 +217,50 @@ test('an append in a transaction is undone as a whole when it fails', async () =
   expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
 })
 
+describe('where the clock was set back, the lease of a dead writer', () => {
+  const day = 86_400_000
+  const later = Date.now()
+  const at = (time: number): void => void vi.useFakeTimers({ toFake: ['Date'], now: time })
+  afterEach(() => vi.useRealTimers())
+
+  test('does not last until the clock is there again: it ends further ahead than it could have been given', async () => {
+    const store = open()
+    at(later)
+    await take(store)
+    at(later - day)
+    expect(await store.lease('s', 'heir', 60_000)).not.toBe('busy')
+  })
+
+  test('still keeps others out where it was a little, and begins anew when it is renewed', async () => {
+    const store = open()
+    at(later)
+    await take(store)
+    at(later - 59_000)
+    expect(await store.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later - day)
+    await take(store)
+    expect(await store.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later)
+    expect(await store.lease('s', 'heir', 60_000)).not.toBe('busy')
+  })
+
+  test('is believed when an older release gave it, which did not say how long it is', async () => {
+    const store = open()
+    const db = new DatabaseSync(path)
+    at(later)
+    await take(store)
+    // As that release left a file, and as a process of it that has the file open still writes it.
+    db.exec('alter table logs drop column begun; pragma user_version = 2')
+    const late = open()
+    expect(await late.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later - day)
+    expect(await late.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later + day)
+    expect(await late.lease('s', 'heir', 60_000)).not.toBe('busy')
+    db.close()
+  })
+})
+
 describe('two handles under one fence', () => {
   test.each([0, 3])('know what the other has written, %i appends into a turn', async (more) => {
     const [one, other] = [open(), open()]
