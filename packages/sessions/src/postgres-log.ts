@@ -2,7 +2,7 @@ import type { Appended, AppendPosition, Entry, EntryReader, Lease, NewEntry } fr
 
 import { planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
-import { toColumn } from './column-text.ts'
+import { columnsOf, isLong, toColumn } from './column-text.ts'
 import { entriesOf, readEntries, readEntry, writeEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { isTaken } from './postgres-database.ts'
@@ -147,7 +147,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       const [no, tail] = [String(held[0]), Number(held[1])]
       const ids = new Map<string, number>()
       const stored = new Map<number, string>()
-      const byColumn = new Map(entries.map(({ id }) => [toColumn(id), id]))
+      const byColumn = new Map(entries.flatMap(({ id }) => columnsOf(id).map((column) => [column, id])))
       const found = await run(
         'provost-known',
         `select id, "offset", body from ${t('entries')} where log = $1 and id = any($2::text[])`,
@@ -206,7 +206,8 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     },
 
     async append(name, entries, at) {
-      if (entries.length === 0) return reconcile(name, entries, at)
+      // Nothing, or what the table alone would not tell to be known.
+      if (entries.length === 0 || entries.some(({ id }) => isLong(id))) return reconcile(name, entries, at)
       try {
         const written = await insert(query, name, entries, at.after, at.fence)
         return written ? { offset: at.after + entries.length, existing: [] } : await reconcile(name, entries, at)

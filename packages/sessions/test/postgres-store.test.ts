@@ -159,6 +159,24 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await store.close()
   })
 
+  test('a long id that an earlier version stored as it was is known, and adds no row', async () => {
+    const store = open(`${server.url}#whole`)
+    const lease = await store.lease('s', 'owner', 60_000)
+    const fence = lease === 'busy' ? Number.NaN : lease.fence
+    const id = 'a'.repeat(2_000)
+    const entries = ['short', id].map((one): NewEntry => ({ ...place, id: one, type: 'memo', key: 'k', value: 1 }))
+    await store.append('s', entries, { after: 0, fence })
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await client.query(`update whole.entries set id = '${id}' where "offset" = 2`)
+    await client.end()
+    const next: NewEntry = { ...place, id: 'next', type: 'memo', key: 'k', value: 2 }
+    const again = await store.append('s', [...entries.slice(1), next], { after: 2, fence })
+    expect(again).toMatchObject({ offset: 3, existing: [{ id, offset: 2 }] })
+    expect(await store.append('s', entries.slice(1), { after: 3, fence })).toMatchObject({ existing: [{ id }] })
+    await store.close()
+  })
+
   test('a server that goes away is an error that may pass, whatever is asked', async () => {
     const [, name, folder = ''] = /\/(\w+)\?host=(.*)$/u.exec(server.url) ?? []
     const path = `${decodeURIComponent(folder)}/.s.PGSQL.5432`
