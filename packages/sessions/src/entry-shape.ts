@@ -1,5 +1,7 @@
-import type { Entry } from '@provost/core'
+import type { Entry, Part } from '@provost/core'
 import { checkFilter, isRecord } from '@provost/core'
+
+import { shown } from './store-error.ts'
 
 type Check = (value: unknown) => boolean
 type Fields = Readonly<Record<string, Check>>
@@ -230,4 +232,19 @@ const body = variant('type', bodies)
 /** Whether a value has the fields of an entry, so that whoever folds it finds what it looks for. */
 export function isEntry(value: unknown): value is Entry {
   return place(value) && body(value)
+}
+
+/** Whether a value is a part of a message. Of its labels nothing is said: whoever takes it in fills them up. */
+export function isPart(value: unknown): value is Part {
+  return isRecord(value) && part({ ...value, label: undefined, fields: undefined })
+}
+
+/** What keeps a value from being a message, as a reason to give; undefined where nothing does. Ids and labels aside. */
+export function messageFault(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'it is no message'
+  if (!role(value['role'])) return `there is no role ${shown(String(value['role']))}`
+  const { content } = value
+  if (!Array.isArray(content)) return 'it has no content'
+  const index = content.findIndex((one) => !isPart(one))
+  return index < 0 ? undefined : `its part ${index} is of no known type, or lacks something`
 }
