@@ -2,6 +2,10 @@ import { isRecord, ProvostError } from '@provost/core'
 
 /** `SQLITE_CONSTRAINT_PRIMARYKEY` */
 const primaryKeyTaken = 1555
+/** `SQLITE_FULL` */
+const sqliteFull = 13
+/** `disk_full` */
+const postgresFull = '53100'
 
 /** A writer that another one has replaced, or that gave its lease back. */
 export function fenced(log: string): ProvostError {
@@ -20,6 +24,17 @@ export function wrongOffset(log: string, at: number, after: number): ProvostErro
 /** A store that was closed and is still used. */
 export function storeClosed(): ProvostError {
   return new ProvostError('store-closed', 'The store was closed.', { hint: 'Open it again, or close it later.' })
+}
+
+/** An error in words of ours, where it says that the disk of a store is full. */
+export function inWords(store: string, error: unknown): unknown {
+  if (!isRecord(error)) return error
+  const { code, errcode } = error
+  if (errcode !== sqliteFull && code !== 'ENOSPC' && code !== 'EDQUOT' && code !== postgresFull) return error
+  return new ProvostError('store-full', `There is no room left for ${store}.`, {
+    hint: 'Make room, then go on: what was stored is safe, and nothing that ran runs twice unasked.',
+    cause: error,
+  })
 }
 
 /** What a newer release wrote. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import fs, { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 
 import type { Entry, NewEntry, SessionStore } from '@provost/core'
@@ -201,6 +201,20 @@ test('a writer that another process keeps waiting says so, and can try again', a
   await expect(append()).rejects.toMatchObject({ code: 'store-busy', retryable: true })
   other.exec('rollback')
   other.close()
+  expect(await append()).toEqual({ offset: 1, existing: [] })
+})
+
+test('a full disk is said to be one, and what was not stored can be once there is room', async () => {
+  const store = open()
+  const fence = await take(store)
+  const append = () => store.append('s', [note('a')], { after: 0, fence })
+  const full = Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 })
+  const run = vi.spyOn(StatementSync.prototype, 'run').mockImplementation(() => {
+    throw full
+  })
+  await expect(append()).rejects.toMatchObject({ code: 'store-full', cause: full })
+  await expect(store.deliver('s', 't', 1, 'ann')).rejects.toMatchObject({ code: 'store-full' })
+  run.mockRestore()
   expect(await append()).toEqual({ offset: 1, existing: [] })
 })
 
