@@ -2,8 +2,10 @@ import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } fro
 import { isRecord, ProvostError, uuidv7 } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 
+import { messageFault } from './entry-shape.ts'
 import { memoryStore } from './memory-store.ts'
 import { repairHistory } from './repair.ts'
+import { shown } from './store-error.ts'
 
 /** What an application has that keeps conversations by itself. */
 export interface MessageStore {
@@ -151,7 +153,7 @@ function historyEntries(sessionId: string, history: readonly ModelMessage[]): re
   const runId = uuidv7()
   const at = Date.now()
   const place = { at, runId, step: 0, agent: 'import', v: 1 } as const
-  const imported = fromModelMessages(history)
+  const imported = ours(sessionId, history)
     .filter(({ role }) => role !== 'system')
     .map((message, n): Message => ({ ...message, id: `${runId}/import/${n}`, createdAt: at }))
   const { messages } = repairHistory(imported, 'import')
@@ -161,4 +163,26 @@ function historyEntries(sessionId: string, history: readonly ModelMessage[]): re
     ...messages.map((message): NewEntry => ({ ...place, id: message.id, type: 'message', message, via: 'system' })),
     { ...place, id: `${runId}/ended`, type: 'run', op: 'ended', status: 'completed' },
   ]
+}
+
+function ours(sessionId: string, history: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+  let why = 'a message lacks something'
+  let cause: unknown
+  try {
+    const messages = fromModelMessages(history)
+    const faults = messages.map(messageFault)
+    const index = faults.findIndex((fault) => fault !== undefined)
+    if (index < 0) return messages
+    why = `of message ${index}, ${faults[index]}`
+  } catch (thrown) {
+    cause = thrown
+  }
+  throw new ProvostError(
+    'invalid-messages',
+    `What is kept of session ${shown(sessionId)} is no conversation: ${why}.`,
+    {
+      hint: 'Mend it in the store that was given to fromMessageStore.',
+      cause,
+    },
+  )
 }

@@ -152,6 +152,27 @@ describe('a store over one of messages', () => {
     await expect(store.delete('s')).rejects.toMatchObject({ code: 'not-supported' })
   })
 
+  test.for<[string, unknown]>([
+    ['nothing', null],
+    ['something else than messages', [{ role: 'user', content: 'Hello.' }, null]],
+    ['a message in a role that is none', [{ role: 'boss', content: 'Hello.' }]],
+    ['a file without bytes', [{ role: 'user', content: [{ type: 'file' }] }]],
+    [
+      'a call of no tool',
+      [
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: [{ type: 'tool-call' }] },
+      ],
+    ],
+  ])('says whose messages are none, where it was given %s', async ([, history]) => {
+    const kept = conversations({ s: [] })
+    const store = fromMessageStore({ ...kept, load: async () => history as readonly ModelMessage[] })
+    await expect(store.lease('s', 'writer', 1_000)).rejects.toMatchObject({
+      code: 'invalid-messages',
+      message: expect.stringContaining('session s'),
+    })
+  })
+
   test('tries again to load what could not be loaded', async () => {
     const kept = conversations({ s: [{ role: 'user', content: 'Hello.' }] })
     let broken = true
