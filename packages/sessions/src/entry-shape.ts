@@ -95,7 +95,10 @@ const descriptor: Check = (value) => {
   }
 }
 
-const bodies: Readonly<Record<string, Check>> = {
+/** Of all operations of a type, none forgotten. */
+type ByOp<T extends Entry['type']> = Record<Extract<Entry, { type: T; op: string }>['op'], Check>
+
+const bodies: Readonly<Record<Entry['type'], Check>> = {
   run: variant('op', {
     started: fields({
       manifest,
@@ -107,7 +110,7 @@ const bodies: Readonly<Record<string, Check>> = {
     suspended: record,
     resumed: record,
     ended: fields({ status: ended, error: optional(error) }),
-  }),
+  } satisfies ByOp<'run'>),
   message: fields({
     message,
     via: oneOf('input', 'steer', 'queue', 'model', 'tool', 'system'),
@@ -124,6 +127,7 @@ const bodies: Readonly<Record<string, Check>> = {
   call: variant('op', {
     planned: fields({ callId: text, toolName: text, args: json }),
     deferred: fields({ callId: text }),
+    parked: fields({ callId: text }),
     decided: fields({
       callId: text,
       outcome: oneOf('proceed', 'deny', 'ask', 'result'),
@@ -148,7 +152,7 @@ const bodies: Readonly<Record<string, Check>> = {
       error: optional(error),
       durationMs: number,
     }),
-  }),
+  } satisfies ByOp<'call'>),
   wait: fields({
     token: text,
     kind: oneOf('approval', 'remote', 'uncertain', 'input', 'timer'),
@@ -183,7 +187,7 @@ const bodies: Readonly<Record<string, Check>> = {
       label,
       error: optional(error),
     }),
-  }),
+  } satisfies ByOp<'child'>),
   handoff: fields({
     from: text,
     to: text,
