@@ -4,8 +4,8 @@ import { isRecord, ProvostError } from '@provost/core'
 const primaryKeyTaken = 1555
 /** `SQLITE_FULL` */
 const sqliteFull = 13
-/** `disk_full` */
-const postgresFull = '53100'
+/** On a disk, in what a user may have of it, in a file; and PostgreSQL's `disk_full`. */
+const noRoom: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
 /** A writer that another one has replaced, or that gave its lease back. */
 export function fenced(log: string): ProvostError {
@@ -29,10 +29,9 @@ export function storeClosed(): ProvostError {
 /** An error in words of ours, where it says that the disk of a store is full. */
 export function inWords(store: string, error: unknown): unknown {
   if (!isRecord(error)) return error
-  const { code, errcode } = error
-  if (errcode !== sqliteFull && code !== 'ENOSPC' && code !== 'EDQUOT' && code !== postgresFull) return error
+  if (error['errcode'] !== sqliteFull && !noRoom.has(error['code'])) return error
   return new ProvostError('store-full', `There is no room left for ${store}.`, {
-    hint: 'Make room, then go on: what was stored is safe, and nothing that ran runs twice unasked.',
+    hint: 'Make room, then resume: what was stored is safe.',
     cause: error,
   })
 }

@@ -258,26 +258,29 @@ test.for(['always', 'interval', 'never'] as const)('writes with sync: %s', async
   expect(await ids(open(), 's')).toEqual(['a'])
 })
 
-test('a full disk is said to be one, and what was not stored can be once there is room', async () => {
-  const store = open()
-  const lease = await store.lease('s', 'writer', 60_000)
-  const fence = lease === 'busy' ? 0 : lease.fence
-  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
-  const writing = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
-    throw full
-  })
-  syncBuiltinESMExports()
-  const append = () => store.append('s', [note('a')], { after: 0, fence })
-  try {
-    await expect(append()).rejects.toMatchObject({ code: 'store-full', cause: full })
-    await expect(store.deliver('s', 't', 1, 'ann')).rejects.toMatchObject({ code: 'store-full' })
-    await expect(store.putBlob(new Uint8Array(9))).rejects.toMatchObject({ code: 'store-full' })
-  } finally {
-    writing.mockRestore()
+test.for(['ENOSPC', 'EDQUOT', 'EFBIG'])(
+  'no room (%s) is said to be that, and what was not stored can be once there is some',
+  async (code) => {
+    const store = open()
+    const lease = await store.lease('s', 'writer', 60_000)
+    const fence = lease === 'busy' ? 0 : lease.fence
+    const full = Object.assign(new Error('no room'), { code })
+    const writing = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw full
+    })
     syncBuiltinESMExports()
-  }
-  expect(await append()).toEqual({ offset: 1, existing: [] })
-})
+    const append = () => store.append('s', [note('a')], { after: 0, fence })
+    try {
+      await expect(append()).rejects.toMatchObject({ code: 'store-full', cause: full })
+      await expect(store.deliver('s', 't', 1, 'ann')).rejects.toMatchObject({ code: 'store-full' })
+      await expect(store.putBlob(new Uint8Array(9))).rejects.toMatchObject({ code: 'store-full' })
+    } finally {
+      writing.mockRestore()
+      syncBuiltinESMExports()
+    }
+    expect(await append()).toEqual({ offset: 1, existing: [] })
+  },
+)
 
 test('a lease lasts as long as it was given for, wherever the clock of the machine is set to', async () => {
   const store = open()
