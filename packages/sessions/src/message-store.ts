@@ -17,7 +17,7 @@ export interface MessageStore {
 
 /**
  * A store over one that keeps messages and nothing else: the conversation goes on from what it has, and what is said
- * goes into it as it is said. All the rest of a log is in this process's memory, as in `memoryStore`: leases hold in
+ * goes into it as it is said; what it refused, before what is said next. All the rest of a log is in this process's memory, as in `memoryStore`: leases hold in
  * this process only, inboxes end with it, and a run that it leaves behind can be resumed from an exported state alone
  * (the store is `ephemeral`). Histories that come from it are repaired, and what the assistant and tools said in them is
  * untrusted. Sessions cannot be deleted through it for good: `delete` refuses those that the application has.
@@ -67,10 +67,18 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
     async append(log, entries, at) {
       const appended = await memory.append(log, entries, at)
       const known = new Set(appended.existing.map(({ id }) => id))
+      const scribe = scribeOf(log)
       for (const entry of entries) {
         if (known.has(entry.id)) continue
-        for (const message of scribeOf(log).write(entry)) await messages.append(log, message)
+        scribe.unwritten.push(...scribe.write(entry))
       }
+      const write = async (): Promise<void> => {
+        for (let [next] = scribe.unwritten; next; [next] = scribe.unwritten) {
+          await messages.append(log, next)
+          scribe.unwritten.shift()
+        }
+      }
+      await (scribe.writing = scribe.writing.then(write, write))
       return appended
     },
 
@@ -93,6 +101,10 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
 
 /** Tells, entry by entry, what a log adds to the conversation. */
 interface Scribe {
+  /** What the application has not taken yet: it goes to it before anything else. */
+  readonly unwritten: ModelMessage[]
+  /** One writes at a time: what the application is slow to take is not given to it twice. */
+  writing: Promise<void>
   write(entry: NewEntry): readonly ModelMessage[]
 }
 
@@ -129,6 +141,8 @@ function createScribe(): Scribe {
   }
 
   return {
+    unwritten: [],
+    writing: Promise.resolve(),
     write(entry) {
       if (entry.type === 'run' && entry.op === 'started') child ??= entry.parent !== undefined
       // What children say among themselves is no part of the conversation.

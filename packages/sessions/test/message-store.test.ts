@@ -116,6 +116,27 @@ describe('a store over one of messages', () => {
     expect(idsIn(messages[2])).toEqual(idsIn(messages[1]))
   })
 
+  test('writes what the application could not take when it was said before what is said next', async () => {
+    const kept = conversations()
+    let broken = true
+    const store = fromMessageStore({
+      ...kept,
+      append: async (id, message) => {
+        if (broken) throw new Error('the database is away')
+        await kept.append(id, message)
+      },
+    })
+    const lease = await store.lease('s', 'writer', 60_000)
+    const fence = lease === 'busy' ? 0 : lease.fence
+    const first = [said('u', 'user', [text('Hello?')]), said('v', 'user', [text('Is anybody there?')])]
+    await expect(store.append('s', first, { after: 0, fence })).rejects.toThrow('away')
+    broken = false
+    // The log has it already: the writer sends it again, or goes on.
+    await store.append('s', [...first, said('a', 'assistant', [text('Yes.')])], { after: 0, fence })
+    const texts = (kept.kept.get('s') ?? []).map(({ content }) => JSON.stringify(content))
+    expect(texts).toEqual([/Hello/, /anybody/, /Yes/].map((words) => expect.stringMatching(words)))
+  })
+
   test('writes an answer that was held back once it is approved, and one that was not never', async () => {
     const kept = conversations()
     const store = fromMessageStore(kept)
