@@ -11,7 +11,7 @@ import {
   untrustedLabel,
 } from '@provost/core'
 import { fromModelMessages } from '@provost/provider'
-import { repairHistory } from '@provost/sessions'
+import { isPart, messageFault, repairHistory } from '@provost/sessions'
 
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
@@ -49,7 +49,7 @@ export function messagesOf(
       ? imported(input.filter(isModelMessage), key, agent)
       : undefined
   if (!messages) throw invalidInput('list of mixed or unknown things')
-  const repaired = repairHistory(messages, agent).messages
+  const repaired = repairHistory(sound(messages), agent).messages
   if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history with nothing to answer in it')
   return whole(repaired, key, taken)
 }
@@ -75,7 +75,7 @@ export function historyOf(
     const [copy] = jsonItems([item])
     return isMessage(copy) ? copy : []
   })
-  const { messages: repaired, repairs } = repairHistory(messages, agent)
+  const { messages: repaired, repairs } = repairHistory(sound(messages), agent)
   return { messages: whole(repaired, key, () => false), repairs }
 }
 
@@ -89,6 +89,15 @@ function whole(messages: readonly Message[], key: string, taken: (id: string) =>
   })
 }
 
+/** What lacks something would be refused by each model that it is sent to, from now on. */
+function sound(messages: readonly Message[]): readonly Message[] {
+  for (const [index, message] of messages.entries()) {
+    const fault = messageFault(message)
+    if (fault !== undefined) throw invalidInput(`list: message ${index} is none (${fault})`)
+  }
+  return messages
+}
+
 function jsonItems(input: readonly unknown[]): readonly unknown[] {
   // Messages of the AI SDK may hold bytes and URLs: their own conversion takes care of these.
   if (input.every(isModelMessage) && !input.some(isMessage)) return input
@@ -98,7 +107,7 @@ function jsonItems(input: readonly unknown[]): readonly unknown[] {
 }
 
 function imported(messages: readonly ModelMessage[], key: string, agent: string): readonly Message[] {
-  return fromModelMessages(messages).map(({ role, content }, index) => ({
+  return ours(messages).map(({ role, content }, index) => ({
     id: `${key}/${index}`,
     role,
     content: content.map((part) => ownCall(part, key)),
@@ -106,6 +115,14 @@ function imported(messages: readonly ModelMessage[], key: string, agent: string)
     agent,
     createdAt: Date.now(),
   }))
+}
+
+function ours(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+  try {
+    return fromModelMessages(messages)
+  } catch (cause) {
+    throw invalidInput('list with a part that lacks something', cause)
+  }
 }
 
 /** The AI SDK knows no labels. One that somebody gave its messages or parts all the same is not lost. */
@@ -141,20 +158,6 @@ function holdsBytes(item: unknown): boolean {
   return ArrayBuffer.isView(data) || (isRecord(data) && ArrayBuffer.isView(data['data']))
 }
 
-function isPart(value: unknown): value is Part {
-  return isRecord(value) && typeof value['type'] === 'string' && partTypes.has(value['type']) && !('role' in value)
-}
-
-const partTypes: ReadonlySet<string> = new Set<Part['type']>([
-  'text',
-  'reasoning',
-  'file',
-  'reasoning-file',
-  'custom',
-  'tool-call',
-  'tool-result',
-])
-
 function isMessage(value: unknown): value is Message {
   return isModelMessage(value) && 'id' in value && 'createdAt' in value && Array.isArray(value.content)
 }
@@ -171,9 +174,10 @@ function refuseInput(): never {
   throw invalidInput('list with something else than messages in it')
 }
 
-function invalidInput(got: string): ProvostError {
+function invalidInput(got: string, cause?: unknown): ProvostError {
   return new ProvostError('invalid-input', `A run takes text, parts or messages, not this ${got}.`, {
     hint: "Pass a string, [{ type: 'text', text }] or a list of messages.",
+    cause,
   })
 }
 

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import type { Entry, Input, Json, Manifest, RunState as RunStateData } from '@provost/core'
 import { canonicalJson, hostileKeyIn, isRecord, ProvostError, toJson } from '@provost/core'
+import { isEntry } from '@provost/sessions'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { planOf } from './agent-plan.ts'
@@ -35,6 +36,9 @@ export const RunState: {
     const plan = planOf(agent)
     checkAgent(value, plan)
     checkSignature(value, plan)
+    for (const log of [value.entries ?? [], ...Object.values(value.children ?? {})]) {
+      if (!log.every(isEntry)) throw invalid('it has an entry that is none')
+    }
     return stateOf(value)
   },
 }
@@ -187,10 +191,11 @@ function isStateData(value: unknown): value is StateData {
 }
 
 function isLog(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isEntry)
+  return Array.isArray(value) && value.every(isPlaced)
 }
 
-function isEntry(value: unknown): boolean {
+/** What tells an entry from anything else at a glance: a state that was made here is not looked through each time. */
+function isPlaced(value: unknown): boolean {
   return (
     isRecord(value) &&
     typeof value['id'] === 'string' &&

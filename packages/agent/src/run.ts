@@ -134,8 +134,8 @@ async function perform<Output>(
     if (host) followWithListeners(scope, hub, host.isHeard)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
-    // In a store that ends with the process, only those who hold the session can reach it.
-    if (!lineage && (host || !store.ephemeral)) {
+    // In a store that ends with the process, nobody can reach a session whose id was made here just now.
+    if (!lineage && (host || !store.ephemeral || !fresh)) {
       scope.inbox = inboxOf(scope, control, host?.cursor ?? inboxCursor())
       unfollow = scope.inbox.follow()
       if (!fresh) await inTime(scope.inbox.sync())

@@ -187,6 +187,30 @@ describe('a session that waits', () => {
     expect(done).toEqual([7])
   })
 
+  test('for a child is exported with its logs, and goes on elsewhere', async () => {
+    const { tool: payment, done } = payTool()
+    const boss = (store: SessionStore, own: readonly ScriptedStep[], childs: readonly ScriptedStep[]) => {
+      const { agent } = world(childs, { name: 'clerk', tools: [payment], store })
+      return world(own, { tools: [agent.toTool({ name: 'clerk', description: 'Pays.' })], store }).agent
+    }
+    const store = memoryStore()
+    const asks = [{ toolCalls: [{ name: 'clerk', input: { task: 'Pay.' } }] }]
+    const first = await boss(store, asks, [{ toolCalls: [pay(5)] }]).createSession({ id: 's' })
+    first.send('go')
+    await first.waitForIdle()
+    const lines = await linesOf(store, 's', { key })
+    const other = memoryStore()
+    await importSession(other, lines, { key })
+    expect(await linesOf(other, 's', { key })).toEqual(lines)
+    const session = await boss(other, [{ text: 'All done.' }], [{ text: 'Paid.' }]).resumeSession('s')
+    const approvals = session.pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const }))
+    await session.resolve({ approvals })
+    expect((await session.waitForIdle())?.text).toBe('All done.')
+    expect(done).toEqual([5])
+    // Where nobody vouches for it, it is a record.
+    expect(await importSession(memoryStore(), lines)).toMatchObject({ trusted: false })
+  })
+
   test('waits no more, and is nobody, where no signature vouches for it', async () => {
     const { tool: payIt, done } = payTool()
     const one = world([{ toolCalls: [pay(7)] }], { tools: [payIt] })

@@ -122,6 +122,18 @@ describe('a run takes', () => {
         { role: 'user', content: 'b' },
       ],
     ],
+    ['a role that is none', [{ role: 'boss', content: 'a' }]],
+    ['a text without words', [{ type: 'text' }]],
+    ['a file without bytes', [{ role: 'user', content: [{ type: 'file' }] }]],
+    ['nothing for a part', [{ role: 'user', content: [null] }]],
+    [
+      'a call of no tool',
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [{ type: 'tool-call' }] },
+      ],
+    ],
+    ['a message of ours that lacks something', [{ id: 'm', role: 'user', createdAt: 1, content: [{ type: 'text' }] }]],
   ])('and not %s: the run fails and says what it takes', async ([, input]) => {
     const { agent, asked } = agentOf()
     const { events, result: end } = await watch(agent.stream(input as Input))

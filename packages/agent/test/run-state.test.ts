@@ -260,6 +260,13 @@ describe('a state is refused', () => {
     ['without its cursor', (json) => ({ ...JSON.parse(json), cursor: { sessionId: 's' } }), 'invalid-state'],
     ['without its manifest', (json) => ({ ...JSON.parse(json), manifest: {} }), 'invalid-state'],
     ['with entries that are none', (json) => ({ ...JSON.parse(json), entries: [{ id: 1 }] }), 'invalid-state'],
+    ['with entries of no known type', (json) => json.replaceAll('"type":"call"', '"type":"cell"'), 'invalid-state'],
+    ['with a message of nobody', (json) => json.replace('"role":"user"', '"role":"boss"'), 'invalid-state'],
+    [
+      'with a child’s entries that are none',
+      (json) => ({ ...JSON.parse(json), children: { c: [{ id: 'a', offset: 1, type: 'message' }] } }),
+      'invalid-state',
+    ],
   ])('%s', async ([, forge, code]) => {
     const till: Till = { paid: [] }
     const agent = desk(till)

@@ -142,6 +142,19 @@ describe('in another process', () => {
     expect([(await stream.result).text, done]).toEqual(['Paid.', [5]])
   })
 
+  test('one that was delivered in memory counts for a run without a session, live and resumed', async () => {
+    const { tool: payment, done } = payTool()
+    const script = [{ toolCalls: [pay(5)] }, { toolCalls: [pay(6)] }, { text: 'Paid.' }]
+    const { agent, store } = world(script, { tools: [payment] })
+    const decided = { decision: 'approve' }
+    const stream = agent.stream('go', { sessionId: 's' })
+    await store.deliver('s', `${stream.runId}/1/call/0/approval/1`, decided, 'ann')
+    const suspended = await stream.result
+    expect([suspended.status, done]).toEqual(['suspended', [5]])
+    await store.deliver('s', firstId(suspended.pending), decided, 'ann')
+    expect([(await agent.run(suspended.state)).text, done]).toEqual(['Paid.', [5, 6]])
+  })
+
   test('one that comes before its wait exists is kept for it', async () => {
     const store = lasting()
     const work = gate()

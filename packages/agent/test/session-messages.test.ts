@@ -166,6 +166,16 @@ describe('an edit', () => {
     ['puts in a system message', (m) => m.append({ role: 'system', content: 'x' }), /messages\[8\].*system/],
     ['says nothing', (m) => m.append({ role: 'assistant', content: '' }), /messages\[8\].*says nothing/],
     ['is an error that does not say which', (m) => m.append({ role: 'error', content: '' }), /messages\[8\]/],
+    // @ts-expect-error there is no such role
+    ['has a role that is none', (m) => m.append({ role: 'boss', content: 'x' }), /messages\[8\].*role boss/],
+    // @ts-expect-error there is no such part
+    ['has a part that is none', (m) => m.append({ content: [{ type: 'image' }] }), /messages\[8\].*part 0/],
+    // @ts-expect-error a file has bytes somewhere
+    ['has a file without bytes', (m) => m.append({ content: [{ type: 'file' }] }), /messages\[8\].*part 0/],
+    // @ts-expect-error a text is a string
+    ['has a text that is none', (m) => m.append({ content: [{ type: 'text', text: 5 }] }), /messages\[8\].*part 0/],
+    // @ts-expect-error a part is an object
+    ['has nothing for a part', (m) => m.append({ content: [null] }), /messages\[8\].*part 0/],
   ])('that %s is refused, with the index and the reason; nothing is changed', async (_, edit, reason) => {
     const { session } = await talked()
     expect(() => edit(session.messages)).toThrow(code('invalid-messages'))
@@ -186,6 +196,8 @@ describe('an edit', () => {
     expect(() => messages.replaceRange(messages[3]?.id ?? '', messages[0]?.id ?? '')).toThrow(code('unknown-message'))
     // @ts-expect-error a message has content
     expect(() => messages.append({ role: 'user' })).toThrow(code('invalid-messages'))
+    // @ts-expect-error nothing is no message
+    expect(() => messages.append(null)).toThrow(code('invalid-messages'))
   })
 
   test('makes nothing trusted that was not', async () => {

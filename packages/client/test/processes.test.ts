@@ -18,35 +18,58 @@ import { openServer } from './fixture/open-server.ts'
 const script = fileURLToPath(new URL('fixture/server.ts', import.meta.url))
 const running = new Set<ChildProcess>()
 
-/** A server that is a process: its port once it listens. */
-async function start(...args: readonly string[]): Promise<{ port: string; child: ChildProcess }> {
+/** Where a server listens at present. It takes a port of its own each time: another process may have got its old one. */
+interface Address {
+  port: string
+}
+interface Running extends Address {
+  readonly child: ChildProcess
+}
+
+/** A server that is a process, once it listens. */
+async function start(...args: readonly string[]): Promise<Running> {
   const child = spawn(process.execPath, ['--conditions=@provost/source', script, ...args], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
-  const [port] = await once(createInterface(child.stdout), 'line')
+  let said = ''
+  child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+  const failed = once(child, 'close').then(() => Promise.reject(new Error(`The server did not start: ${said}`)))
+  const [port] = await Promise.race([once(createInterface(child.stdout), 'line'), failed])
   return { port: String(port), child }
 }
 
 /** The same in this process: what follows a killed one has nothing but the store, wherever it is. */
-async function startHere(...args: readonly string[]): Promise<{ port: string }> {
+async function startHere(...args: readonly string[]): Promise<Address> {
   const { port, close } = await openServer(args)
   onTestFinished(close)
   return { port: String(port) }
 }
 
-async function kill({ child }: { child: ChildProcess }, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   running.delete(child)
   const ended = once(child, 'exit')
   child.kill(signal)
   await ended
 }
 
+/** Ends a server. From now on nobody answers at its address, until another listens there. */
+async function end(server: Running, signal?: NodeJS.Signals): Promise<void> {
+  await kill(server.child, signal)
+  server.port = '1'
+}
+
 afterEach(async () => {
-  for (const child of running) await kill({ child })
+  for (const child of running) await kill(child)
 })
 
-const at = (port: string) => createClient({ baseUrl: `http://127.0.0.1:${port}`, reconnectMs: 25_000 })
+/** A client that goes on trying for as long as a test may take. */
+const at = (server: Address) =>
+  createClient({
+    baseUrl: 'http://127.0.0.1',
+    fetch: (url, init) => fetch(Object.assign(new URL(url), { port: server.port }), init),
+    reconnectMs: 85_000,
+  })
 
 /** The types of events that last, each of which is to come once. */
 const lasting = (events: readonly AgentEvent[]): readonly string[] =>
@@ -63,15 +86,15 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
     async () => {
       const gate = join(folder, `gate-${++gates}`)
       const first = await start(place(), '0', gate)
-      const stream = at(first.port).session().execute('go')
+      const stream = at(first).session().execute('go')
       const events: AgentEvent[] = []
-      let again: { port: string } | undefined
+      let again: Address | undefined
       for await (const event of stream) {
         events.push(event)
         if (event.type !== 'tool.execute.start' || again) continue
-        await kill(first)
+        await end(first)
         writeFileSync(gate, '')
-        again = await (full ? start : startHere)(place(), first.port, gate)
+        again = Object.assign(first, await (full ? start : startHere)(place(), '0', gate))
       }
       expect(await stream.result).toMatchObject({ status: 'completed', text: 'all done' })
       expect(lasting(events).filter((type) => type.startsWith('agent.') || type.startsWith('tool.'))).toEqual([
@@ -92,15 +115,15 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
     const gate = join(folder, `gate-${++gates}`)
     writeFileSync(gate, '')
     const first = await start(place(), '0', gate, 'text')
-    const stream = at(first.port).session().execute('go')
+    const stream = at(first).session().execute('go')
     const events: AgentEvent[] = []
     let killed = false
     for await (const event of stream) {
       events.push(event)
       if (killed || textOf(events) !== 'I look') continue
       killed = true
-      await kill(first)
-      await start(place(), first.port, gate)
+      await end(first)
+      Object.assign(first, await start(place(), '0', gate))
     }
     expect((await stream.result).text).toBe('all done')
     const resumed = events.findIndex(({ type }) => type === 'agent.resumed')
@@ -114,11 +137,11 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
     async () => {
       const gate = join(folder, `gate-${++gates}`)
       const [a, b] = await Promise.all([start(place(), '0', gate), start(place(), '0', gate)])
-      const session = at(a.port).session()
+      const session = at(a).session()
       const stream = session.execute('go')
       const there: AgentEvent[] = []
       for await (const { type } of stream) if (type === 'tool.execute.start') break
-      const far = at(b.port).session(session.id).follow()
+      const far = at(b).session(session.id).follow()
       for await (const event of far) {
         there.push(event)
         if (event.type !== 'tool.execute.start') continue
@@ -126,25 +149,25 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
       }
       expect((await stream.result).text).toBe('all done')
       expect(await far.result).toMatchObject({ status: 'completed', text: 'all done' })
-      const whole = at(a.port).session(session.id).follow()
+      const whole = at(a).session(session.id).follow()
       const here: AgentEvent[] = []
       for await (const event of whole) here.push(event)
       expect(lasting(there)).toEqual(lasting(here))
-      await expect(at(b.port).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
+      await expect(at(b).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
     },
   )
 
   test.runIf(full)('asked to end, it leaves the run to the next process', async () => {
     const gate = join(folder, `gate-${++gates}`)
     const first = await start(place(), '0', gate)
-    const stream = at(first.port).session().execute('go')
+    const stream = at(first).session().execute('go')
     const types: string[] = []
     for await (const { type } of stream) {
       types.push(type)
       if (type !== 'tool.execute.start' || types.includes('agent.resumed')) continue
-      await kill(first, 'SIGTERM')
+      await end(first, 'SIGTERM')
       writeFileSync(gate, '')
-      await start(place(), first.port, gate)
+      Object.assign(first, await start(place(), '0', gate))
     }
     expect((await stream.result).text).toBe('all done')
     expect(types.filter((type) => type === 'agent.end')).toHaveLength(1)

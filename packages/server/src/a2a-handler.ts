@@ -30,18 +30,20 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
     let control: AbortController | undefined
     try {
       turn = await open(AbortSignal.any([asked, ended.signal]))
-      const { live, runId, events } = turn
+      const { live, runId, isNew, events } = turn
       control = connections.control(live.id)
       control.signal.addEventListener('abort', () => ended.abort(), { once: true })
       const place = { sessionId: live.id, runId }
-      let next = await events.next()
-      if (next.done && next.value?.status === 'failed' && !(await readTask(host.store, live.id, runId))) {
+      // Whoever comes back to a task that is silent just now hears of it at once.
+      let next = isNew ? await events.next() : undefined
+      if (next?.done && next.value?.status === 'failed' && !(await readTask(host.store, live.id, runId))) {
         throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was refused.' })
       }
       const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending, at: Date.now() }
       yield { payload: { $case: 'task', value: toTask(sdk, working) } }
       if (leave === 'at once') return
       const grow = growingAnswer(place)
+      next ??= await events.next()
       while (!next.done) {
         for (const { event } of next.value) yield* grow(event)
         next = await events.next()
@@ -120,7 +122,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
         }
         const after = await endOf(host.store, live.id)
         const events = followSession({ host, live, signal, waitingBytes: limits.waitingBytes }, after)
-        return { live, runId: view.runId, events }
+        return { live, runId: view.runId, isNew: false, events }
       }, 'at the end')
     },
 

@@ -19,6 +19,8 @@ import { followSession, readRun } from './session-reader.ts'
 export interface A2aTurn {
   readonly live: LiveSession
   readonly runId: string
+  /** Whether it begins the task: then it may yet be refused. */
+  readonly isNew: boolean
   readonly events: SessionEvents
 }
 
@@ -63,7 +65,7 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
       await allow(principal, { kind: 'decide', sessionId: live.id })
       await host.decide(live, answersIn(message, view.pending, principal))
     }
-    return { live, runId, events: followSession({ ...reading, live }, after) }
+    return { live, runId, isNew: false, events: followSession({ ...reading, live }, after) }
   }
 
   const input = inputOf(message)
@@ -79,7 +81,7 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
     throw malformed('A task of this context waits for answers.', 'Answer with its taskId, or cancel it.')
   }
   const { run, events } = readRun({ ...reading, live }, () => host.start(live, input, {}))
-  return { live, runId: run.runId, events }
+  return { live, runId: run.runId, isNew: true, events }
 }
 
 function inputOf({ parts }: Message): ReturnType<typeof toInput> {

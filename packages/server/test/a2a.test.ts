@@ -20,7 +20,10 @@ import {
   JsonRpcTransportHandler,
   ServerCallContext,
 } from '@a2a-js/sdk/server'
+import type { Agent } from '@provost/agent'
 import { createAgent } from '@provost/agent'
+import type { SessionStore } from '@provost/core'
+import { defineExtension } from '@provost/core'
 import { createServer, serve } from '@provost/server'
 import type { Listening } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
@@ -47,9 +50,13 @@ afterAll(async () => {
   for (const listening of open) await listening.close({ graceMs: 0 })
 })
 
-async function listen(steps: Parameters<typeof deskOf>[0]): Promise<{ url: string; client: Client }> {
+function listen(steps: Parameters<typeof deskOf>[0]): Promise<{ url: string; client: Client }> {
   const store = memoryStore()
-  const listening = await serve(createServer({ agents: [deskOf(steps, store)], store }), { port: 0 })
+  return listenTo(deskOf(steps, store), store)
+}
+
+async function listenTo(agent: Agent, store: SessionStore): Promise<{ url: string; client: Client }> {
+  const listening = await serve(createServer({ agents: [agent], store }), { port: 0 })
   open.push(listening)
   return { url: listening.url, client: await new ClientFactory().createFromUrl(listening.url) }
 }
@@ -167,12 +174,20 @@ test('a task that waits can be canceled once, and then is over', async () => {
 })
 
 test('a client need not wait, and can come back to a task that goes on', async () => {
-  const { client } = await listen([{ text: ['slow ', 'answer'], delayMs: 30 }])
+  const back = Promise.withResolvers<void>()
+  const patience = defineExtension({ name: 'patience', hooks: { 'model.request': () => back.promise } })
+  const store = memoryStore()
+  const model = scriptedModel([{ text: ['slow ', 'answer'] }])
+  const { client } = await listenTo(createAgent({ name: 'desk', model, extensions: [patience], store }), store)
   const request = saying('go')
   const configuration = { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: true }
   const { id, status } = await taskOf(client.sendMessage({ ...request, configuration }))
   expect(status?.state).toBe(TaskState.TASK_STATE_WORKING)
-  const seen = await all(client.resubscribeTask({ tenant: '', id }))
+  const seen = []
+  for await (const { payload } of client.resubscribeTask({ tenant: '', id })) {
+    seen.push(payload)
+    back.resolve()
+  }
   expect(seen.at(0)).toMatchObject({ $case: 'task', value: { id } })
   expect(seen.at(-1)).toMatchObject({ value: { status: { state: TaskState.TASK_STATE_COMPLETED } } })
 })

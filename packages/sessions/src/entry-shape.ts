@@ -1,5 +1,7 @@
-import type { Entry } from '@provost/core'
+import type { Entry, Part } from '@provost/core'
 import { checkFilter, isRecord } from '@provost/core'
+
+import { shown } from './store-error.ts'
 
 type Check = (value: unknown) => boolean
 type Fields = Readonly<Record<string, Check>>
@@ -93,7 +95,10 @@ const descriptor: Check = (value) => {
   }
 }
 
-const bodies: Readonly<Record<string, Check>> = {
+/** Of all operations of a type, none forgotten. */
+type ByOp<T extends Entry['type']> = Record<Extract<Entry, { type: T; op: string }>['op'], Check>
+
+const bodies: Readonly<Record<Entry['type'], Check>> = {
   run: variant('op', {
     started: fields({
       manifest,
@@ -105,7 +110,7 @@ const bodies: Readonly<Record<string, Check>> = {
     suspended: record,
     resumed: record,
     ended: fields({ status: ended, error: optional(error) }),
-  }),
+  } satisfies ByOp<'run'>),
   message: fields({
     message,
     via: oneOf('input', 'steer', 'queue', 'model', 'tool', 'system'),
@@ -122,6 +127,7 @@ const bodies: Readonly<Record<string, Check>> = {
   call: variant('op', {
     planned: fields({ callId: text, toolName: text, args: json }),
     deferred: fields({ callId: text }),
+    parked: fields({ callId: text }),
     decided: fields({
       callId: text,
       outcome: oneOf('proceed', 'deny', 'ask', 'result'),
@@ -146,7 +152,7 @@ const bodies: Readonly<Record<string, Check>> = {
       error: optional(error),
       durationMs: number,
     }),
-  }),
+  } satisfies ByOp<'call'>),
   wait: fields({
     token: text,
     kind: oneOf('approval', 'remote', 'uncertain', 'input', 'timer'),
@@ -181,7 +187,7 @@ const bodies: Readonly<Record<string, Check>> = {
       label,
       error: optional(error),
     }),
-  }),
+  } satisfies ByOp<'child'>),
   handoff: fields({
     from: text,
     to: text,
@@ -230,4 +236,19 @@ const body = variant('type', bodies)
 /** Whether a value has the fields of an entry, so that whoever folds it finds what it looks for. */
 export function isEntry(value: unknown): value is Entry {
   return place(value) && body(value)
+}
+
+/** Whether a value is a part of a message. Of its labels nothing is said: whoever takes it in fills them up. */
+export function isPart(value: unknown): value is Part {
+  return isRecord(value) && part({ ...value, label: undefined, fields: undefined })
+}
+
+/** What keeps a value from being a message, as a reason to give; undefined where nothing does. Ids and labels aside. */
+export function messageFault(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'it is no message'
+  if (!role(value['role'])) return `there is no role ${shown(String(value['role']))}`
+  const { content } = value
+  if (!Array.isArray(content)) return 'it has no content'
+  const index = content.findIndex((one) => !isPart(one))
+  return index < 0 ? undefined : `its part ${index} is of no known type, or lacks something`
 }

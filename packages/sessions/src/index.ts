@@ -1,6 +1,7 @@
 export * from './attribution.ts'
 export { sanitizeCommentary } from './commentary.ts'
 export * from './created-entry.ts'
+export { isEntry, isPart, messageFault } from './entry-shape.ts'
 export * from './export-session.ts'
 export * from './fork.ts'
 export * from './import-session.ts'

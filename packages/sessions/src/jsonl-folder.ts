@@ -13,8 +13,9 @@ import { join, resolve } from 'node:path'
 
 import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
 
+import { damaged, parseLine } from './log-file.ts'
 import { fileName } from './name-key.ts'
-import { newerStore } from './store-error.ts'
+import { inWords, newerStore } from './store-error.ts'
 
 /** Where a store of files keeps what. */
 export interface JsonlFolder {
@@ -56,14 +57,15 @@ export function makeFolder(dir: string): JsonlFolder {
  * Begins another time of a folder being open.
  *
  * @returns the fence below all that this opening gives: above those of all before it.
- * @throws ProvostError `newer-store`
+ * @throws ProvostError `newer-store`, `log-damaged`
  */
 export function beginEpoch(dir: string): number {
   const path = join(resolve(dir), 'store.json')
-  const known: unknown = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { version, epoch: 0 }
+  const known = existsSync(path) ? parseLine(path, readFileSync(path, 'utf8')) : { version, epoch: 0 }
   const { version: found, epoch } = isRecord(known) ? known : {}
   if (Number(found) > version) throw newerStore(`The store ${dir}`, Number(found), version)
-  const next = Number(epoch) + 1
+  const next = typeof epoch === 'number' ? epoch + 1 : Number.NaN
+  if (!(next > 0 && Number.isSafeInteger((next + 1) * fencesEach))) throw damaged(path)
   writeWhole(path, Buffer.from(`${JSON.stringify({ version, epoch: next })}\n`), true)
   return next * fencesEach
 }
@@ -77,7 +79,7 @@ export function writeWhole(path: string, bytes: Uint8Array, forced: boolean): vo
     if (forced) fsyncSync(file)
   } catch (error) {
     rmSync(draft, { force: true })
-    throw error
+    throw inWords(path, error)
   } finally {
     closeSync(file)
   }

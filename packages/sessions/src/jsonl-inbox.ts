@@ -1,10 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
 
 import type { Delivery, Json } from '@provost/core'
+import { isRecord } from '@provost/core'
 
 import { freezeParsed } from './entry-text.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
-import { openLines, parseLine } from './log-file.ts'
+import { damaged, openLines, parseLine } from './log-file.ts'
 import type { Torn } from './log-file.ts'
 
 /** What was delivered to the sessions of a folder. */
@@ -32,7 +33,11 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
     const file = openLines(path, repaired)
     try {
       for await (const page of file.read(0)) {
-        for (const line of page) add(inbox, deliveryOf(parseLine(path, line)))
+        for (const line of page) {
+          const value = parseLine(path, line)
+          if (!isRecord(value) || typeof value['token'] !== 'string') throw damaged(path)
+          add(inbox, deliveryOf(value))
+        }
       }
     } finally {
       file.close()

@@ -75,7 +75,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
   async function idsOf(log: OpenLog): Promise<KnownIds> {
     const ids = new Map<string, number>()
     for await (const page of pagesOf(log, 0)) {
-      for (const { id, offset } of entriesIn(log.path, page)) ids.set(id, offset)
+      for (const { id, offset } of entriesIn(log.path, page, ids.size)) ids.set(id, offset)
     }
     return ids
   }
@@ -84,7 +84,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     const found: Entry[] = []
     for (const offset of offsets) {
       for await (const [line = ''] of pagesOf(log, offset - 1)) {
-        found.push(...entriesIn(log.path, [line]))
+        found.push(...entriesIn(log.path, [line], offset - 1))
         break
       }
     }
@@ -104,9 +104,11 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     const collects = after === 0 && log.lease && !log.ids
     const ids = new Map<string, number>()
     const end = tailOf(log)
+    let from = Math.max(0, after)
     try {
       for await (const page of pagesOf(log, after)) {
-        const entries = entriesIn(log.path, page)
+        const entries = entriesIn(log.path, page, from)
+        from += entries.length
         if (collects) for (const { id, offset } of entries) ids.set(id, offset)
         yield entries
       }
@@ -120,7 +122,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
   return {
     lease(name, owner, ttlMs) {
       const log = logOf(name)
-      const now = Date.now()
+      const now = performance.now()
       const { lease } = log
       if (lease && lease.owner !== owner && lease.until > now) return 'busy'
       if (lease?.owner !== owner) log.fence = ++fences
@@ -179,12 +181,16 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
 
 async function* nothing(): AsyncIterable<never> {}
 
-function entriesIn(path: string, lines: readonly string[]): readonly Entry[] {
+/** The entries behind an offset. Whatever else stands in their place is not read as if it were them. */
+function entriesIn(path: string, lines: readonly string[], after: number): readonly Entry[] {
+  let entries: readonly Entry[]
   try {
-    return readEntries(lines)
+    entries = readEntries(lines)
   } catch (cause) {
     throw damaged(path, cause)
   }
+  for (let n = 0; n < entries.length; n++) if (entries[n]?.offset !== after + n + 1) throw damaged(path)
+  return entries
 }
 
 /** The name of a log from the first line of its file. */

@@ -42,7 +42,7 @@ const intervalMs = 1_000
  * file keeps others out, and one that a dead process left is taken over. Lists and deletions read all files. The folder
  * is made where it is missing.
  *
- * @throws ProvostError `store-locked`, naming the process that has it; `store-unusable`, `newer-store`
+ * @throws ProvostError `store-locked`, naming the process that has it; `store-unusable`, `newer-store`, `log-damaged`
  *
  * @example
  * const agent = createAgent({ name: 'desk', model, store: jsonlStore('data/sessions') })

@@ -4,6 +4,8 @@ import { promisify } from 'node:util'
 
 import { ProvostError } from '@provost/core'
 
+import { inWords } from './store-error.ts'
+
 const newline = 10
 const chunkBytes = 1024 * 1024
 const markEvery = 64
@@ -67,7 +69,7 @@ export function openLines(path: string, repaired: (torn: Torn) => void): LineFil
       } catch (error) {
         // A full disk leaves a part; what follows must not be glued to it.
         ftruncateSync(file, size)
-        throw error
+        throw inWords(path, error)
       }
       let at = size
       texts.forEach((text, n) => {

@@ -64,7 +64,7 @@ export function memoryStore(): SessionStore {
 
     async lease(name, owner, ttlMs) {
       const log = logOf(name)
-      const now = Date.now()
+      const now = performance.now()
       const held = log.lease
       if (held && held.owner !== owner && held.until > now) return 'busy'
       if (held?.owner !== owner) log.fence = ++fences

@@ -2,8 +2,10 @@ import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } fro
 import { isRecord, ProvostError, uuidv7 } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 
+import { messageFault } from './entry-shape.ts'
 import { memoryStore } from './memory-store.ts'
 import { repairHistory } from './repair.ts'
+import { shown } from './store-error.ts'
 
 /** What an application has that keeps conversations by itself. */
 export interface MessageStore {
@@ -15,7 +17,7 @@ export interface MessageStore {
 
 /**
  * A store over one that keeps messages and nothing else: the conversation goes on from what it has, and what is said
- * goes into it as it is said. All the rest of a log is in this process's memory, as in `memoryStore`: leases hold in
+ * goes into it as it is said; what it refused, before what is said next. All the rest of a log is in this process's memory, as in `memoryStore`: leases hold in
  * this process only, inboxes end with it, and a run that it leaves behind can be resumed from an exported state alone
  * (the store is `ephemeral`). Histories that come from it are repaired, and what the assistant and tools said in them is
  * untrusted. Sessions cannot be deleted through it for good: `delete` refuses those that the application has.
@@ -65,10 +67,18 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
     async append(log, entries, at) {
       const appended = await memory.append(log, entries, at)
       const known = new Set(appended.existing.map(({ id }) => id))
+      const scribe = scribeOf(log)
       for (const entry of entries) {
         if (known.has(entry.id)) continue
-        for (const message of scribeOf(log).write(entry)) await messages.append(log, message)
+        scribe.unwritten.push(...scribe.write(entry))
       }
+      const write = async (): Promise<void> => {
+        for (let [next] = scribe.unwritten; next; [next] = scribe.unwritten) {
+          await messages.append(log, next)
+          scribe.unwritten.shift()
+        }
+      }
+      await (scribe.writing = scribe.writing.then(write, write))
       return appended
     },
 
@@ -91,6 +101,10 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
 
 /** Tells, entry by entry, what a log adds to the conversation. */
 interface Scribe {
+  /** What the application has not taken yet: it goes to it before anything else. */
+  readonly unwritten: ModelMessage[]
+  /** One writes at a time: what the application is slow to take is not given to it twice. */
+  writing: Promise<void>
   write(entry: NewEntry): readonly ModelMessage[]
 }
 
@@ -127,6 +141,8 @@ function createScribe(): Scribe {
   }
 
   return {
+    unwritten: [],
+    writing: Promise.resolve(),
     write(entry) {
       if (entry.type === 'run' && entry.op === 'started') child ??= entry.parent !== undefined
       // What children say among themselves is no part of the conversation.
@@ -151,7 +167,7 @@ function historyEntries(sessionId: string, history: readonly ModelMessage[]): re
   const runId = uuidv7()
   const at = Date.now()
   const place = { at, runId, step: 0, agent: 'import', v: 1 } as const
-  const imported = fromModelMessages(history)
+  const imported = ours(sessionId, history)
     .filter(({ role }) => role !== 'system')
     .map((message, n): Message => ({ ...message, id: `${runId}/import/${n}`, createdAt: at }))
   const { messages } = repairHistory(imported, 'import')
@@ -161,4 +177,26 @@ function historyEntries(sessionId: string, history: readonly ModelMessage[]): re
     ...messages.map((message): NewEntry => ({ ...place, id: message.id, type: 'message', message, via: 'system' })),
     { ...place, id: `${runId}/ended`, type: 'run', op: 'ended', status: 'completed' },
   ]
+}
+
+function ours(sessionId: string, history: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+  let why = 'a message lacks something'
+  let cause: unknown
+  try {
+    const messages = fromModelMessages(history)
+    const faults = messages.map(messageFault)
+    const index = faults.findIndex((fault) => fault !== undefined)
+    if (index < 0) return messages
+    why = `of message ${index}, ${faults[index]}`
+  } catch (thrown) {
+    cause = thrown
+  }
+  throw new ProvostError(
+    'invalid-messages',
+    `What is kept of session ${shown(sessionId)} is no conversation: ${why}.`,
+    {
+      hint: 'Mend it in the store that was given to fromMessageStore.',
+      cause,
+    },
+  )
 }

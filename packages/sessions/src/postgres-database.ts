@@ -4,7 +4,7 @@ import type { Client, Pool, PoolClient } from 'pg'
 
 import { migratePostgres, tablesOf } from './postgres-schema.ts'
 import type { PostgresTables, TableName } from './postgres-schema.ts'
-import { storeClosed } from './store-error.ts'
+import { inWords, storeClosed } from './store-error.ts'
 
 export type Value = string | number | boolean | null | Uint8Array | readonly string[]
 export type Row = readonly unknown[]
@@ -133,7 +133,7 @@ export function wrapped(error: unknown): unknown {
   const lost =
     (typeof code === 'string' && /^(?:E[A-Z]{3,}|08\w{3}|57P0[1-3])$/.test(code)) ||
     (error instanceof Error && error.message.startsWith('Connection terminated'))
-  if (!lost || error instanceof ProvostError) return error
+  if (!lost || error instanceof ProvostError) return inWords('the database of the store', error)
   return new ProvostError(
     'store-unreachable',
     `The database of the store cannot be reached: ${toErrorInfo(error).message}.`,

@@ -2,7 +2,7 @@ import type { Appended, AppendPosition, Entry, EntryReader, Lease, NewEntry } fr
 
 import { planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
-import { toColumn } from './column-text.ts'
+import { columnsOf, isLong, toColumn } from './column-text.ts'
 import { entriesOf, readEntries, readEntry, writeEntry } from './entry-text.ts'
 import { nameKey } from './name-key.ts'
 import { isTaken } from './postgres-database.ts'
@@ -36,14 +36,18 @@ export interface InboxListener {
 }
 
 export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
+  // One that has not begun yet, and not for as long as it lasts, was given before the server's clock was set back.
   const leaseSql = `
-    insert into ${t('logs')} as l (key, fence, owner, until)
-    values ($1, nextval('${t('fences').replaceAll("'", "''")}'), $2, clock_timestamp() + $3 * interval '1 millisecond')
+    insert into ${t('logs')} as l (key, fence, owner, begun, until)
+    select $1, nextval('${t('fences').replaceAll("'", "''")}'), $2, now, now + $3 * interval '1 millisecond'
+    from clock_timestamp() as now
     on conflict (key) do update set
       owner = excluded.owner,
+      begun = excluded.begun,
       until = excluded.until,
       fence = case when l.owner = excluded.owner then l.fence else excluded.fence end
     where l.owner is null or l.owner = excluded.owner or l.until <= clock_timestamp()
+      or l.begun - clock_timestamp() > l.until - l.begun
     returning fence`
 
   // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
@@ -143,7 +147,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       const [no, tail] = [String(held[0]), Number(held[1])]
       const ids = new Map<string, number>()
       const stored = new Map<number, string>()
-      const byColumn = new Map(entries.map(({ id }) => [toColumn(id), id]))
+      const byColumn = new Map(entries.flatMap(({ id }) => columnsOf(id).map((column) => [column, id])))
       const found = await run(
         'provost-known',
         `select id, "offset", body from ${t('entries')} where log = $1 and id = any($2::text[])`,
@@ -202,7 +206,8 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     },
 
     async append(name, entries, at) {
-      if (entries.length === 0) return reconcile(name, entries, at)
+      // Nothing, or what the table alone would not tell to be known.
+      if (entries.length === 0 || entries.some(({ id }) => isLong(id))) return reconcile(name, entries, at)
       try {
         const written = await insert(query, name, entries, at.after, at.fence)
         return written ? { offset: at.after + entries.length, existing: [] } : await reconcile(name, entries, at)

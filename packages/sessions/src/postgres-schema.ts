@@ -101,6 +101,7 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
       body text not null,
       primary key (log, "at", first)
     );`,
+  '0003_begun': (t) => `alter table ${t('logs')} add column begun timestamptz;`,
 }
 
 const latest = Object.keys(migrations).at(-1)

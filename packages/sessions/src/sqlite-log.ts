@@ -202,22 +202,23 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const now = Date.now()
     const until = Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)
     return transaction(() => {
-      const [number, fence, holder, expires] =
-        row(sql('select no, fence, owner, until from logs where key = ?'), key) ?? []
+      const [number, fence, holder, expires, begun] =
+        row(sql('select no, fence, owner, until, begun from logs where key = ?'), key) ?? []
       if (holder === owner) {
-        sql('update logs set until = ? where no = ?').run(until, Number(number))
+        sql('update logs set begun = ?, until = ? where no = ?').run(now, until, Number(number))
         return { fence: Number(fence) }
       }
-      if (typeof holder === 'string' && Number(expires) > now) return 'busy'
+      if (typeof holder === 'string' && holdsAt(now, begun, Number(expires))) return 'busy'
       const [last] = row(sql('update fences set last = last + 1 returning last')) ?? []
       const taken: Lease = { fence: Number(last) }
       if (number === undefined) {
-        const made = sql('insert into logs (key, fence, owner, until) values (?, ?, ?, ?)')
-        const no = Number(made.run(key, taken.fence, owner, until).lastInsertRowid)
+        const made = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
+        const no = Number(made.run(key, taken.fence, owner, now, until).lastInsertRowid)
         leased.set(name, { no, ...taken, tail: 0, ids: new Map() })
       } else {
         const no = Number(number)
-        sql('update logs set fence = ?, owner = ?, until = ? where no = ?').run(taken.fence, owner, until, no)
+        const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ? where no = ?')
+        taking.run(taken.fence, owner, now, until, no)
         leased.set(name, { no, ...taken, tail: tailOf(no), ids: undefined })
       }
       return taken
@@ -284,6 +285,14 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 }
 
 const nothing: readonly string[] = []
+
+/**
+ * Whether a lease still runs. One that has not begun yet, and not for as long as it lasts, was given before the clock was
+ * set back: it would keep others out until the clock is there again. An older release did not say when it began.
+ */
+function holdsAt(now: number, begun: Value | undefined, until: number): boolean {
+  return until > now && !(typeof begun === 'number' && begun - now > until - begun)
+}
 
 type Value = string | number | bigint | null | Uint8Array
 type Statement = ReturnType<SqliteFile['sql']>

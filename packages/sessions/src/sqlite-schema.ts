@@ -55,6 +55,7 @@ const migrations: readonly string[] = [
     primary key (log, at, first)
   ) without rowid;
   `,
+  'alter table logs add column begun integer;',
 ]
 
 /**

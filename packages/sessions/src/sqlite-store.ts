@@ -12,7 +12,7 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows, sqliteLogs } from './sqlite-log.ts'
 import { sqlitePassing } from './sqlite-passing.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
-import { isBusy, storeClosed } from './store-error.ts'
+import { inWords, isBusy, storeClosed } from './store-error.ts'
 import { createWatchers } from './watchers.ts'
 import type { NewsOf, Watchers } from './watchers.ts'
 
@@ -66,7 +66,8 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     }
   }
 
-  const inOurWords = (error: unknown): unknown => (isBusy(error) ? busy(path, error) : error)
+  const inOurWords = (error: unknown): unknown =>
+    isBusy(error) ? busy(path, error) : inWords(`the store ${path}`, error)
 
   return {
     ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, answer) }),

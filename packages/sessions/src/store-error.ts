@@ -2,6 +2,10 @@ import { isRecord, ProvostError } from '@provost/core'
 
 /** `SQLITE_CONSTRAINT_PRIMARYKEY` */
 const primaryKeyTaken = 1555
+/** `SQLITE_FULL` */
+const sqliteFull = 13
+/** On a disk, in what a user may have of it, in a file; and PostgreSQL's `disk_full`. */
+const noRoom: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
 /** A writer that another one has replaced, or that gave its lease back. */
 export function fenced(log: string): ProvostError {
@@ -20,6 +24,16 @@ export function wrongOffset(log: string, at: number, after: number): ProvostErro
 /** A store that was closed and is still used. */
 export function storeClosed(): ProvostError {
   return new ProvostError('store-closed', 'The store was closed.', { hint: 'Open it again, or close it later.' })
+}
+
+/** An error in words of ours, where it says that the disk of a store is full. */
+export function inWords(store: string, error: unknown): unknown {
+  if (!isRecord(error)) return error
+  if (error['errcode'] !== sqliteFull && !noRoom.has(error['code'])) return error
+  return new ProvostError('store-full', `There is no room left for ${store}.`, {
+    hint: 'Make room, then resume: what was stored is safe.',
+    cause: error,
+  })
 }
 
 /** What a newer release wrote. */

@@ -1,4 +1,4 @@
-import {
+import fs, {
   appendFileSync,
   globSync,
   mkdirSync,
@@ -8,6 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { hostname } from 'node:os'
 import { join, relative } from 'node:path'
 
@@ -166,6 +167,45 @@ describe('a torn end', () => {
   })
 })
 
+describe('what is not as it was written', () => {
+  async function damagedBy(meddle: (lines: string[]) => readonly string[]): Promise<SessionStore> {
+    const store = open()
+    await write(store, 's', [note('a'), note('b'), note('c')])
+    await store.close()
+    const path = join(dir, 'logs', 'n-s.jsonl')
+    writeFileSync(path, meddle(readFileSync(path, 'utf8').split('\n')).join('\n'))
+    return open()
+  }
+
+  test.for<[string, (lines: string[]) => readonly string[]]>([
+    ['lacks a line', (lines) => lines.toSpliced(2, 1)],
+    ['has a line twice', (lines) => lines.toSpliced(2, 0, lines[2] ?? '')],
+    ['has its lines in another order', ([whose = '', a = '', b = '', ...rest]) => [whose, b, a, ...rest]],
+    ['holds a line that is no entry', (lines) => lines.toSpliced(2, 1, '{}')],
+  ])('is refused: a log that %s', async ([, meddle]) => {
+    const store = await damagedBy(meddle)
+    await expect(ids(store, 's')).rejects.toMatchObject({ code: 'log-damaged' })
+  })
+
+  test('is refused: an inbox with something else in it than deliveries', async () => {
+    const store = open()
+    await store.deliver('s', 't', 1, 'ann')
+    writeFileSync(join(dir, 'inbox', 'n-s.jsonl'), '{"a":1}\n')
+    await store.close()
+    await expect(open().deliver('s', 't', 1, 'ann')).rejects.toMatchObject({ code: 'log-damaged' })
+  })
+
+  test.for(['', 'x', 'null', '{"version":1}', '{"version":1,"epoch":-1}', '{"version":1,"epoch":9007199254740991}'])(
+    'is refused: a folder that says %j of itself, by which no fence could be told from an earlier one',
+    async (text) => {
+      await open().close()
+      writeFileSync(join(dir, 'store.json'), text)
+      expect(() => open()).toThrow(expect.objectContaining({ code: 'log-damaged' }))
+      expect(readFileSync(join(dir, 'store.json'), 'utf8')).toBe(text)
+    },
+  )
+})
+
 describe('the lock', () => {
   const lock = (): string => join(dir, 'lock')
   const locked = { code: 'store-locked', message: expect.stringContaining(`process ${process.pid}`) }
@@ -216,6 +256,38 @@ test.for(['always', 'interval', 'never'] as const)('writes with sync: %s', async
   await write(store, 's', [note('a')])
   await store.close()
   expect(await ids(open(), 's')).toEqual(['a'])
+})
+
+test.for(['ENOSPC', 'EDQUOT', 'EFBIG'])(
+  'no room (%s) is said to be that, and what was not stored can be once there is some',
+  async (code) => {
+    const store = open()
+    const lease = await store.lease('s', 'writer', 60_000)
+    const fence = lease === 'busy' ? 0 : lease.fence
+    const full = Object.assign(new Error('no room'), { code })
+    const writing = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw full
+    })
+    syncBuiltinESMExports()
+    const append = () => store.append('s', [note('a')], { after: 0, fence })
+    try {
+      await expect(append()).rejects.toMatchObject({ code: 'store-full', cause: full })
+      await expect(store.deliver('s', 't', 1, 'ann')).rejects.toMatchObject({ code: 'store-full' })
+      await expect(store.putBlob(new Uint8Array(9))).rejects.toMatchObject({ code: 'store-full' })
+    } finally {
+      writing.mockRestore()
+      syncBuiltinESMExports()
+    }
+    expect(await append()).toEqual({ offset: 1, existing: [] })
+  },
+)
+
+test('a lease lasts as long as it was given for, wherever the clock of the machine is set to', async () => {
+  const store = open()
+  await store.lease('s', 'writer', 60_000)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+  expect(await store.lease('s', 'other', 60_000)).toBe('busy')
+  vi.useRealTimers()
 })
 
 describe('an inbox', () => {

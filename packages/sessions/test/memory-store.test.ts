@@ -47,7 +47,7 @@ async function take(store: SessionStore, owner: string, name = log, ttlMs = 1_00
   return lease.fence
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 describe('a lease', () => {
@@ -90,6 +90,12 @@ describe('a lease', () => {
     const { store, fence } = await held()
     await store.release(log, fence)
     await expect(store.append(log, [note('a')], { after: 0, fence })).rejects.toMatchObject({ code: 'fenced' })
+  })
+
+  test('lasts as long as it was given for, wherever the clock of the machine is set to', async () => {
+    const { store } = await held()
+    vi.setSystemTime(Date.now() + 86_400_000)
+    expect(await store.lease(log, 'other', 1_000)).toBe('busy')
   })
 
   test('is needed to append at all', async () => {

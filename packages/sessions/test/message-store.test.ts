@@ -116,6 +116,27 @@ describe('a store over one of messages', () => {
     expect(idsIn(messages[2])).toEqual(idsIn(messages[1]))
   })
 
+  test('writes what the application could not take when it was said before what is said next', async () => {
+    const kept = conversations()
+    let broken = true
+    const store = fromMessageStore({
+      ...kept,
+      append: async (id, message) => {
+        if (broken) throw new Error('the database is away')
+        await kept.append(id, message)
+      },
+    })
+    const lease = await store.lease('s', 'writer', 60_000)
+    const fence = lease === 'busy' ? 0 : lease.fence
+    const first = [said('u', 'user', [text('Hello?')]), said('v', 'user', [text('Is anybody there?')])]
+    await expect(store.append('s', first, { after: 0, fence })).rejects.toThrow('away')
+    broken = false
+    // The log has it already: the writer sends it again, or goes on.
+    await store.append('s', [...first, said('a', 'assistant', [text('Yes.')])], { after: 0, fence })
+    const texts = (kept.kept.get('s') ?? []).map(({ content }) => JSON.stringify(content))
+    expect(texts).toEqual([/Hello/, /anybody/, /Yes/].map((words) => expect.stringMatching(words)))
+  })
+
   test('writes an answer that was held back once it is approved, and one that was not never', async () => {
     const kept = conversations()
     const store = fromMessageStore(kept)
@@ -150,6 +171,27 @@ describe('a store over one of messages', () => {
   test('does not pretend to delete what is not its own', async () => {
     const store = fromMessageStore(conversations({ s: [{ role: 'user', content: 'Hello.' }] }))
     await expect(store.delete('s')).rejects.toMatchObject({ code: 'not-supported' })
+  })
+
+  test.for<[string, unknown]>([
+    ['nothing', null],
+    ['something else than messages', [{ role: 'user', content: 'Hello.' }, null]],
+    ['a message in a role that is none', [{ role: 'boss', content: 'Hello.' }]],
+    ['a file without bytes', [{ role: 'user', content: [{ type: 'file' }] }]],
+    [
+      'a call of no tool',
+      [
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: [{ type: 'tool-call' }] },
+      ],
+    ],
+  ])('says whose messages are none, where it was given %s', async ([, history]) => {
+    const kept = conversations({ s: [] })
+    const store = fromMessageStore({ ...kept, load: async () => history as readonly ModelMessage[] })
+    await expect(store.lease('s', 'writer', 1_000)).rejects.toMatchObject({
+      code: 'invalid-messages',
+      message: expect.stringContaining('session s'),
+    })
   })
 
   test('tries again to load what could not be loaded', async () => {

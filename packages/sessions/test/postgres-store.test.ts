@@ -131,6 +131,21 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await client.end()
   })
 
+  test('where the clock was set back, the lease of a dead writer ends in its time, not when the clock is there again', async () => {
+    const store = open(`${server.url}#clock`)
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    const ahead = async (time: string): Promise<unknown> => {
+      await client.query(`update clock.logs set begun = begun + interval '${time}', until = until + interval '${time}'`)
+      return store.lease('s', 'heir', 60_000)
+    }
+    await store.lease('s', 'dead', 60_000)
+    expect(await ahead('50 s')).toBe('busy')
+    expect(await ahead('1 day')).not.toBe('busy')
+    await client.end()
+    await store.close()
+  })
+
   test('ids of entries may be as long as anybody likes', async () => {
     const store = open(`${server.url}#long`)
     const lease = await store.lease('s', 'x'.repeat(100_000), 60_000)
@@ -141,6 +156,24 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await store.append('s', entries.slice(0, 1), { after: 0, fence })
     const again = await store.append('s', entries, { after: 0, fence })
     expect(again).toMatchObject({ offset: 2, existing: [{ id: `${long}a`, offset: 1 }] })
+    await store.close()
+  })
+
+  test('a long id that an earlier version stored as it was is known, and adds no row', async () => {
+    const store = open(`${server.url}#whole`)
+    const lease = await store.lease('s', 'owner', 60_000)
+    const fence = lease === 'busy' ? Number.NaN : lease.fence
+    const id = 'a'.repeat(2_000)
+    const entries = ['short', id].map((one): NewEntry => ({ ...place, id: one, type: 'memo', key: 'k', value: 1 }))
+    await store.append('s', entries, { after: 0, fence })
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await client.query(`update whole.entries set id = '${id}' where "offset" = 2`)
+    await client.end()
+    const next: NewEntry = { ...place, id: 'next', type: 'memo', key: 'k', value: 2 }
+    const again = await store.append('s', [...entries.slice(1), next], { after: 2, fence })
+    expect(again).toMatchObject({ offset: 3, existing: [{ id, offset: 2 }] })
+    expect(await store.append('s', entries.slice(1), { after: 3, fence })).toMatchObject({ existing: [{ id }] })
     await store.close()
   })
 

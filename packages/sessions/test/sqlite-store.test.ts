@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import fs, { existsSync, fstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 
 import type { Entry, NewEntry, SessionStore } from '@provost/core'
@@ -204,6 +204,20 @@ test('a writer that another process keeps waiting says so, and can try again', a
   expect(await append()).toEqual({ offset: 1, existing: [] })
 })
 
+test('a full disk is said to be one, and what was not stored can be once there is room', async () => {
+  const store = open()
+  const fence = await take(store)
+  const append = () => store.append('s', [note('a')], { after: 0, fence })
+  const full = Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 })
+  const run = vi.spyOn(StatementSync.prototype, 'run').mockImplementation(() => {
+    throw full
+  })
+  await expect(append()).rejects.toMatchObject({ code: 'store-full', cause: full })
+  await expect(store.deliver('s', 't', 1, 'ann')).rejects.toMatchObject({ code: 'store-full' })
+  run.mockRestore()
+  expect(await append()).toEqual({ offset: 1, existing: [] })
+})
+
 test('an append in a transaction is undone as a whole when it fails', async () => {
   const store = open()
   const fence = await take(store)
@@ -215,6 +229,50 @@ test('an append in a transaction is undone as a whole when it fails', async () =
   })
   await expect(store.append('s', [note('a'), broken], { after: 0, fence })).rejects.toThrow('no JSON')
   expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
+})
+
+describe('where the clock was set back, the lease of a dead writer', () => {
+  const day = 86_400_000
+  const later = Date.now()
+  const at = (time: number): void => void vi.useFakeTimers({ toFake: ['Date'], now: time })
+  afterEach(() => vi.useRealTimers())
+
+  test('does not last until the clock is there again: it ends further ahead than it could have been given', async () => {
+    const store = open()
+    at(later)
+    await take(store)
+    at(later - day)
+    expect(await store.lease('s', 'heir', 60_000)).not.toBe('busy')
+  })
+
+  test('still keeps others out where it was a little, and begins anew when it is renewed', async () => {
+    const store = open()
+    at(later)
+    await take(store)
+    at(later - 59_000)
+    expect(await store.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later - day)
+    await take(store)
+    expect(await store.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later)
+    expect(await store.lease('s', 'heir', 60_000)).not.toBe('busy')
+  })
+
+  test('is believed when an older release gave it, which did not say how long it is', async () => {
+    const store = open()
+    const db = new DatabaseSync(path)
+    at(later)
+    await take(store)
+    // As that release left a file, and as a process of it that has the file open still writes it.
+    db.exec('alter table logs drop column begun; pragma user_version = 2')
+    const late = open()
+    expect(await late.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later - day)
+    expect(await late.lease('s', 'heir', 60_000)).toBe('busy')
+    at(later + day)
+    expect(await late.lease('s', 'heir', 60_000)).not.toBe('busy')
+    db.close()
+  })
 })
 
 describe('two handles under one fence', () => {

@@ -1,5 +1,6 @@
 import type { Message, ToolCallPart } from '@provost/core'
 import { ProvostError } from '@provost/core'
+import { messageFault } from '@provost/sessions'
 
 /** What is wrong with a message of a history. */
 export interface Fault {
@@ -10,7 +11,7 @@ export interface Fault {
 /**
  * Why a history could not be sent to a model: all faults, in the order they were met. The user speaks first, each call
  * of a tool has its one result before anything else is said, nothing is a result of no call, call ids are unique, and
- * system messages are not among the messages.
+ * system messages are not among the messages. All are of a role and have parts that are known, with what belongs to them.
  */
 export function faultsOf(messages: readonly Message[]): readonly Fault[] {
   const faults: Fault[] = []
@@ -27,7 +28,13 @@ export function faultsOf(messages: readonly Message[]): readonly Fault[] {
     waiting.clear()
   }
 
-  for (const [index, { role, content, error, partial }] of messages.entries()) {
+  for (const [index, message] of messages.entries()) {
+    const fault = messageFault(message)
+    if (fault !== undefined) {
+      faults.push({ index, reason: fault })
+      continue
+    }
+    const { role, content, error, partial } = message
     if (role === 'system') faults.push({ index, reason: 'a system message stands among the others' })
     if (role === 'user' || role === 'assistant') close(open)
     if (role === 'user') close(deferred)

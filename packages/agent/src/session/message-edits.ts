@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
 
 import type { Label, Message, MessageInit, NewEntry } from '@provost/core'
-import { fillLabel, joinLabels, labelOf, ProvostError, toJson, trustedLabel, untrustedLabel } from '@provost/core'
+import {
+  fillLabel,
+  isRecord,
+  joinLabels,
+  labelOf,
+  ProvostError,
+  toJson,
+  trustedLabel,
+  untrustedLabel,
+} from '@provost/core'
 
 import { newEntry } from '../entry.ts'
 import type { LogState } from '../log-state.ts'
@@ -124,7 +133,7 @@ function entering(init: MessageInit, id: string, agent: string, removed: readonl
 
 /** A copy: what the caller passes stays the caller's. */
 function checked(init: MessageInit): MessageInit {
-  const { role, content, label } = init
+  const { role, content, label }: Partial<MessageInit> = isRecord(init) ? init : {}
   if (typeof content !== 'string' && !Array.isArray(content)) {
     throw new ProvostError('invalid-messages', 'A message has no content.', {
       hint: "Pass { role, content: 'text' } or { role, content: [parts] }.",
