@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ProvostError } from '@provost/core'
 
+import { isLocal } from './local-request.ts'
 import type { Server } from './server.ts'
-import { isLocal } from './server.ts'
 
 /** Where a server listens. */
 export interface ServeOptions {

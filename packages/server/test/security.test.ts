@@ -7,6 +7,17 @@ import { expect, test } from 'vitest'
 import { ask, deskOf, executed, serverOf } from './served.ts'
 
 async function refusal(response: Response): Promise<{ status: number; code: string }> {
+/** What a server says to a text, until the connection is over. */
+function spoken(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (data) => (answer += data.toString()))
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
   const { error } = await response.json()
   expect(error).toMatchObject({ code: expect.any(String), message: expect.any(String), hint: expect.any(String) })
   return { status: response.status, code: error.code }
@@ -23,6 +34,41 @@ test('nobody listens in public without asking who is there', async () => {
 })
 
 test('who is unknown gets 401, and the sessions of others do not exist', async () => {
+test.each(['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip'])(
+  'without asking who is there, nobody is answered through a proxy that says so with %s',
+  async (name) => {
+    const server = createServer({ agents: [deskOf([])], store: memoryStore() })
+    const paths = ['/api/agent/sessions', '/a2a/desk/.well-known/agent-card.json']
+    for (const path of paths) {
+      const response = await server.fetch(new Request(`http://localhost${path}`, { headers: { [name]: 'x' } }))
+      expect(await refusal(response)).toEqual({ status: 403, code: 'not-local' })
+    }
+    const known = serverOf([])
+    expect((await ask(known, '/api/agent/sessions', { headers: { [name]: 'x' } })).status).toBe(200)
+    await Promise.all([server.close(), known.close()])
+  },
+)
+
+test('without asking who is there, nobody is answered from another address, nor by a proxy that speaks HTTP/1.0', async () => {
+  const server = createServer({ agents: [deskOf([])], store: memoryStore() })
+  const from = async (remoteAddress: string | undefined, httpVersion = '1.1'): Promise<number> => {
+    const env = { incoming: { httpVersion, socket: { remoteAddress } } }
+    return (await server.fetch(new Request('http://localhost/api/agent/sessions'), env)).status
+  }
+  const local = ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1']
+  expect(await Promise.all(local.map((address) => from(address)))).toEqual([200, 200, 200, 200])
+  const remote = ['192.168.0.7', '::ffff:192.168.0.7', 'fe80::1', '', undefined]
+  expect(await Promise.all(remote.map((address) => from(address)))).toEqual([403, 403, 403, 403, 403])
+  expect(await from('127.0.0.1', '1.0')).toBe(403)
+  const listening = await serve(server, { port: 0 })
+  const url = '/api/agent/sessions'
+  expect(await spoken(listening.port, `GET ${url} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`)).toMatch(
+    /^HTTP\S+ 200 /u,
+  )
+  expect(await spoken(listening.port, `GET ${url} HTTP/1.0\r\nhost: 127.0.0.1:8080\r\n\r\n`)).toMatch(/^HTTP\S+ 403 /u)
+  await listening.close()
+})
+
   const server = serverOf([{ text: 'secret' }])
   expect((await ask(server, '/api/agent/sessions', { as: '!' })).status).toBe(401)
   const { id } = await executed(server, { input: 'x' }, 'ann')
@@ -159,14 +205,7 @@ test('what the app does wrong is a 500 that tells nothing of it', async () => {
 
 test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
   const listening = await serve(createServer({ agents: [deskOf([])], store: memoryStore() }), { port: 0 })
-  const said = (text: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      let answer = ''
-      const socket = connect(listening.port, '127.0.0.1', () => socket.write(text))
-      socket.on('data', (data) => (answer += data.toString()))
-      socket.on('close', () => resolve(answer))
-      socket.on('error', reject)
-    })
+  const said = (text: string): Promise<string> => spoken(listening.port, text)
   const huge = await said(`GET /health HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)
   expect(huge).toMatch(/^HTTP\/1\.1 431 /u)
   expect(huge).toContain('"code":"headers-too-large"')
