@@ -47,7 +47,7 @@ export async function answerA2a(
   }
   const card = agentCard(sdk, agent)
   const gone = new AbortController()
-  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup }, card, gone.signal)
+  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, gone.signal)
   const failed = (thrown: unknown): object => {
     const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server could not do this.')
     return { jsonrpc: '2.0', id: body['id'] ?? null, error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error) }

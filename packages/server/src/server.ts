@@ -11,7 +11,7 @@ import { agentOperations } from './agent-operations.ts'
 import { chatOperation } from './chat-operation.ts'
 import { closingStore } from './closing-store.ts'
 import { createConnections } from './connections.ts'
-import { errorResponse, HttpError } from './http-error.ts'
+import { errorResponse, HttpError, isInternal } from './http-error.ts'
 import { defaultLimits } from './limits.ts'
 import { isRemote } from './local-request.ts'
 import { answerMcp } from './mcp.ts'
@@ -20,6 +20,7 @@ import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
 import { createPassingWriter } from './passing-writer.ts'
 import { createRate } from './rate.ts'
+import { reporter } from './report.ts'
 import { jsonOf, textOf } from './request-body.ts'
 import { healthSchema } from './response-schema.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -54,6 +55,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   checkOptions(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
+  const report = reporter(options.onError)
   const limits = { ...defaultLimits, ...options.limits }
   const passing = options.store.passing && createPassingWriter(options.store.passing)
   const closing = closingStore(
@@ -102,6 +104,7 @@ export function createServer(options: ServerOptions): Server {
     accepting(): void {
       if (closed) throw shuttingDown()
     },
+    report,
   }
 
   const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
@@ -131,7 +134,10 @@ export function createServer(options: ServerOptions): Server {
   ]
 
   const app = new Hono()
-  app.onError((thrown) => errorResponse(thrown))
+  app.onError((thrown, context) => {
+    if (isInternal(thrown)) report(thrown, { request: context.req.raw })
+    return errorResponse(thrown)
+  })
   app.notFound(() =>
     errorResponse(
       new HttpError(404, { code: 'unknown-route', message: 'There is nothing here.', hint: 'See /openapi.json.' }),
@@ -212,7 +218,7 @@ export function createServer(options: ServerOptions): Server {
   function look(): void {
     looking ??= host
       .recoverAll()
-      .catch(() => {})
+      .catch((thrown: unknown) => report(thrown, {}))
       .finally(() => (looking = undefined))
   }
   const recovery = setInterval(look, recoverMs).unref()

@@ -2,11 +2,10 @@ import { connect } from 'node:net'
 
 import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { ask, deskOf, executed, serverOf } from './served.ts'
 
-async function refusal(response: Response): Promise<{ status: number; code: string }> {
 /** What a server says to a text, until the connection is over. */
 function spoken(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -18,6 +17,7 @@ function spoken(port: number, text: string): Promise<string> {
   })
 }
 
+async function refusal(response: Response): Promise<{ status: number; code: string }> {
   const { error } = await response.json()
   expect(error).toMatchObject({ code: expect.any(String), message: expect.any(String), hint: expect.any(String) })
   return { status: response.status, code: error.code }
@@ -33,7 +33,6 @@ test('nobody listens in public without asking who is there', async () => {
   await server.close()
 })
 
-test('who is unknown gets 401, and the sessions of others do not exist', async () => {
 test.each(['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip'])(
   'without asking who is there, nobody is answered through a proxy that says so with %s',
   async (name) => {
@@ -69,6 +68,7 @@ test('without asking who is there, nobody is answered from another address, nor 
   await listening.close()
 })
 
+test('who is unknown gets 401, and the sessions of others do not exist', async () => {
   const server = serverOf([{ text: 'secret' }])
   expect((await ask(server, '/api/agent/sessions', { as: '!' })).status).toBe(401)
   const { id } = await executed(server, { input: 'x' }, 'ann')
@@ -192,15 +192,53 @@ test('authorize refuses what a principal may not do', async () => {
   })
 })
 
-test('what the app does wrong is a 500 that tells nothing of it', async () => {
+const broken = {
+  context: () => {
+    throw new Error('password=hunter2')
+  },
+}
+
+test('what fails inside is `internal` to clients, over any protocol, and whoever runs the server is told', async () => {
+  const told: unknown[] = []
   const server = serverOf([{ text: 'x' }], {
-    context: () => {
-      throw new Error('password=hunter2')
+    ...broken,
+    onError(error, { request }) {
+      told.push([String(error), request && new URL(request.url).pathname])
+      throw new Error('and this fails, too')
     },
   })
-  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
-  expect(response.status).toBe(500)
-  expect(await response.text()).not.toContain('hunter2')
+  const console = vi.spyOn(globalThis.console, 'error').mockReturnValue()
+  const call = { jsonrpc: '2.0', id: 1 }
+  const tool = { ...call, method: 'tools/call', params: { name: 'desk', arguments: { input: 'x' } } }
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+  const asked: Record<string, [body: object, headers?: Record<string, string>]> = {
+    '/api/agent/execute': [{ input: 'x' }],
+    '/api/chat': [{ id: 'c', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }] }],
+    '/mcp': [tool, { accept: 'application/json, text/event-stream' }],
+    '/a2a/desk': [{ ...call, method: 'SendMessage', params: { message } }, { 'a2a-version': '1.0' }],
+  }
+  for (const [path, [body, headers = {}]] of Object.entries(asked)) {
+    const said = await (await ask(server, path, { body, headers })).text()
+    expect(said).toContain('The server could not do this.')
+    expect(said).not.toContain('hunter2')
+  }
+  expect(told).toEqual(Object.keys(asked).map((path) => ['Error: password=hunter2', path]))
+  expect((await ask(server, '/api/agent/session/nobodys')).status).toBe(404)
+  expect(told).toHaveLength(4)
+  expect(console).toHaveBeenCalledTimes(8)
+  console.mockRestore()
+  await server.close()
+})
+
+test('where nobody listens, what fails inside goes to the console, without what the request brought', async () => {
+  const server = serverOf([{ text: 'x' }], broken)
+  const console = vi.spyOn(globalThis.console, 'error').mockReturnValue()
+  await ask(server, '/api/agent/execute?key=secret', { body: { input: 'private' } })
+  expect(console.mock.calls).toEqual([
+    ['Provost failed at POST /api/agent/execute:', expect.objectContaining({ message: 'password=hunter2' })],
+  ])
+  console.mockRestore()
+  await server.close()
 })
 
 test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
