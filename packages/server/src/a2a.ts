@@ -5,6 +5,7 @@ import { agentCard } from './a2a-card.ts'
 import { a2aHandler } from './a2a-handler.ts'
 import { loadA2a } from './a2a-sdk.ts'
 import type { OperationSetup } from './agent-operations.ts'
+import { frameStream } from './frame-stream.ts'
 import { HttpError } from './http-error.ts'
 
 const headers = {
@@ -61,42 +62,32 @@ export async function answerA2a(
     const iterator = answer[Symbol.asyncIterator]()
     // What is refused before anything happened is an answer, not a stream.
     const first = await iterator.next()
-    return new Response(
-      frames(first, iterator, failed, () => gone.abort()),
-      { headers },
-    )
+    const options = {
+      heartbeatMs: setup.limits.heartbeatMs,
+      closed: () => gone.abort(),
+      failed: (thrown: unknown) => setup.report(thrown, { request }),
+    }
+    return new Response(frameStream(answerFrames(first, iterator, failed), options), { headers })
   } catch (thrown) {
     return Response.json(failed(thrown))
   }
 }
 
-/** Read as fast as the client takes it; an error on the way is the last frame. */
-function frames(
+/** An error on the way is the last frame. */
+async function* answerFrames(
   first: IteratorResult<unknown, void>,
   rest: AsyncIterator<unknown, void>,
   failed: (thrown: unknown) => object,
-  left: () => void,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  const frame = (value: unknown): Uint8Array => encoder.encode(`data: ${JSON.stringify(value)}\n\n`)
-  let next: IteratorResult<unknown, void> | undefined = first
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { value, done } = next ?? (await rest.next())
-        next = undefined
-        if (done) controller.close()
-        else controller.enqueue(frame(value))
-      } catch (thrown) {
-        controller.enqueue(frame(failed(thrown)))
-        controller.close()
-      }
-    },
-    async cancel() {
-      left()
-      await rest.return?.()
-    },
-  })
+): AsyncGenerator<Iterable<string>, void, undefined> {
+  const frame = (value: unknown): readonly string[] => [`data: ${JSON.stringify(value)}\n\n`]
+  let next = first
+  try {
+    for (; !next.done; next = await rest.next()) yield frame(next.value)
+  } catch (thrown) {
+    yield frame(failed(thrown))
+  } finally {
+    await rest.return?.()
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -12,6 +12,11 @@ export interface ServeOptions {
   readonly port?: number
   /** Default `127.0.0.1`. One that others can reach needs a server with `authenticate`. */
   readonly hostname?: string
+  /**
+   * Milliseconds after which a reader who takes nothing of its stream is cut off; it can come back and goes on where it was.
+   * Longer than `limits.heartbeatMs`. Default 60,000.
+   */
+  readonly stalledMs?: number
 }
 
 /** A server that listens. */
@@ -33,7 +38,7 @@ export interface Listening {
  */
 export async function serve(
   server: Server,
-  { port = 8080, hostname = '127.0.0.1' }: ServeOptions = {},
+  { port = 8080, hostname = '127.0.0.1', stalledMs = 60_000 }: ServeOptions = {},
 ): Promise<Listening> {
   if (!server.authenticated && !isLocal(hostname)) {
     throw new ProvostError(
@@ -44,7 +49,16 @@ export async function serve(
       },
     )
   }
-  const http = createAdaptorServer({ fetch: server.fetch, overrideGlobalObjects: false })
+  const http = createAdaptorServer({
+    overrideGlobalObjects: false,
+    async fetch(request, env) {
+      const response = await server.fetch(request, env)
+      // Such a stream gives signs of life: one on which nothing moves has a reader that takes nothing.
+      const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+      if (streams) env.outgoing.setTimeout(stalledMs, () => env.outgoing.destroy())
+      return response
+    },
+  })
   http.on('clientError', refuse)
   await new Promise<void>((resolve, reject) => {
     http.once('error', (cause) =>

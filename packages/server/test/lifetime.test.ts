@@ -138,59 +138,6 @@ test('abort ends a run, and its stream says so; delete leaves nothing', async ()
   expect((await ask(server, `/api/agent/session/${id}`)).status).toBe(404)
 })
 
-test('a reader who takes nothing is cut, and gets the rest when it comes back', async () => {
-  const long = Array.from({ length: 150 }, (_, index) => ({
-    name: 'note',
-    input: { text: `${index}`.padEnd(2_000, 'x') },
-  }))
-  const note = tool({ name: 'note', effect: 'read', input: z.object({ text: z.string() }), execute: () => 'ok' })
-  const store = memoryStore()
-  const agent = createAgent({
-    name: 'desk',
-    model: scriptedModel([{ toolCalls: long }, { text: 'end' }]),
-    tools: [note],
-    store,
-  })
-  const server = createServer({ agents: [agent], store, limits: { waitingBytes: 20_000 } })
-  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
-  const id = response.headers.get('x-session-id')
-  const reader = response.body?.getReader()
-  const seen: string[] = []
-  const decoder = new TextDecoder()
-  let text = ''
-  await new Promise<void>((resolve) => {
-    const look = async (): Promise<void> => {
-      const { status } = await (await ask(server, `/api/agent/session/${id}`)).json()
-      if (status === 'idle') resolve()
-      else setTimeout(() => void look(), 20)
-    }
-    void look()
-  })
-  await expect(
-    (async () => {
-      for (;;) {
-        const part = await reader?.read()
-        if (!part || part.done) return
-        text += decoder.decode(part.value, { stream: true })
-      }
-    })(),
-  ).rejects.toBeInstanceOf(Error)
-  seen.push(...framesIn(text.slice(0, text.lastIndexOf('\n\n') + 2)).flatMap(({ id: its }) => its ?? []))
-  const last = seen.at(-1) ?? ''
-  const rest = framesIn(
-    await (
-      await ask(server, `/api/agent/session/${id}/events`, {
-        ...(last !== '' && { headers: { 'last-event-id': last } }),
-      })
-    ).text(),
-  )
-  const lasting = [...seen, ...rest.flatMap(({ id: its }) => its ?? [])].filter((its) => its.includes('.'))
-  const all = framesIn(await (await ask(server, `/api/agent/session/${id}/events`)).text()).flatMap(
-    ({ id: its }) => its ?? [],
-  )
-  expect(lasting).toEqual(all)
-})
-
 test('a server that closes leaves its runs where the next one goes on with them', async () => {
   const store = memoryStore()
   const ran: string[] = []

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 
+import type { SessionStore } from '@provost/core'
 import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { expect, test, vi } from 'vitest'
@@ -239,6 +240,36 @@ test('where nobody listens, what fails inside goes to the console, without what 
   ])
   console.mockRestore()
   await server.close()
+})
+
+test('a stream whose store fails ends where it is, and does not say why', async () => {
+  const store = memoryStore()
+  const told: unknown[] = []
+  const { id } = await executed(serverOf([{ text: 'x' }], { store }), { input: 'x' })
+  const failing: SessionStore = {
+    ...store,
+    async *read(log, after) {
+      for await (const entry of store.read(log, after)) {
+        if (entry.type === 'attempt' && reading) throw new Error('password=hunter2')
+        yield entry
+      }
+    },
+  }
+  let reading = false
+  const server = serverOf([], {
+    store: failing,
+    onError: (error, { sessionId }) => told.push([String(error), sessionId]),
+  })
+  const opened = await ask(server, `/api/agent/session/${id}`)
+  expect(opened.status).toBe(200)
+  reading = true
+  const listening = await serve(server, { port: 0 })
+  const headers = { authorization: 'Bearer ann' }
+  const said = await (await fetch(`${listening.url}/api/agent/session/${id}/events`, { headers })).text()
+  expect(said).toContain('retry: 1000')
+  expect(said).not.toMatch(/hunter2|execute_complete|Error/u)
+  expect(told).toEqual([['Error: password=hunter2', id]])
+  await listening.close()
 })
 
 test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
