@@ -13,6 +13,11 @@ export interface ServeOptions {
   /** Default `127.0.0.1`. One that others can reach needs a server with `authenticate`. */
   readonly hostname?: string
   /**
+   * Milliseconds for which a connection without requests is kept. A load balancer in front must keep its own for less, or it meets
+   * closed ones now and then. Default 65,000: most of them take 60 s.
+   */
+  readonly keepAliveMs?: number
+  /**
    * Milliseconds after which a reader who takes nothing of its stream is cut off; it can come back and goes on where it was.
    * Longer than `limits.heartbeatMs`. Default 60,000.
    */
@@ -38,7 +43,7 @@ export interface Listening {
  */
 export async function serve(
   server: Server,
-  { port = 8080, hostname = '127.0.0.1', stalledMs = 60_000 }: ServeOptions = {},
+  { port = 8080, hostname = '127.0.0.1', keepAliveMs = 65_000, stalledMs = 60_000 }: ServeOptions = {},
 ): Promise<Listening> {
   if (!server.authenticated && !isLocal(hostname)) {
     throw new ProvostError(
@@ -51,6 +56,7 @@ export async function serve(
   }
   const http = createAdaptorServer({
     overrideGlobalObjects: false,
+    serverOptions: { keepAliveTimeout: keepAliveMs },
     async fetch(request, env) {
       const response = await server.fetch(request, env)
       // Such a stream gives signs of life: one on which nothing moves has a reader that takes nothing.

@@ -1,7 +1,7 @@
 import { createAgent } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
 import type { Server } from '@provost/server'
-import { createServer } from '@provost/server'
+import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -212,17 +212,13 @@ test('runs that were left behind are looked for once at a time, however long the
   await server.close()
 })
 
-test('a reader gets what is long in parts: of one that does not read, no more than that waits', async () => {
-  const server = serverOf(Array.from({ length: 10 }, () => ({ text: 'x'.repeat(20_000) })))
-  const { id } = await executed(server, { input: 'x' })
-  for (let more = 1; more < 10; more++) await executed(server, { sessionId: id, input: 'x' })
-  const { body } = await ask(server, `/api/agent/session/${id}/events`)
-  let [total, longest] = [0, 0]
-  for await (const { length } of body ?? []) {
-    total += length
-    longest = Math.max(longest, length)
+test('a connection is kept for longer than load balancers keep theirs, or for as long as is said', async () => {
+  const kept = async (options: { keepAliveMs?: number }): Promise<string | null> => {
+    const listening = await serve(serverOf([]), { port: 0, ...options })
+    const { headers } = await fetch(`${listening.url}/health`)
+    await listening.close()
+    return headers.get('keep-alive')
   }
-  expect(total).toBeGreaterThan(500_000)
-  expect(longest).toBeLessThan(150_000)
-  await server.close()
+  expect(await kept({})).toBe('timeout=65')
+  expect(await kept({ keepAliveMs: 620_000 })).toBe('timeout=620')
 })
