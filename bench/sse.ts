@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const help = `Opens many event streams at once, of a Provost server and of a bare Hono loop that writes as many frames: is anything
+const helpText = `Opens many event streams at once, of a Provost server and of a bare Hono loop that writes as many frames: is anything
 lost, how late do events come, what does it cost?
 
 Usage: node --conditions=@provost/source bench/sse.ts [options]
@@ -177,7 +177,7 @@ async function main(): Promise<void> {
     return
   }
   if (plan.help) {
-    process.stdout.write(help)
+    process.stdout.write(helpText)
     return
   }
   const { streams, chunks, store, json } = plan

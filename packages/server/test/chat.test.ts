@@ -115,7 +115,7 @@ test('a quiet stream gives signs of life over any protocol', async () => {
       said += decoder.decode(bytes, { stream: true })
       if (said.includes('\n\n: still here\n\n')) break
     }
-    expect(said, path).toContain('\n\n: still here\n\n')
+    expect(`${path}: ${said}`).toContain('\n\n: still here\n\n')
   }
   await server.close({ graceMs: 0 })
 })

@@ -96,7 +96,7 @@ test('a reader on whose connection nothing moves is cut off, gives its place fre
         text += decoder.decode(part.value, { stream: true })
       }
     })(),
-  ).rejects.toThrow()
+  ).rejects.toBeInstanceOf(Error)
   const had = framesIn(text.slice(0, text.lastIndexOf('\n\n') + 2))
   const rest = framesIn(await (await follows(lastingIn(had).at(-1))).text())
   expect(rest.at(-1)?.data.type).toBe('execute_complete')
