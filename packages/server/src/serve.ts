@@ -56,7 +56,7 @@ export async function serve(
   }
   const http = createAdaptorServer({
     overrideGlobalObjects: false,
-    serverOptions: { keepAliveTimeout: keepAliveMs },
+    serverOptions: { keepAliveTimeout: keepAliveMs, requestTimeout: requestMs },
     async fetch(request, env) {
       const response = await server.fetch(request, env)
       // Such a stream gives signs of life: one on which nothing moves has a reader that takes nothing.
@@ -65,7 +65,19 @@ export async function serve(
       return response
     },
   })
-  http.on('clientError', refuse)
+  const answering = new WeakSet<object>()
+  http.on(
+    'request',
+    ({ socket }: { socket: object }, response: { once(event: 'close', then: () => void): unknown }) => {
+      answering.add(socket)
+      response.once('close', () => answering.delete(socket))
+    },
+  )
+  http.on('clientError', (error: RequestError, socket: Refusable) => {
+    // An answer that is on its way is no place for another one.
+    if (answering.has(socket)) socket.destroy()
+    else refuse(error, socket)
+  })
   await new Promise<void>((resolve, reject) => {
     http.once('error', (cause) =>
       reject(
@@ -96,21 +108,43 @@ function isInternet(address: AddressInfo | string | null): address is AddressInf
   return typeof address === 'object' && address !== null
 }
 
+type RequestError = Error & { readonly code?: string }
+
 interface Refusable {
   readonly writable: boolean
   end(text: string): unknown
+  destroy(): unknown
 }
 
-/** What is no HTTP, or has headers beyond measure, is told so in the form of all other errors. */
-function refuse({ code }: Error & { code?: string }, socket: Refusable): void {
+/** Milliseconds that a request has to come, with its body. Node's own 300,000 let one principal keep thousands of them open. */
+const requestMs = 60_000
+/** Milliseconds for which whoever is refused may read why. */
+const refusedMs = 1_000
+
+const refusals = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    error: { code: 'headers-too-large', message: 'The headers are too large.', hint: 'Send fewer or shorter ones.' },
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    error: { code: 'request-timeout', message: 'The request did not come to its end.', hint: 'Send it at once.' },
+  },
+}
+const noHttp = {
+  status: '400 Bad Request',
+  error: { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' },
+}
+
+/** What is no HTTP, has headers beyond measure or does not end is told so in the form of all other errors. */
+function refuse({ code }: RequestError, socket: Refusable): void {
   if (!socket.writable || code === 'ECONNRESET') return
-  const large = code === 'HPE_HEADER_OVERFLOW'
-  const status = large ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const error = large
-    ? { code: 'headers-too-large', message: 'The headers are too large.', hint: 'Send fewer or shorter ones.' }
-    : { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' }
+  const { status, error } =
+    code === 'HPE_HEADER_OVERFLOW' || code === 'ERR_HTTP_REQUEST_TIMEOUT' ? refusals[code] : noHttp
   const body = JSON.stringify({ error })
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
+  // It would stay for as long as its peer does.
+  setTimeout(() => socket.destroy(), refusedMs).unref()
 }

@@ -272,6 +272,58 @@ test('a stream whose store fails ends where it is, and does not say why', async 
   await listening.close()
 })
 
+test('a body that breaks off is the fault of whoever sent it, and told to nobody', async () => {
+  const told: unknown[] = []
+  const server = serverOf([], { onError: (error) => told.push(error) })
+  for (const path of ['/api/agent/execute', '/mcp', '/a2a/desk']) {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new Error('aborted')),
+    })
+    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body, duplex: 'half' }
+    const response = await server.fetch(new Request(`http://localhost${path}`, init))
+    expect(await refusal(response)).toEqual({ status: 400, code: 'invalid-request' })
+  }
+  expect(told).toEqual([])
+  await server.close()
+})
+
+test('of what the SDK of A2A stumbles over nothing is told', async () => {
+  const server = serverOf([])
+  const params = { message: { messageId: 'm', parts: [null] } }
+  const body = { jsonrpc: '2.0', id: 7, method: 'SendMessage', params }
+  const said = await (await ask(server, '/a2a/desk', { body, headers: { 'a2a-version': '1.0' } })).json()
+  expect(said).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32_603, message: 'The server could not do this.' } })
+  await server.close()
+})
+
+test('whoever is refused and stays is left, and no refusal stands in the middle of an answer', async () => {
+  const server = serverOf([{ stall: true }])
+  const listening = await serve(server, { port: 0 })
+  const staying = connect({ port: listening.port, host: '127.0.0.1', allowHalfOpen: true })
+  staying.on('error', () => {})
+  const left = new Promise<void>((resolve) => staying.once('close', () => resolve()))
+  staying.write('what?\r\n\r\n')
+  staying.resume()
+  const trying = setInterval(() => staying.write('still here'), 100)
+  const body = '{"input":"x"}'
+  const head = 'host: localhost\r\nauthorization: Bearer ann\r\ncontent-type: application/json'
+  const post = `POST /api/agent/execute HTTP/1.1\r\n${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const reading = connect(listening.port, '127.0.0.1', () => reading.write(post))
+  let said = ''
+  const over = new Promise<void>((resolve) => reading.once('close', () => resolve()))
+  reading.on('error', () => {})
+  reading.on('data', (data) => {
+    if (!said.includes('agent.start') && String(data).includes('agent.start')) reading.write('what?\r\n\r\n')
+    said += String(data)
+  })
+  await Promise.all([left, over])
+  clearInterval(trying)
+  expect(said).toContain('agent.start')
+  expect(said).not.toContain('invalid-http')
+  await listening.close({ graceMs: 0 })
+})
+
 test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
   const listening = await serve(createServer({ agents: [deskOf([])], store: memoryStore() }), { port: 0 })
   const said = (text: string): Promise<string> => spoken(listening.port, text)
