@@ -7,6 +7,7 @@ import { loadA2a } from './a2a-sdk.ts'
 import type { OperationSetup } from './agent-operations.ts'
 import { frameStream } from './frame-stream.ts'
 import { HttpError } from './http-error.ts'
+import { isCode } from './request-error.ts'
 
 const headers = {
   'content-type': 'text/event-stream',
@@ -58,7 +59,12 @@ export async function answerA2a(
     const context = new sdk.ServerCallContext(requestedVersion === null ? {} : { requestedVersion })
     sdk.validateVersion(context.requestedVersion, card, 'JSONRPC')
     const answer = await new sdk.JsonRpcTransportHandler(handler).handle(body, context)
-    if (!(Symbol.asyncIterator in answer)) return Response.json(answer)
+    if (!(Symbol.asyncIterator in answer)) {
+      // The SDK says of an error that it does not know whatever that says.
+      const error: unknown = 'error' in answer ? answer.error : undefined
+      const internal = isCode(error, sdk.A2A_ERROR_CODE.INTERNAL_ERROR)
+      return Response.json(internal ? failed(undefined) : answer)
+    }
     const iterator = answer[Symbol.asyncIterator]()
     // What is refused before anything happened is an answer, not a stream.
     const first = await iterator.next()
