@@ -65,17 +65,11 @@ export async function serve(
       return response
     },
   })
-  const answering = new WeakSet<object>()
-  http.on(
-    'request',
-    ({ socket }: { socket: object }, response: { once(event: 'close', then: () => void): unknown }) => {
-      answering.add(socket)
-      response.once('close', () => answering.delete(socket))
-    },
-  )
+  const answers = new WeakMap<object, Answer>()
+  http.on('request', ({ socket }: { socket: object }, answer: Answer) => answers.set(socket, answer))
   http.on('clientError', (error: RequestError, socket: Refusable) => {
     // An answer that is on its way is no place for another one.
-    if (answering.has(socket)) socket.destroy()
+    if (answer?.headersSent && !answer.writableFinished) socket.destroy()
     else refuse(error, socket)
   })
   await new Promise<void>((resolve, reject) => {
@@ -113,6 +107,11 @@ type RequestError = Error & { readonly code?: string }
 interface Refusable {
   readonly writable: boolean
   end(text: string): unknown
+interface Answer {
+  readonly headersSent: boolean
+  readonly writableFinished: boolean
+}
+
   destroy(): unknown
 }
 
