@@ -18,8 +18,8 @@ export interface ServeOptions {
    */
   readonly keepAliveMs?: number
   /**
-   * Milliseconds after which a reader who takes nothing of its stream is cut off; it can come back and goes on where it was.
-   * Longer than `limits.heartbeatMs`. Default 60,000.
+   * Milliseconds after which a connection is cut whose client takes nothing of what waits for it. Default 60,000. Readers of
+   * events can come back and go on where they were.
    */
   readonly stalledMs?: number
 }
@@ -59,15 +59,18 @@ export async function serve(
     serverOptions: { keepAliveTimeout: keepAliveMs, requestTimeout: requestMs },
     async fetch(request, env) {
       const response = await server.fetch(request, env)
-      // Such a stream gives signs of life: one on which nothing moves has a reader that takes nothing.
-      const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-      if (streams) env.outgoing.setTimeout(stalledMs, () => env.outgoing.destroy())
+      const { outgoing } = env
+      // Where nothing waits to be taken, it is the answer that is slow.
+      outgoing.setTimeout(stalledMs, () => {
+        if (outgoing.writableLength > 0) outgoing.destroy()
+      })
       return response
     },
   })
   const answers = new WeakMap<object, Answer>()
   http.on('request', ({ socket }: { socket: object }, answer: Answer) => answers.set(socket, answer))
   http.on('clientError', (error: RequestError, socket: Refusable) => {
+    const answer = answers.get(socket)
     // An answer that is on its way is no place for another one.
     if (answer?.headersSent && !answer.writableFinished) socket.destroy()
     else refuse(error, socket)
@@ -104,14 +107,14 @@ function isInternet(address: AddressInfo | string | null): address is AddressInf
 
 type RequestError = Error & { readonly code?: string }
 
-interface Refusable {
-  readonly writable: boolean
-  end(text: string): unknown
 interface Answer {
   readonly headersSent: boolean
   readonly writableFinished: boolean
 }
 
+interface Refusable {
+  readonly writable: boolean
+  end(text: string): unknown
   destroy(): unknown
 }
 

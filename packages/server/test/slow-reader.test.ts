@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 
+import type { HttpBindings } from '@hono/node-server'
 import { createAgent } from '@provost/agent'
 import { createServer, serve } from '@provost/server'
 import type { Server } from '@provost/server'
@@ -101,5 +102,20 @@ test('a reader on whose connection nothing moves is cut off, gives its place fre
   const rest = framesIn(await (await follows(lastingIn(had).at(-1))).text())
   expect(rest.at(-1)?.data.type).toBe('execute_complete')
   expect([...lastingIn(had), ...lastingIn(rest)]).toEqual(all)
+  await listening.close()
+})
+
+test('an answer that nobody takes is not kept for good', async () => {
+  const server = serverOf([])
+  const over = Promise.withResolvers<void>()
+  server.app.get('/long', ({ env }) => {
+    const { outgoing } = env as HttpBindings
+    outgoing.once('close', over.resolve)
+    return new Response('x'.repeat(30_000_000))
+  })
+  const listening = await serve(server, { port: 0, stalledMs: 100 })
+  const { body } = await fetch(`${listening.url}/long`)
+  await over.promise
+  await expect(new Response(body).text()).rejects.toBeInstanceOf(Error)
   await listening.close()
 })
