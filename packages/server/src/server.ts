@@ -107,6 +107,12 @@ export function createServer(options: ServerOptions): Server {
     report,
   }
 
+  /** One for all who ask at the same time: anybody may. */
+  let reaching: Promise<void> | undefined
+  async function reach(): Promise<void> {
+    for await (const _ of host.store.list({ limit: 1 })) break
+  }
+
   const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
   const open: readonly Operation[] = [
     operation({
@@ -127,7 +133,8 @@ export function createServer(options: ServerOptions): Server {
       answer: healthSchema,
       async handle() {
         if (closed) throw shuttingDown()
-        for await (const _ of host.store.list({ limit: 1 })) break
+        reaching ??= reach().finally(() => (reaching = undefined))
+        await reaching
         return Response.json({ status: 'ready' })
       },
     }),

@@ -212,6 +212,31 @@ test('runs that were left behind are looked for once at a time, however long the
   await server.close()
 })
 
+test('however many ask whether it is ready, its store is asked once at a time', async () => {
+  const store = memoryStore()
+  const gate = Promise.withResolvers<void>()
+  let looks = 0
+  const slow: SessionStore = {
+    ...store,
+    async *list(filter) {
+      if (filter?.limit === 1) {
+        looks++
+        await gate.promise
+      }
+      yield* store.list(filter)
+    },
+  }
+  const server = serverOf([], { store: slow, recoverMs: 60_000 })
+  const asked = Array.from({ length: 50 }, () => ask(server, '/ready', { as: '!' }))
+  await expect.poll(() => looks).toBe(1)
+  gate.resolve()
+  expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]))
+  expect(looks).toBe(1)
+  expect((await ask(server, '/ready')).status).toBe(200)
+  expect(looks).toBe(2)
+  await server.close()
+})
+
 test('a connection is kept for longer than load balancers keep theirs, or for as long as is said', async () => {
   const kept = async (options: { keepAliveMs?: number }): Promise<string | null> => {
     const listening = await serve(serverOf([]), { port: 0, ...options })
