@@ -1,6 +1,3 @@
-// Many event streams at once, of a Provost server and of a bare Hono loop that writes as many frames: is anything lost, how
-// late do events come, what does it cost? node --conditions=@provost/source bench/sse.ts [--json] [--streams 500]
-// [--store memory|sqlite]: with SQLite, what passes is kept for other processes too
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,16 +7,19 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const { values } = parseArgs({
-  options: {
-    json: { type: 'boolean' },
-    streams: { type: 'string', default: '500' },
-    chunks: { type: 'string', default: '50' },
-    store: { type: 'string', default: 'memory' },
-  },
-})
-const streams = Number(values.streams)
-const chunks = Number(values.chunks)
+const helpText = `Opens many event streams at once, of a Provost server and of a bare Hono loop that writes as many frames: is anything
+lost, how late do events come, what does it cost?
+
+Usage: node --conditions=@provost/source bench/sse.ts [options]
+
+Options:
+  --streams 500     streams that are open at the same time (default 500)
+  --chunks 50       pieces of text in each, one every 100 ms (default 50)
+  --store memory    or sqlite: sessions, and what passes for readers in other processes, are kept in a file
+  --json            one JSON object on stdout, nothing else
+  --help            this text
+`
+
 const delayMs = 100
 const chunkLength = 'some words of an answer '.length
 
@@ -74,7 +74,13 @@ async function read(url: string, seen: Seen): Promise<void> {
   }
 }
 
-async function measure(side: string): Promise<Figures> {
+interface Plan {
+  readonly streams: number
+  readonly chunks: number
+  readonly store: string
+}
+
+async function measure(side: string, { streams, chunks, store }: Plan): Promise<Figures> {
   const folder = mkdtempSync(join(tmpdir(), 'provost-sse-'))
   const script = fileURLToPath(new URL('sse/side.ts', import.meta.url))
   const child = spawn(
@@ -85,7 +91,7 @@ async function measure(side: string): Promise<Figures> {
       side,
       String(chunks),
       String(delayMs),
-      values.store === 'sqlite' ? join(folder, 'sessions.db') : '',
+      store === 'sqlite' ? join(folder, 'sessions.db') : '',
     ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -133,22 +139,67 @@ async function spentOf(url: string): Promise<{ cpuMs: number; rssMB: number }> {
   return spent
 }
 
-const hono = await measure('hono')
-const provost = await measure('provost')
-const ratio = (a: number, b: number): number => Math.round((a / b) * 100) / 100
-const result = {
-  streams,
-  chunks,
-  delayMs,
-  store: values.store,
-  load: loadavg()[0],
-  provost,
-  hono,
-  ratios: {
-    cpu: ratio(provost.cpuMs, hono.cpuMs),
-    cpuPerFrame: ratio(provost.cpuMs / provost.frames, hono.cpuMs / hono.frames),
-    rss: ratio(provost.rssMB, hono.rssMB),
-  },
+/** @throws TypeError that names the flag. */
+function readArguments(): Plan & { readonly json: boolean; readonly help: boolean } {
+  const { values } = parseArgs({
+    options: {
+      streams: { type: 'string', default: '500' },
+      chunks: { type: 'string', default: '50' },
+      store: { type: 'string', default: 'memory' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const { store, json, help } = values
+  if (store !== 'memory' && store !== 'sqlite') throw new TypeError(`--store takes memory or sqlite, not '${store}'.`)
+  return {
+    streams: wholeNumber('streams', values.streams),
+    chunks: wholeNumber('chunks', values.chunks),
+    store,
+    json,
+    help,
+  }
 }
-if (values.json) console.log(JSON.stringify(result))
-else console.dir(result)
+
+function wholeNumber(flag: string, text: string): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number > 0) return number
+  throw new TypeError(`--${flag} takes a whole number from 1 on, not '${text}'.`)
+}
+
+async function main(): Promise<void> {
+  let plan: ReturnType<typeof readArguments>
+  try {
+    plan = readArguments()
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\nTry --help.\n`)
+    process.exitCode = 2
+    return
+  }
+  if (plan.help) {
+    process.stdout.write(helpText)
+    return
+  }
+  const { streams, chunks, store, json } = plan
+  const hono = await measure('hono', plan)
+  const provost = await measure('provost', plan)
+  const ratio = (a: number, b: number): number => Math.round((a / b) * 100) / 100
+  const result = {
+    streams,
+    chunks,
+    delayMs,
+    store,
+    load: loadavg()[0],
+    provost,
+    hono,
+    ratios: {
+      cpu: ratio(provost.cpuMs, hono.cpuMs),
+      cpuPerFrame: ratio(provost.cpuMs / provost.frames, hono.cpuMs / hono.frames),
+      rss: ratio(provost.rssMB, hono.rssMB),
+    },
+  }
+  if (json) console.log(JSON.stringify(result))
+  else console.dir(result)
+}
+
+await main()

@@ -26,7 +26,8 @@ export async function serveDesk({ agent, store, desk, port, signal, write }: Ser
   // A run belongs to the trace of the request that begins it.
   const traced = {
     ...server,
-    fetch: (request: Request) => withTrace(Object.fromEntries(request.headers), () => server.fetch(request)),
+    fetch: (request: Request, env?: unknown) =>
+      withTrace(Object.fromEntries(request.headers), () => server.fetch(request, env)),
   }
   const listening = await serve(traced, { port })
   write(`${listening.url}

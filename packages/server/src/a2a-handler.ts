@@ -2,11 +2,10 @@ import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-j
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 
 import { listTasks } from './a2a-list.ts'
-import type { A2aSdk } from './a2a-sdk.ts'
 import { completedTask, growingAnswer, lastUpdates, readTask, toTask } from './a2a-task.ts'
 import type { A2aAsking, A2aTurn } from './a2a-turn.ts'
 import { openTask, takeMessage } from './a2a-turn.ts'
-import { HttpError, responseStatus } from './http-error.ts'
+import { HttpError, isInternal, responseStatus } from './http-error.ts'
 import { endOf } from './session-end.ts'
 import { followSession } from './session-reader.ts'
 
@@ -54,7 +53,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       const view = own ?? (await readTask(host.store, live.id, runId))
       if (view) yield* lastUpdates(sdk, view)
     } catch (thrown) {
-      throw translated(sdk, thrown)
+      throw translated(asking, thrown)
     } finally {
       ended.abort()
       if (control) connections.done(control)
@@ -72,7 +71,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
     try {
       return await work()
     } catch (thrown) {
-      throw translated(sdk, thrown)
+      throw translated(asking, thrown)
     }
   }
 
@@ -148,10 +147,12 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
 }
 
 /** An error of ours as one of A2A; what is nobody's business is not told. */
-function translated(sdk: A2aSdk, thrown: unknown): unknown {
+function translated({ sdk, setup, request }: A2aAsking, thrown: unknown): unknown {
   if (thrown instanceof sdk.A2AError) return thrown
   const { status, error } = responseStatus(thrown)
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`
   if (status === 404) return new sdk.TaskNotFoundError(message)
-  return status < 500 ? new sdk.RequestMalformedError(message) : new Error(message)
+  if (status < 500) return new sdk.RequestMalformedError(message)
+  if (isInternal(thrown)) setup.report(thrown, { request })
+  return new Error(message)
 }

@@ -6,6 +6,7 @@ export type A2aSdk = typeof import('@a2a-js/sdk') &
   Pick<
     typeof import('@a2a-js/sdk/errors'),
     | 'A2AError'
+    | 'A2A_ERROR_CODE'
     | 'ExtendedAgentCardNotConfiguredError'
     | 'PushNotificationNotSupportedError'
     | 'RequestMalformedError'

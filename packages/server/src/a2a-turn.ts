@@ -30,6 +30,7 @@ export interface A2aAsking {
   readonly agent: string
   readonly principal: Principal
   readonly setup: OperationSetup
+  readonly request: Request
 }
 
 /** The task of an id, if it is the principal's and the agent's. */

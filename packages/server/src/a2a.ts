@@ -5,7 +5,9 @@ import { agentCard } from './a2a-card.ts'
 import { a2aHandler } from './a2a-handler.ts'
 import { loadA2a } from './a2a-sdk.ts'
 import type { OperationSetup } from './agent-operations.ts'
+import { frameStream } from './frame-stream.ts'
 import { HttpError } from './http-error.ts'
+import { isCode } from './request-error.ts'
 
 const headers = {
   'content-type': 'text/event-stream',
@@ -47,7 +49,7 @@ export async function answerA2a(
   }
   const card = agentCard(sdk, agent)
   const gone = new AbortController()
-  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup }, card, gone.signal)
+  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, gone.signal)
   const failed = (thrown: unknown): object => {
     const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server could not do this.')
     return { jsonrpc: '2.0', id: body['id'] ?? null, error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error) }
@@ -57,46 +59,41 @@ export async function answerA2a(
     const context = new sdk.ServerCallContext(requestedVersion === null ? {} : { requestedVersion })
     sdk.validateVersion(context.requestedVersion, card, 'JSONRPC')
     const answer = await new sdk.JsonRpcTransportHandler(handler).handle(body, context)
-    if (!(Symbol.asyncIterator in answer)) return Response.json(answer)
+    if (!(Symbol.asyncIterator in answer)) {
+      // The SDK says of an error that it does not know whatever that says.
+      const error: unknown = 'error' in answer ? answer.error : undefined
+      const internal = isCode(error, sdk.A2A_ERROR_CODE.INTERNAL_ERROR)
+      return Response.json(internal ? failed(undefined) : answer)
+    }
     const iterator = answer[Symbol.asyncIterator]()
     // What is refused before anything happened is an answer, not a stream.
     const first = await iterator.next()
-    return new Response(
-      frames(first, iterator, failed, () => gone.abort()),
-      { headers },
-    )
+    const options = {
+      heartbeatMs: setup.limits.heartbeatMs,
+      closed: () => gone.abort(),
+      failed: (thrown: unknown) => setup.report(thrown, { request }),
+    }
+    return new Response(frameStream(answerFrames(first, iterator, failed), options), { headers })
   } catch (thrown) {
     return Response.json(failed(thrown))
   }
 }
 
-/** Read as fast as the client takes it; an error on the way is the last frame. */
-function frames(
+/** An error on the way is the last frame. */
+async function* answerFrames(
   first: IteratorResult<unknown, void>,
   rest: AsyncIterator<unknown, void>,
   failed: (thrown: unknown) => object,
-  left: () => void,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  const frame = (value: unknown): Uint8Array => encoder.encode(`data: ${JSON.stringify(value)}\n\n`)
-  let next: IteratorResult<unknown, void> | undefined = first
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { value, done } = next ?? (await rest.next())
-        next = undefined
-        if (done) controller.close()
-        else controller.enqueue(frame(value))
-      } catch (thrown) {
-        controller.enqueue(frame(failed(thrown)))
-        controller.close()
-      }
-    },
-    async cancel() {
-      left()
-      await rest.return?.()
-    },
-  })
+): AsyncGenerator<Iterable<string>, void, undefined> {
+  const frame = (value: unknown): readonly string[] => [`data: ${JSON.stringify(value)}\n\n`]
+  let next = first
+  try {
+    for (; !next.done; next = await rest.next()) yield frame(next.value)
+  } catch (thrown) {
+    yield frame(failed(thrown))
+  } finally {
+    await rest.return?.()
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

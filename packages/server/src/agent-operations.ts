@@ -5,7 +5,7 @@ import { executeOperation } from './execute-operation.ts'
 import type { Limits } from './limits.ts'
 import type { Operation } from './operation.ts'
 import { sendOperations } from './send-operations.ts'
-import type { Action } from './server-options.ts'
+import type { Action, ErrorPlace } from './server-options.ts'
 import type { SessionHost } from './session-host.ts'
 import { sessionOperations } from './session-operations.ts'
 
@@ -18,6 +18,8 @@ export interface OperationSetup {
   allow(principal: Principal, action: Action): Promise<void>
   /** @throws HttpError 503 while the server shuts down. */
   accepting(): void
+  /** Tells whoever runs the server what its clients are not told. */
+  report(thrown: unknown, place: ErrorPlace): void
 }
 
 /** The routes under `/api/agent`. */

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import type { Principal } from '@provost/core'
 
 import type { OperationSetup } from './agent-operations.ts'
-import { HttpError } from './http-error.ts'
+import { frameStream } from './frame-stream.ts'
+import { HttpError, responseStatus } from './http-error.ts'
 import { beginOnce, keyHeader, keyOf } from './idempotency.ts'
 import type { LiveSession } from './live-session.ts'
 import type { Operation } from './operation.ts'
@@ -24,7 +25,7 @@ const headers = {
 }
 
 /** `POST /api/chat`: what `useChat` of the AI SDK speaks, approvals included. */
-export function chatOperation({ host, limits, connections, allow, accepting }: OperationSetup): Operation {
+export function chatOperation({ host, limits, connections, allow, accepting, report }: OperationSetup): Operation {
   async function opened(principal: Principal, body: ChatBody): Promise<LiveSession> {
     const id = sessionOf(principal, body.id)
     try {
@@ -105,10 +106,11 @@ export function chatOperation({ host, limits, connections, allow, accepting }: O
         connections.done(control)
         control.abort()
       }
+      const failed = (thrown: unknown): void => report(thrown, { request, sessionId: live.id })
       try {
-        return new Response(chunkStream(live.id, open(control.signal), closed), {
-          headers: { ...headers, 'x-session-id': live.id },
-        })
+        const frames = chunkFrames(live.id, open(control.signal), failed)
+        const stream = frameStream(frames, { heartbeatMs: limits.heartbeatMs, closed, failed })
+        return new Response(stream, { headers: { ...headers, 'x-session-id': live.id } })
       } catch (thrown) {
         closed()
         throw thrown
@@ -125,37 +127,30 @@ function sessionOf(principal: Principal, chat: string): string {
     .slice(0, 40)}`
 }
 
-function chunkStream(sessionId: string, events: SessionEvents, closed: () => void): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
+async function* chunkFrames(
+  sessionId: string,
+  events: SessionEvents,
+  failed: (thrown: unknown) => void,
+): AsyncGenerator<Iterable<string>, void, undefined> {
   const chunks = createUiChunks(sessionId)
-  const frames = (list: readonly object[]): Uint8Array =>
-    encoder.encode(list.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''))
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        for (;;) {
-          const next = await events.next()
-          if (next.done) {
-            const finish = next.value ? chunks.finish(next.value.pending) : []
-            controller.enqueue(frames(finish))
-            controller.enqueue(encoder.encode('data: [DONE]\n\n'))
-            controller.close()
-            closed()
-            return
-          }
-          const made = next.value.flatMap(({ event }) => chunks.take(event))
-          if (made.length === 0) continue
-          controller.enqueue(frames(made))
-          return
-        }
-      } catch (thrown) {
-        closed()
-        controller.error(thrown)
+  function* framesOf(list: readonly object[]): Generator<string, void, undefined> {
+    for (const chunk of list) yield `data: ${JSON.stringify(chunk)}\n\n`
+  }
+  try {
+    for (;;) {
+      const next = await events.next()
+      if (next.done) {
+        if (next.value) yield framesOf(chunks.finish(next.value.pending))
+        break
       }
-    },
-    async cancel() {
-      closed()
-      await events.return(undefined)
-    },
-  })
+      yield framesOf(next.value.flatMap(({ event }) => chunks.take(event)))
+    }
+  } catch (thrown) {
+    failed(thrown)
+    // The page would take what it has for the whole.
+    yield framesOf([{ type: 'error', errorText: responseStatus(thrown).error.message }])
+  } finally {
+    await events.return(undefined)
+  }
+  yield ['data: [DONE]\n\n']
 }

@@ -2,14 +2,15 @@ import type { Principal } from '@provost/core'
 
 import type { OperationSetup } from './agent-operations.ts'
 import type { Cursor } from './cursor.ts'
-import { eventStream } from './event-stream.ts'
+import { eventFrames } from './event-stream.ts'
+import { frameStream } from './frame-stream.ts'
 import type { LiveSession } from './live-session.ts'
 import type { SessionEvents } from './session-reader.ts'
 import { followSession } from './session-reader.ts'
 
 /** The events of a session as a response, counted among the principal's streams. */
 export function streamed(
-  { limits, connections }: OperationSetup,
+  { limits, connections, report }: OperationSetup,
   live: LiveSession,
   principal: Principal,
   open: (signal: AbortSignal) => SessionEvents,
@@ -30,7 +31,11 @@ export function streamed(
     connections.done(control)
     control.abort()
   }
-  const body = eventStream(events, { heartbeatMs: limits.heartbeatMs, closed })
+  const body = frameStream(eventFrames(events), {
+    heartbeatMs: limits.heartbeatMs,
+    closed,
+    failed: (thrown) => report(thrown, { sessionId: live.id }),
+  })
   return new Response(body, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',

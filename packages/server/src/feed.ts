@@ -63,7 +63,7 @@ export function createFeed(sessionId: string, keep: number, pass?: (item: FeedIt
     const log = event.parents.length === 0 ? sessionId : (place?.log ?? logs.get(event.runId) ?? sessionId)
     const position = waits ? { offset: offset(), n: 0, passing: false } : place?.position
     if (log === sessionId) under = position ?? under
-    return feedItem(event, log, { position, ...(log !== sessionId && { under }) })
+    return shared(feedItem(event, log, { position, ...(log !== sessionId && { under }) }))
   }
 
   return {
@@ -90,7 +90,8 @@ export function createFeed(sessionId: string, keep: number, pass?: (item: FeedIt
     },
     kept: () => items.slice(),
     rest() {
-      items = items.slice(-keptAtRest)
+      // Without their texts.
+      items = items.slice(-keptAtRest).map((item) => feedItem(item.event, item.log, item))
       logs.clear()
     },
     mute() {
@@ -115,15 +116,20 @@ export function feedItem(
     unmarked,
   }: { readonly position?: Position | undefined; readonly under?: Position | undefined; readonly unmarked?: boolean },
 ): FeedItem {
-  let json: string | undefined
   return {
     event,
     log,
     ...(position && { position }),
     ...(under && { under }),
     ...(unmarked && { unmarked }),
-    json: () => (json ??= afterNumber(event)),
+    json: () => afterNumber(event),
   }
+}
+
+/** Its text is made once, however many read it. */
+function shared(item: FeedItem): FeedItem {
+  let json: string | undefined
+  return { ...item, json: () => (json ??= item.json()) }
 }
 
 function afterNumber(event: AgentEvent): string {

@@ -47,6 +47,11 @@ export function responseStatus(thrown: unknown): { readonly status: number; read
   }
 }
 
+/** Whether it went wrong in here: then whoever asked is not told what it was. */
+export function isInternal(thrown: unknown): boolean {
+  return responseStatus(thrown).status === 500
+}
+
 /** An error as the response says it. */
 export function errorResponse(thrown: unknown): Response {
   const { status, error } = responseStatus(thrown)

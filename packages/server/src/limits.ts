@@ -2,7 +2,7 @@
 export interface Limits {
   /** Bytes of a request's body. Default 1 MiB. */
   readonly bodyBytes: number
-  /** Bytes that may wait for a slow reader of events before its connection is cut; it goes on where it was. Default 1 MiB. */
+  /** Bytes of live events that may wait for a slow reader; one further behind goes on from what is kept. Default 1 MiB. */
   readonly waitingBytes: number
   /** Events that the process keeps of each session that goes on, for readers who come back. Default 2,000. */
   readonly keptEvents: number

@@ -2,7 +2,8 @@ import type { Principal } from '@provost/core'
 import { z } from 'zod'
 
 import type { OperationSetup } from './agent-operations.ts'
-import { HttpError } from './http-error.ts'
+import { HttpError, isInternal, responseStatus } from './http-error.ts'
+import { tooMany } from './request-error.ts'
 import type { ServerOptions } from './server-options.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
@@ -25,17 +26,26 @@ export async function answerMcp(
   setup: OperationSetup,
 ): Promise<Response> {
   const { createMcpHandler, McpServer } = await load()
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'provost', version: '1' })
-    for (const { name } of agents) {
-      const description = `Asks the agent ${name}.`
-      server.registerTool(name, { description, inputSchema: toolInput }, async (given) => {
-        const text = await call(name, given, principal, setup)
-        return { content: [{ type: 'text', text }] }
-      })
-    }
-    return server
-  })
+  const handler = createMcpHandler(
+    () => {
+      const server = new McpServer({ name: 'provost', version: '1' })
+      for (const { name } of agents) {
+        const description = `Asks the agent ${name}.`
+        server.registerTool(name, { description, inputSchema: toolInput }, async (given) => {
+          try {
+            const text = await call(name, given, principal, setup)
+            return { content: [{ type: 'text', text }] }
+          } catch (thrown) {
+            if (isInternal(thrown)) setup.report(thrown, { request })
+            const { message, hint = '' } = responseStatus(thrown).error
+            return { content: [{ type: 'text', text: `${message} ${hint}`.trim() }], isError: true }
+          }
+        })
+      }
+      return server
+    },
+    { keepAliveMs: setup.limits.heartbeatMs },
+  )
   return handler.fetch(request)
 }
 
@@ -48,11 +58,11 @@ async function call(
   accepting()
   await allow(principal, sessionId === undefined ? { kind: 'run', agent } : { kind: 'send', sessionId })
   const live = sessionId === undefined ? await host.begin(principal, { agent }) : await host.open(principal, sessionId)
-  if (!host.mayRun(principal)) throw new Error('You have too many runs: wait for one to end.')
+  if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
   const { status, text, pending, error } = await host.start(live, input, {}).result
   const session = `\n\n(session ${live.id})`
   if (status === 'completed') return `${text}${session}`
-  if (status === 'failed') throw new Error(`${error.code}: ${error.message}`)
+  if (status === 'failed') throw new HttpError(400, { code: error.code, message: `${error.code}: ${error.message}` })
   const waiting = pending.approvals.map(({ toolName, reason }) => `${toolName} (${reason})`).join(', ')
   return `${status === 'suspended' ? `It waits for a human: ${waiting || 'an answer'}.` : 'It was aborted.'}${session}`
 }

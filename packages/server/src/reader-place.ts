@@ -137,17 +137,24 @@ function isCallEnd(
   return event.type === 'tool.execute.end' || event.type === 'tool.execute.error' || event.type === 'tool.skipped'
 }
 
+/** Characters of deltas that are joined: what is made for one reader alone stays short. */
+const longestJoined = 65_536
+
 /** Deltas of one part side by side as one, before they are numbered. */
 export function joined(sent: readonly Sent[]): readonly Sent[] {
   if (sent.length < 2) return sent
   const out: Sent[] = []
   for (const one of sent) {
     const before = out.at(-1)
-    const sum = before && sumOf(before.event, one.event)
+    const sum = before && lengthOf(before) < longestJoined && sumOf(before.event, one.event)
     if (sum) out[out.length - 1] = { ...one, event: sum, item: feedItem(sum, one.item.log, one.item) }
     else out.push(one)
   }
   return out
+}
+
+function lengthOf({ event }: Sent): number {
+  return 'delta' in event && event.delta !== undefined ? event.delta.length : 0
 }
 
 /** Two deltas of one part as one; undefined for what is none. */

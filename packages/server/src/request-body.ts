@@ -1,21 +1,27 @@
 import { HttpError } from './http-error.ts'
+import { badRequest } from './request-error.ts'
 import { isTooDeep } from './request-schema.ts'
 
 /**
  * The body of a request as text, whether it says how long it is or comes in chunks.
  *
  * @param most bytes.
- * @throws HttpError 413
+ * @throws HttpError 413, 400 where it breaks off
  */
 export async function textOf(request: Request, most: number): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most)
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
-  for await (const bytes of request.body ?? []) {
-    size += bytes.byteLength
-    if (size > most) throw tooLarge(most)
-    text += decoder.decode(bytes, { stream: true })
+  try {
+    for await (const bytes of request.body ?? []) {
+      size += bytes.byteLength
+      if (size > most) throw tooLarge(most)
+      text += decoder.decode(bytes, { stream: true })
+    }
+  } catch (thrown) {
+    // Whoever sent it is gone: nothing failed in here.
+    throw thrown instanceof HttpError ? thrown : badRequest('The body broke off.')
   }
   return text + decoder.decode()
 }

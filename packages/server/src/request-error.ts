@@ -2,7 +2,7 @@ import { isRecord } from '@provost/core'
 
 import { HttpError } from './http-error.ts'
 
-export function isCode(thrown: unknown, code: string): boolean {
+export function isCode(thrown: unknown, code: string | number): boolean {
   return isRecord(thrown) && thrown['code'] === code
 }
 

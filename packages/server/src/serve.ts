@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ProvostError } from '@provost/core'
 
+import { isLocal } from './local-request.ts'
 import type { Server } from './server.ts'
-import { isLocal } from './server.ts'
 
 /** Where a server listens. */
 export interface ServeOptions {
@@ -12,6 +12,16 @@ export interface ServeOptions {
   readonly port?: number
   /** Default `127.0.0.1`. One that others can reach needs a server with `authenticate`. */
   readonly hostname?: string
+  /**
+   * Milliseconds for which a connection without requests is kept. A load balancer in front must keep its own for less, or it meets
+   * closed ones now and then. Default 65,000: most of them take 60 s.
+   */
+  readonly keepAliveMs?: number
+  /**
+   * Milliseconds after which a connection is cut whose client takes nothing of what waits for it. Default 60,000. Readers of
+   * events can come back and go on where they were.
+   */
+  readonly stalledMs?: number
 }
 
 /** A server that listens. */
@@ -33,7 +43,7 @@ export interface Listening {
  */
 export async function serve(
   server: Server,
-  { port = 8080, hostname = '127.0.0.1' }: ServeOptions = {},
+  { port = 8080, hostname = '127.0.0.1', keepAliveMs = 65_000, stalledMs = 60_000 }: ServeOptions = {},
 ): Promise<Listening> {
   if (!server.authenticated && !isLocal(hostname)) {
     throw new ProvostError(
@@ -44,8 +54,27 @@ export async function serve(
       },
     )
   }
-  const http = createAdaptorServer({ fetch: server.fetch, overrideGlobalObjects: false })
-  http.on('clientError', refuse)
+  const http = createAdaptorServer({
+    overrideGlobalObjects: false,
+    serverOptions: { keepAliveTimeout: keepAliveMs, requestTimeout: requestMs },
+    async fetch(request, env) {
+      const response = await server.fetch(request, env)
+      const { outgoing } = env
+      // Where nothing waits to be taken, it is the answer that is slow.
+      outgoing.setTimeout(stalledMs, () => {
+        if (outgoing.writableLength > 0) outgoing.destroy()
+      })
+      return response
+    },
+  })
+  const answers = new WeakMap<object, Answer>()
+  http.on('request', ({ socket }: { socket: object }, answer: Answer) => answers.set(socket, answer))
+  http.on('clientError', (error: RequestError, socket: Refusable) => {
+    const answer = answers.get(socket)
+    // An answer that is on its way is no place for another one.
+    if (answer?.headersSent && !answer.writableFinished) socket.destroy()
+    else refuse(error, socket)
+  })
   await new Promise<void>((resolve, reject) => {
     http.once('error', (cause) =>
       reject(
@@ -76,21 +105,48 @@ function isInternet(address: AddressInfo | string | null): address is AddressInf
   return typeof address === 'object' && address !== null
 }
 
+type RequestError = Error & { readonly code?: string }
+
+interface Answer {
+  readonly headersSent: boolean
+  readonly writableFinished: boolean
+}
+
 interface Refusable {
   readonly writable: boolean
   end(text: string): unknown
+  destroy(): unknown
 }
 
-/** What is no HTTP, or has headers beyond measure, is told so in the form of all other errors. */
-function refuse({ code }: Error & { code?: string }, socket: Refusable): void {
+/** Milliseconds that a request has to come, with its body. Node's own 300,000 let one principal keep thousands of them open. */
+const requestMs = 60_000
+/** Milliseconds for which whoever is refused may read why. */
+const refusedMs = 1_000
+
+const refusals = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    error: { code: 'headers-too-large', message: 'The headers are too large.', hint: 'Send fewer or shorter ones.' },
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    error: { code: 'request-timeout', message: 'The request did not come to its end.', hint: 'Send it at once.' },
+  },
+}
+const noHttp = {
+  status: '400 Bad Request',
+  error: { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' },
+}
+
+/** What is no HTTP, has headers beyond measure or does not end is told so in the form of all other errors. */
+function refuse({ code }: RequestError, socket: Refusable): void {
   if (!socket.writable || code === 'ECONNRESET') return
-  const large = code === 'HPE_HEADER_OVERFLOW'
-  const status = large ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const error = large
-    ? { code: 'headers-too-large', message: 'The headers are too large.', hint: 'Send fewer or shorter ones.' }
-    : { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' }
+  const { status, error } =
+    code === 'HPE_HEADER_OVERFLOW' || code === 'ERR_HTTP_REQUEST_TIMEOUT' ? refusals[code] : noHttp
   const body = JSON.stringify({ error })
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
+  // It would stay for as long as its peer does.
+  setTimeout(() => socket.destroy(), refusedMs).unref()
 }

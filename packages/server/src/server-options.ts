@@ -11,6 +11,12 @@ export type Action =
       readonly sessionId: string
     }
 
+/** What was asked for, or whose events were read, when something failed. Nothing of it: the server looked for runs that were left. */
+export interface ErrorPlace {
+  readonly request?: Request
+  readonly sessionId?: string
+}
+
 /** What a server is made of. */
 export interface ServerOptions {
   /** The agents that it runs; the first is the one that is meant where a request names none. */
@@ -31,6 +37,11 @@ export interface ServerOptions {
   /** The address of this server as others know it, for agent cards (A2A). Default: the one that was asked at. */
   readonly publicUrl?: string
   readonly limits?: Partial<Limits>
+  /**
+   * Is told of what failed in here: clients hear `internal` and no more. Default: `console.error`, with the method and path of
+   * the request, and the id of the session.
+   */
+  readonly onError?: (error: unknown, place: ErrorPlace) => void
   /** Milliseconds between two looks for runs whose process died. Default 5,000. */
   readonly recoverMs?: number
 }

@@ -1,6 +1,7 @@
 import type { Principal } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
 import { Hono } from 'hono'
+import type { Context } from 'hono'
 import { cors } from 'hono/cors'
 import type { z } from 'zod'
 
@@ -10,14 +11,16 @@ import { agentOperations } from './agent-operations.ts'
 import { chatOperation } from './chat-operation.ts'
 import { closingStore } from './closing-store.ts'
 import { createConnections } from './connections.ts'
-import { errorResponse, HttpError } from './http-error.ts'
+import { errorResponse, HttpError, isInternal } from './http-error.ts'
 import { defaultLimits } from './limits.ts'
+import { isRemote } from './local-request.ts'
 import { answerMcp } from './mcp.ts'
 import { openApiOf } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
 import { createPassingWriter } from './passing-writer.ts'
 import { createRate } from './rate.ts'
+import { reporter } from './report.ts'
 import { jsonOf, textOf } from './request-body.ts'
 import { healthSchema } from './response-schema.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -27,7 +30,8 @@ import { createSessionHost, localPrincipal } from './session-host.ts'
 export interface Server {
   /** Add routes of your own to it, or mount it in an app of yours. */
   readonly app: Hono
-  readonly fetch: (request: Request) => Response | Promise<Response>
+  /** @param env what the host of the server knows of the connection: pass on what Node's adapter of Hono gives. */
+  readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>
   /** Whether requests say who they come from. Without, only this machine may ask. */
   readonly authenticated: boolean
   /**
@@ -51,6 +55,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   checkOptions(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
+  const report = reporter(options.onError)
   const limits = { ...defaultLimits, ...options.limits }
   const passing = options.store.passing && createPassingWriter(options.store.passing)
   const closing = closingStore(
@@ -66,12 +71,12 @@ export function createServer(options: ServerOptions): Server {
   const rate = createRate(limits.requestsPerMinute)
   let closed: Promise<void> | undefined
 
-  async function principalOf(request: Request): Promise<Principal> {
+  async function principalOf({ req: { raw: request }, env }: Context): Promise<Principal> {
     if (!authenticate) {
-      if (isLocal(new URL(request.url).hostname)) return localPrincipal
+      if (!isRemote(request, env)) return localPrincipal
       throw new HttpError(403, {
         code: 'not-local',
-        message: 'This server does not ask who you are, so it answers this machine only.',
+        message: 'This server does not ask who you are, so it answers this machine only, and nobody through a proxy.',
         hint: 'Give createServer an `authenticate`.',
       })
     }
@@ -99,6 +104,13 @@ export function createServer(options: ServerOptions): Server {
     accepting(): void {
       if (closed) throw shuttingDown()
     },
+    report,
+  }
+
+  /** One for all who ask at the same time: anybody may. */
+  let reaching: Promise<void> | undefined
+  async function reach(): Promise<void> {
+    for await (const _ of host.store.list({ limit: 1 })) break
   }
 
   const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
@@ -121,14 +133,18 @@ export function createServer(options: ServerOptions): Server {
       answer: healthSchema,
       async handle() {
         if (closed) throw shuttingDown()
-        for await (const _ of host.store.list({ limit: 1 })) break
+        reaching ??= reach().finally(() => (reaching = undefined))
+        await reaching
         return Response.json({ status: 'ready' })
       },
     }),
   ]
 
   const app = new Hono()
-  app.onError((thrown) => errorResponse(thrown))
+  app.onError((thrown, context) => {
+    if (isInternal(thrown)) report(thrown, { request: context.req.raw })
+    return errorResponse(thrown)
+  })
   app.notFound(() =>
     errorResponse(
       new HttpError(404, { code: 'unknown-route', message: 'There is nothing here.', hint: 'See /openapi.json.' }),
@@ -151,7 +167,7 @@ export function createServer(options: ServerOptions): Server {
       const request = context.req.raw
       let principal = localPrincipal
       if (secured) {
-        principal = await principalOf(request)
+        principal = await principalOf(context)
         const wait = rate.take(principal.id)
         if (wait > 0) throw tooFast(wait)
       }
@@ -167,7 +183,7 @@ export function createServer(options: ServerOptions): Server {
     const origin = request.headers.get('origin')
     // A page of another origin may not use whom its visitor is.
     if (origin !== null && !origins.includes(origin)) throw foreignOrigin()
-    const principal = await principalOf(request)
+    const principal = await principalOf(context)
     const wait = rate.take(principal.id)
     if (wait > 0) throw tooFast(wait)
     const { url, method, headers, signal } = request
@@ -175,21 +191,21 @@ export function createServer(options: ServerOptions): Server {
     const whole = new Request(url, { method, headers, signal, ...(body !== undefined && { body }) })
     return answerMcp(whole, principal, options, setup)
   })
-  const cardOf = async (request: Request, name: string | undefined): Promise<A2aAgent> => {
-    if (!authenticate) await principalOf(request)
-    const base = (options.publicUrl ?? new URL(request.url).origin).replace(/\/$/u, '')
+  const cardOf = async (context: Context, name: string | undefined): Promise<A2aAgent> => {
+    if (!authenticate) await principalOf(context)
+    const base = (options.publicUrl ?? new URL(context.req.url).origin).replace(/\/$/u, '')
     return { name: host.agentOf(name).name, base, authenticated: authenticate !== undefined }
   }
-  app.get('/.well-known/agent-card.json', async (context) => answerCard(await cardOf(context.req.raw, undefined)))
+  app.get('/.well-known/agent-card.json', async (context) => answerCard(await cardOf(context, undefined)))
   app.get('/a2a/:agent/.well-known/agent-card.json', async (context) =>
-    answerCard(await cardOf(context.req.raw, context.req.param('agent'))),
+    answerCard(await cardOf(context, context.req.param('agent'))),
   )
   app.post('/a2a/:agent', async (context) => {
     const request = context.req.raw
-    const principal = await principalOf(request)
+    const principal = await principalOf(context)
     const wait = rate.take(principal.id)
     if (wait > 0) throw tooFast(wait)
-    const agent = await cardOf(request, context.req.param('agent'))
+    const agent = await cardOf(context, context.req.param('agent'))
     return answerA2a(request, await jsonOf(request, limits.bodyBytes), agent, principal, setup)
   })
   for (const path of new Set([...operations, ...open].map((one) => one.path))) {
@@ -209,7 +225,7 @@ export function createServer(options: ServerOptions): Server {
   function look(): void {
     looking ??= host
       .recoverAll()
-      .catch(() => {})
+      .catch((thrown: unknown) => report(thrown, {}))
       .finally(() => (looking = undefined))
   }
   const recovery = setInterval(look, recoverMs).unref()
@@ -238,7 +254,7 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     app,
-    fetch: (request) => app.fetch(request),
+    fetch: (request, env) => app.fetch(request, isRecord(env) ? env : {}),
     authenticated: authenticate !== undefined,
     close({ graceMs = 5_000 } = {}) {
       closed ??= close(graceMs)
@@ -259,17 +275,6 @@ function checkOptions({ agents, store }: ServerOptions): void {
       hint: 'Give it sqliteStore(path) or postgresStore(url).',
     })
   }
-}
-
-/** Whether a request was sent to this machine by one of its names. A page elsewhere cannot make a browser say so. */
-export function isLocal(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    hostname === '::1' ||
-    /^127(?:\.\d{1,3}){3}$/u.test(hostname)
-  )
 }
 
 function parse(schema: z.ZodType, value: unknown, what: string): unknown {

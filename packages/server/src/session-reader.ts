@@ -25,12 +25,9 @@ export interface Reading {
   readonly live: LiveSession
   /** Ends the reading. */
   readonly signal: AbortSignal
-  /** Bytes that may wait. */
+  /** Bytes of live events that may wait; a reader who is further behind goes on from what is kept and from the log. */
   readonly waitingBytes: number
 }
-
-/** The reader did not take what came. It can come back for the rest. */
-export class SlowReader extends Error {}
 
 /**
  * The events of a run that this process starts, from its first.
@@ -57,7 +54,11 @@ export function readRun(
     over = true
     queue.wake()
   })
-  signal.addEventListener('abort', queue.wake, { once: true })
+  const leave = (): void => {
+    stop()
+    queue.wake()
+  }
+  signal.addEventListener('abort', leave, { once: true })
 
   async function* events(): SessionEvents {
     let ending: Ending | undefined
@@ -65,7 +66,10 @@ export function readRun(
       while (!signal.aborted) {
         if (over && !queue.ready) break
         const items = await queue.take()
-        if (queue.overflown) throw new SlowReader()
+        if (queue.overflown) {
+          stop()
+          return yield* followSession(reading, place.cursor)
+        }
         const own = items.filter(({ event }) => event.runId === run.runId || event.parents.includes(run.runId))
         ending = endingAfter(own, ending)
         const sent = joined(own.flatMap((item) => place.take(item) ?? []))
@@ -76,7 +80,7 @@ export function readRun(
       return ending?.end ? completionOf(live.id, ending.end, ending.pending) : completionOfResult(settled)
     } finally {
       stop()
-      signal.removeEventListener('abort', queue.wake)
+      signal.removeEventListener('abort', leave)
     }
   }
   return { run, events: events() }
@@ -117,8 +121,9 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
   let lookAt = 0
   try {
     for (;;) {
-      yield* localEvents(reading, place, tree)
+      const left = yield* localEvents(reading, place, tree)
       if (signal.aborted) return undefined
+      if (left === 'behind') continue
       for await (const sent of tree.read(place)) {
         waitMs = soonMs
         yield sent
@@ -144,13 +149,13 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
   }
 }
 
-/** What the process has of a session in which something goes on here; nothing where nothing does. */
+/** What the process has of a session in which something goes on here, until nothing does or the reader falls behind. */
 async function* localEvents(
   { live, signal, waitingBytes }: Reading,
   place: ReaderPlace,
   tree: SessionTree,
-): AsyncGenerator<readonly Sent[]> {
-  if (live.session.status !== 'running') return
+): AsyncGenerator<readonly Sent[], 'over' | 'behind'> {
+  if (live.session.status !== 'running') return 'over'
   const queue = createReaderQueue(waitingBytes)
   const stop = live.feed.listen(queue.push)
   signal.addEventListener('abort', queue.wake, { once: true })
@@ -175,11 +180,12 @@ async function* localEvents(
       })
     }
     while (!signal.aborted) {
-      if (over && !queue.ready) return
+      if (over && !queue.ready) break
       const sent = taken(await queue.take(), torn)
-      if (queue.overflown) throw new SlowReader()
+      if (queue.overflown) return 'behind'
       if (sent.length > 0) yield sent
     }
+    return 'over'
   } finally {
     stop()
     signal.removeEventListener('abort', queue.wake)

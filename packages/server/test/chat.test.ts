@@ -97,3 +97,25 @@ test('a chat of the same id is another one for another principal', async () => {
   expect(await send('ann')).not.toBe(await send('bob'))
   expect((await ask(server, '/api/chat', { body: { id: 'x', messages: [] } })).status).toBe(400)
 })
+
+test('a quiet stream gives signs of life over any protocol', async () => {
+  const server = serverOf([{ stall: true }, { stall: true }, { stall: true }], { limits: { heartbeatMs: 10 } })
+  const part = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+  const asked: Record<string, object> = {
+    '/api/agent/execute': { input: 'x' },
+    '/api/chat': { id: 'c', messages: [part] },
+    '/a2a/desk': { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } },
+  }
+  for (const [path, body] of Object.entries(asked)) {
+    const response = await ask(server, path, { body, headers: { 'a2a-version': '1.0' } })
+    const decoder = new TextDecoder()
+    let said = ''
+    for await (const bytes of response.body ?? []) {
+      said += decoder.decode(bytes, { stream: true })
+      if (said.includes('\n\n: still here\n\n')) break
+    }
+    expect(`${path}: ${said}`).toContain('\n\n: still here\n\n')
+  }
+  await server.close({ graceMs: 0 })
+})

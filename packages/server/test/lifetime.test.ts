@@ -1,7 +1,7 @@
 import { createAgent } from '@provost/agent'
 import type { SessionStore } from '@provost/core'
 import type { Server } from '@provost/server'
-import { createServer } from '@provost/server'
+import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -138,59 +138,6 @@ test('abort ends a run, and its stream says so; delete leaves nothing', async ()
   expect((await ask(server, `/api/agent/session/${id}`)).status).toBe(404)
 })
 
-test('a reader who takes nothing is cut, and gets the rest when it comes back', async () => {
-  const long = Array.from({ length: 150 }, (_, index) => ({
-    name: 'note',
-    input: { text: `${index}`.padEnd(2_000, 'x') },
-  }))
-  const note = tool({ name: 'note', effect: 'read', input: z.object({ text: z.string() }), execute: () => 'ok' })
-  const store = memoryStore()
-  const agent = createAgent({
-    name: 'desk',
-    model: scriptedModel([{ toolCalls: long }, { text: 'end' }]),
-    tools: [note],
-    store,
-  })
-  const server = createServer({ agents: [agent], store, limits: { waitingBytes: 20_000 } })
-  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
-  const id = response.headers.get('x-session-id')
-  const reader = response.body?.getReader()
-  const seen: string[] = []
-  const decoder = new TextDecoder()
-  let text = ''
-  await new Promise<void>((resolve) => {
-    const look = async (): Promise<void> => {
-      const { status } = await (await ask(server, `/api/agent/session/${id}`)).json()
-      if (status === 'idle') resolve()
-      else setTimeout(() => void look(), 20)
-    }
-    void look()
-  })
-  await expect(
-    (async () => {
-      for (;;) {
-        const part = await reader?.read()
-        if (!part || part.done) return
-        text += decoder.decode(part.value, { stream: true })
-      }
-    })(),
-  ).rejects.toBeInstanceOf(Error)
-  seen.push(...framesIn(text.slice(0, text.lastIndexOf('\n\n') + 2)).flatMap(({ id: its }) => its ?? []))
-  const last = seen.at(-1) ?? ''
-  const rest = framesIn(
-    await (
-      await ask(server, `/api/agent/session/${id}/events`, {
-        ...(last !== '' && { headers: { 'last-event-id': last } }),
-      })
-    ).text(),
-  )
-  const lasting = [...seen, ...rest.flatMap(({ id: its }) => its ?? [])].filter((its) => its.includes('.'))
-  const all = framesIn(await (await ask(server, `/api/agent/session/${id}/events`)).text()).flatMap(
-    ({ id: its }) => its ?? [],
-  )
-  expect(lasting).toEqual(all)
-})
-
 test('a server that closes leaves its runs where the next one goes on with them', async () => {
   const store = memoryStore()
   const ran: string[] = []
@@ -265,17 +212,38 @@ test('runs that were left behind are looked for once at a time, however long the
   await server.close()
 })
 
-test('a reader gets what is long in parts: of one that does not read, no more than that waits', async () => {
-  const server = serverOf(Array.from({ length: 10 }, () => ({ text: 'x'.repeat(20_000) })))
-  const { id } = await executed(server, { input: 'x' })
-  for (let more = 1; more < 10; more++) await executed(server, { sessionId: id, input: 'x' })
-  const { body } = await ask(server, `/api/agent/session/${id}/events`)
-  let [total, longest] = [0, 0]
-  for await (const { length } of body ?? []) {
-    total += length
-    longest = Math.max(longest, length)
+test('however many ask whether it is ready, its store is asked once at a time', async () => {
+  const store = memoryStore()
+  const gate = Promise.withResolvers<void>()
+  let looks = 0
+  const slow: SessionStore = {
+    ...store,
+    async *list(filter) {
+      if (filter?.limit === 1) {
+        looks++
+        await gate.promise
+      }
+      yield* store.list(filter)
+    },
   }
-  expect(total).toBeGreaterThan(500_000)
-  expect(longest).toBeLessThan(150_000)
+  const server = serverOf([], { store: slow, recoverMs: 60_000 })
+  const asked = Array.from({ length: 50 }, () => ask(server, '/ready', { as: '!' }))
+  await expect.poll(() => looks).toBe(1)
+  gate.resolve()
+  expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]))
+  expect(looks).toBe(1)
+  expect((await ask(server, '/ready')).status).toBe(200)
+  expect(looks).toBe(2)
   await server.close()
+})
+
+test('a connection is kept for longer than load balancers keep theirs, or for as long as is said', async () => {
+  const kept = async (options: { keepAliveMs?: number }): Promise<string | null> => {
+    const listening = await serve(serverOf([]), { port: 0, ...options })
+    const { headers } = await fetch(`${listening.url}/health`)
+    await listening.close()
+    return headers.get('keep-alive')
+  }
+  expect(await kept({})).toBe('timeout=65')
+  expect(await kept({ keepAliveMs: 620_000 })).toBe('timeout=620')
 })

@@ -1,10 +1,22 @@
 import { connect } from 'node:net'
 
+import type { SessionStore } from '@provost/core'
 import { createServer, serve } from '@provost/server'
 import { memoryStore } from '@provost/sessions'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { ask, deskOf, executed, serverOf } from './served.ts'
+
+/** What a server says to a text, until the connection is over. */
+function spoken(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (data) => (answer += data.toString()))
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
 
 async function refusal(response: Response): Promise<{ status: number; code: string }> {
   const { error } = await response.json()
@@ -20,6 +32,41 @@ test('nobody listens in public without asking who is there', async () => {
   const elsewhere = await server.fetch(new Request('http://desk.example/api/agent/sessions'))
   expect(await refusal(elsewhere)).toEqual({ status: 403, code: 'not-local' })
   await server.close()
+})
+
+test.each(['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip'])(
+  'without asking who is there, nobody is answered through a proxy that says so with %s',
+  async (name) => {
+    const server = createServer({ agents: [deskOf([])], store: memoryStore() })
+    const paths = ['/api/agent/sessions', '/a2a/desk/.well-known/agent-card.json']
+    for (const path of paths) {
+      const response = await server.fetch(new Request(`http://localhost${path}`, { headers: { [name]: 'x' } }))
+      expect(await refusal(response)).toEqual({ status: 403, code: 'not-local' })
+    }
+    const known = serverOf([])
+    expect((await ask(known, '/api/agent/sessions', { headers: { [name]: 'x' } })).status).toBe(200)
+    await Promise.all([server.close(), known.close()])
+  },
+)
+
+test('without asking who is there, nobody is answered from another address, nor by a proxy that speaks HTTP/1.0', async () => {
+  const server = createServer({ agents: [deskOf([])], store: memoryStore() })
+  const from = async (remoteAddress: string | undefined, httpVersion = '1.1'): Promise<number> => {
+    const env = { incoming: { httpVersion, socket: { remoteAddress } } }
+    return (await server.fetch(new Request('http://localhost/api/agent/sessions'), env)).status
+  }
+  const local = ['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1']
+  expect(await Promise.all(local.map((address) => from(address)))).toEqual([200, 200, 200, 200])
+  const remote = ['192.168.0.7', '::ffff:192.168.0.7', 'fe80::1', '', undefined]
+  expect(await Promise.all(remote.map((address) => from(address)))).toEqual([403, 403, 403, 403, 403])
+  expect(await from('127.0.0.1', '1.0')).toBe(403)
+  const listening = await serve(server, { port: 0 })
+  const url = '/api/agent/sessions'
+  expect(await spoken(listening.port, `GET ${url} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`)).toMatch(
+    /^HTTP\S+ 200 /u,
+  )
+  expect(await spoken(listening.port, `GET ${url} HTTP/1.0\r\nhost: 127.0.0.1:8080\r\n\r\n`)).toMatch(/^HTTP\S+ 403 /u)
+  await listening.close()
 })
 
 test('who is unknown gets 401, and the sessions of others do not exist', async () => {
@@ -146,27 +193,140 @@ test('authorize refuses what a principal may not do', async () => {
   })
 })
 
-test('what the app does wrong is a 500 that tells nothing of it', async () => {
+const broken = {
+  context: () => {
+    throw new Error('password=hunter2')
+  },
+}
+
+test('what fails inside is `internal` to clients, over any protocol, and whoever runs the server is told', async () => {
+  const told: unknown[] = []
   const server = serverOf([{ text: 'x' }], {
-    context: () => {
-      throw new Error('password=hunter2')
+    ...broken,
+    onError(error, { request }) {
+      told.push([String(error), request && new URL(request.url).pathname])
+      throw new Error('and this fails, too')
     },
   })
-  const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
-  expect(response.status).toBe(500)
-  expect(await response.text()).not.toContain('hunter2')
+  const console = vi.spyOn(globalThis.console, 'error').mockReturnValue()
+  const call = { jsonrpc: '2.0', id: 1 }
+  const tool = { ...call, method: 'tools/call', params: { name: 'desk', arguments: { input: 'x' } } }
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+  const asked: Record<string, [body: object, headers?: Record<string, string>]> = {
+    '/api/agent/execute': [{ input: 'x' }],
+    '/api/chat': [{ id: 'c', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }] }],
+    '/mcp': [tool, { accept: 'application/json, text/event-stream' }],
+    '/a2a/desk': [{ ...call, method: 'SendMessage', params: { message } }, { 'a2a-version': '1.0' }],
+  }
+  for (const [path, [body, headers = {}]] of Object.entries(asked)) {
+    const said = await (await ask(server, path, { body, headers })).text()
+    expect(said).toContain('The server could not do this.')
+    expect(said).not.toContain('hunter2')
+  }
+  expect(told).toEqual(Object.keys(asked).map((path) => ['Error: password=hunter2', path]))
+  expect((await ask(server, '/api/agent/session/nobodys')).status).toBe(404)
+  expect(told).toHaveLength(4)
+  expect(console).toHaveBeenCalledTimes(8)
+  console.mockRestore()
+  await server.close()
+})
+
+test('where nobody listens, what fails inside goes to the console, without what the request brought', async () => {
+  const server = serverOf([{ text: 'x' }], broken)
+  const console = vi.spyOn(globalThis.console, 'error').mockReturnValue()
+  await ask(server, '/api/agent/execute?key=secret', { body: { input: 'private' } })
+  expect(console.mock.calls).toEqual([
+    ['Provost failed at POST /api/agent/execute:', expect.objectContaining({ message: 'password=hunter2' })],
+  ])
+  console.mockRestore()
+  await server.close()
+})
+
+test('a stream whose store fails ends where it is, and does not say why', async () => {
+  const store = memoryStore()
+  const told: unknown[] = []
+  const { id } = await executed(serverOf([{ text: 'x' }], { store }), { input: 'x' })
+  const failing: SessionStore = {
+    ...store,
+    async *read(log, after) {
+      for await (const entry of store.read(log, after)) {
+        if (entry.type === 'attempt' && reading) throw new Error('password=hunter2')
+        yield entry
+      }
+    },
+  }
+  let reading = false
+  const server = serverOf([], {
+    store: failing,
+    onError: (error, { sessionId }) => told.push([String(error), sessionId]),
+  })
+  const opened = await ask(server, `/api/agent/session/${id}`)
+  expect(opened.status).toBe(200)
+  reading = true
+  const listening = await serve(server, { port: 0 })
+  const headers = { authorization: 'Bearer ann' }
+  const said = await (await fetch(`${listening.url}/api/agent/session/${id}/events`, { headers })).text()
+  expect(said).toContain('retry: 1000')
+  expect(said).not.toMatch(/hunter2|execute_complete|Error/u)
+  expect(told).toEqual([['Error: password=hunter2', id]])
+  await listening.close()
+})
+
+test('a body that breaks off is the fault of whoever sent it, and told to nobody', async () => {
+  const told: unknown[] = []
+  const server = serverOf([], { onError: (error) => told.push(error) })
+  for (const path of ['/api/agent/execute', '/mcp', '/a2a/desk']) {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new Error('aborted')),
+    })
+    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body, duplex: 'half' }
+    const response = await server.fetch(new Request(`http://localhost${path}`, init))
+    expect(await refusal(response)).toEqual({ status: 400, code: 'invalid-request' })
+  }
+  expect(told).toEqual([])
+  await server.close()
+})
+
+test('of what the SDK of A2A stumbles over nothing is told', async () => {
+  const server = serverOf([])
+  const params = { message: { messageId: 'm', parts: [null] } }
+  const body = { jsonrpc: '2.0', id: 7, method: 'SendMessage', params }
+  const said = await (await ask(server, '/a2a/desk', { body, headers: { 'a2a-version': '1.0' } })).json()
+  expect(said).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32_603, message: 'The server could not do this.' } })
+  await server.close()
+})
+
+test('whoever is refused and stays is left, and no refusal stands in the middle of an answer', async () => {
+  const server = serverOf([{ stall: true }])
+  const listening = await serve(server, { port: 0 })
+  const staying = connect({ port: listening.port, host: '127.0.0.1', allowHalfOpen: true })
+  staying.on('error', () => {})
+  const left = new Promise<void>((resolve) => staying.once('close', () => resolve()))
+  staying.write('what?\r\n\r\n')
+  staying.resume()
+  const trying = setInterval(() => staying.write('still here'), 100)
+  const body = '{"input":"x"}'
+  const head = 'host: localhost\r\nauthorization: Bearer ann\r\ncontent-type: application/json'
+  const post = `POST /api/agent/execute HTTP/1.1\r\n${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const reading = connect(listening.port, '127.0.0.1', () => reading.write(post))
+  let said = ''
+  const over = new Promise<void>((resolve) => reading.once('close', () => resolve()))
+  reading.on('error', () => {})
+  reading.on('data', (data) => {
+    if (!said.includes('agent.start') && String(data).includes('agent.start')) reading.write('what?\r\n\r\n')
+    said += String(data)
+  })
+  await Promise.all([left, over])
+  clearInterval(trying)
+  expect(said).toContain('agent.start')
+  expect(said).not.toContain('invalid-http')
+  await listening.close({ graceMs: 0 })
 })
 
 test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
   const listening = await serve(createServer({ agents: [deskOf([])], store: memoryStore() }), { port: 0 })
-  const said = (text: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      let answer = ''
-      const socket = connect(listening.port, '127.0.0.1', () => socket.write(text))
-      socket.on('data', (data) => (answer += data.toString()))
-      socket.on('close', () => resolve(answer))
-      socket.on('error', reject)
-    })
+  const said = (text: string): Promise<string> => spoken(listening.port, text)
   const huge = await said(`GET /health HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)
   expect(huge).toMatch(/^HTTP\/1\.1 431 /u)
   expect(huge).toContain('"code":"headers-too-large"')
