@@ -19,7 +19,7 @@ const lineLength = 2048
 const idleMs = 100
 
 const { code, limits }: WorkerSetup = workerData
-const engine = createQuickJs(code)
+const engine = createQuickJs(code, limits)
 const wait = workerVigil()
 
 /** A guest made ahead for these tools, while nobody waits. It has seen no script. */
@@ -39,7 +39,7 @@ const guestLimits = {
 const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
 
 function prepareSpare(tools: readonly string[]): void {
-  const guest = engine.prepare(limits)
+  const guest = engine.prepare()
   guest.setup({ tools, limits: guestLimits })
   spare = { tools: keyOf(tools), guest }
 }
@@ -47,17 +47,19 @@ function prepareSpare(tools: readonly string[]): void {
 function guestFor(tools: readonly string[]): Guest {
   const made = spare
   spare = undefined
-  const guest = made?.guest ?? engine.prepare(limits)
+  const guest = made?.guest ?? engine.prepare()
   if (made?.tools !== keyOf(tools)) guest.setup({ tools, limits: guestLimits })
   guest.warm()
   return guest
 }
 
 /** Why a script was stopped from the middle. */
-function codeOf(error: unknown, limit: string | undefined): string {
+function codeOf(error: unknown, limit: string | undefined, guest: Guest): string {
   if (limit) return limit
   const text = error instanceof Error ? error.message : String(error)
-  if (/out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
+  // Where the last of it is gone, there is none left for an error that says so.
+  const full = guest.memoryBytes >= limits.memoryBytes
+  if (full || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
   return /call stack|stack overflow/i.test(text) ? 'stack-limit' : 'engine-failed'
 }
 
@@ -113,7 +115,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   }
   const stopped = (error: unknown) => {
     if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
-    const cause = codeOf(error, limit)
+    const cause = codeOf(error, limit, guest)
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code: cause, message, figures: figures() })
   }

@@ -68,11 +68,12 @@ function errorOf(code: string, limits: Limits, message?: string): SandboxError {
 }
 
 /** What a script threw. Only the engine says that it is out of memory, but a script may say so too: it ends all the same. */
-function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits): SandboxError {
+function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits, memoryBytes: number): SandboxError {
   const place = placeInStack(end.stack)
-  if (end.name === 'InternalError' && end.message === 'out of memory') {
-    return { ...errorOf('memory-limit', limits), ...place }
-  }
+  const said = /^(Internal|Syntax)Error$/.test(end.name) && end.message === 'out of memory'
+  // Where there is no memory left for an error either, the engine throws null.
+  const unsaid = end.name === '' && end.message === 'null' && memoryBytes >= limits.memoryBytes
+  if (said || unsaid) return { ...errorOf('memory-limit', limits), ...place }
   if (/^Maximum call stack|^stack overflow/.test(end.message)) return { ...errorOf('stack-limit', limits), ...place }
   const plain = end.code !== 'script-error' || end.name === '' || end.name === 'Error'
   const code = isCode(end.code) ? end.code : 'script-error'
@@ -296,7 +297,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       case 'limit':
         return finish(errorOf(end.code, limits, end.message))
       case 'thrown':
-        return finish(thrown(end, limits))
+        return finish(thrown(end, limits, stats.memoryBytes))
     }
   }
   /** Does what the script wants. Of many calls some are answered, and the script hears of it, while others are made. */

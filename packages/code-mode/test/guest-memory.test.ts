@@ -21,8 +21,9 @@ async function engineAndMemories() {
   })
   const file = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
   const { bytes, pages } = thinWasm(file, engineExports, memoryImport)
-  const engine = createQuickJs({ wasm: await WebAssembly.compile(Buffer.from(bytes)), pages })
-  return { made, prepare: () => engine.prepare({ memoryBytes: 64 << 20, stackBytes: 256 << 10 }) }
+  const code = { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
+  const engine = createQuickJs(code, { memoryBytes: 64 << 20, stackBytes: 256 << 10 })
+  return { made, prepare: () => engine.prepare() }
 }
 
 function run(guest: Guest, body: string): string {
