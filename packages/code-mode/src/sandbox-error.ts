@@ -21,6 +21,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'fuel-limit': 'The script computed for too long. Do less in one script, or let a tool do the work.',
   'memory-limit': 'The script ran out of memory. Keep only the fields you need of each result.',
   'stack-limit': 'The script called itself too deeply. Use a loop.',
+  'syntax-error': 'The script closes the function that it is the body of. There is a } too many.',
   deadlock: 'The script waits for a promise that nothing can resolve. Await calls of tools only; there are no timers.',
   aborted: 'The script was aborted.',
   'replay-diverged': 'The script did something else than before: it cannot go on from what was recorded.',

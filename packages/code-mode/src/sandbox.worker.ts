@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { workerData } from 'node:worker_threads'
 
-import { type Guest, GuestSyntaxError } from './engine.ts'
+import { type Guest, GuestStopped, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
 import { createQuickJs } from './quickjs.ts'
 import { ParserBroken, startScript, warmTypeScript } from './script-source.ts'
@@ -60,7 +60,9 @@ function codeOf(error: unknown, limit: string | undefined, guest: Guest): string
   // Where the last of it is gone, there is none left for an error that says so.
   const full = guest.memoryBytes >= limits.memoryBytes
   if (full || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
-  return /call stack|stack overflow/i.test(text) ? 'stack-limit' : 'engine-failed'
+  if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
+  // Of the script's own errors only those come this far that nothing of it stands around.
+  return error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
 }
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */

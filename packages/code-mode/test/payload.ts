@@ -291,6 +291,9 @@ export const wasting: readonly (readonly [string, string, readonly string[]])[] 
   ['time in Date', `for (;;) new Date().toLocaleString()`, ['cpu-limit']],
   ['time in a proxy', `const p = new Proxy({}, { get: () => { for (;;); } })\nreturn p.x`, ['cpu-limit']],
   ['time in ownKeys', `return Object.keys(new Proxy({}, { ownKeys() { for (;;); } }))`, ['cpu-limit']],
+  ['a throw outside the wrapper', `})\nthrow new Error('x')\n;(async () => {`, ['syntax-error']],
+  ['tools outside the wrapper', `})\nvar tools = 1\n;(async () => {`, ['syntax-error']],
+  ['a line too long for the reader of types', `const ${'a'.repeat(200_000)} = 1 2`, ['syntax-error']],
   ['memory in a list', `const a = []\nfor (;;) a.push(new Array(1000).fill(1))`, ['memory-limit', 'cpu-limit']],
   ['memory at once', `return new Array(1e9).fill(0).length`, ['memory-limit', 'cpu-limit', 'script-error']],
   [
