@@ -53,18 +53,6 @@ function guestFor(tools: readonly string[]): Guest {
   return guest
 }
 
-/** Why a script was stopped from the middle. */
-function codeOf(error: unknown, limit: string | undefined, guest: Guest): string {
-  if (limit) return limit
-  const text = error instanceof Error ? error.message : String(error)
-  // Where the last of it is gone, there is none left for an error that says so.
-  const full = guest.memoryBytes >= limits.memoryBytes
-  if (full || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
-  if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
-  // Of the script's own errors only those come this far that nothing of it stands around.
-  return error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
-}
-
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
 function stretch(guest: Guest, task: Task, mail: Mail): void {
   const cells = new Int32Array(task.flags)
@@ -76,6 +64,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   let now = task.startedAt
   let limit: string | undefined
   let over = false
+  let begun = false
   let awaited = false
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
@@ -115,9 +104,20 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     compute(() => (frame = guest.take()))
     return frame
   }
+  /** Why a script was stopped from the middle. */
+  const codeOf = (error: unknown): string => {
+    if (limit) return limit
+    const text = error instanceof Error ? error.message : String(error)
+    // Where the last of it is gone, there is none left for an error that says so.
+    const full = guest.memoryBytes >= limits.memoryBytes
+    if (full || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
+    if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
+    // Before a script begins, only what stands outside of its function can throw.
+    return !begun && error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
+  }
   const stopped = (error: unknown) => {
     if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
-    const cause = codeOf(error, limit, guest)
+    const cause = codeOf(error)
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code: cause, message, figures: figures() })
   }
@@ -160,6 +160,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   step(() => {
     guest.watch({ stop, now: () => now })
     startScript(task.source, (js) => guest.start(js, task.seed))
+    begun = true
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
   const ended = () => over
