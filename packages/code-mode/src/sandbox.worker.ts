@@ -104,13 +104,13 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     compute(() => (frame = guest.take()))
     return frame
   }
+  /** Where the last of it is gone, there is none left for an error that says so, nor for a promise to be settled. */
+  const isFull = () => guest.memoryBytes >= limits.memoryBytes
   /** Why a script was stopped from the middle. */
   const codeOf = (error: unknown): string => {
     if (limit) return limit
     const text = error instanceof Error ? error.message : String(error)
-    // Where the last of it is gone, there is none left for an error that says so.
-    const full = guest.memoryBytes >= limits.memoryBytes
-    if (full || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
+    if (isFull() || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
     if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
     // Before a script begins, only what stands outside of its function can throw.
     return !begun && error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
@@ -141,7 +141,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     }
     // Said even where it is nothing: then the host knows that the script waits.
     awaited = mail.say(frame)
-    if (calls <= heard) return finish({ end: '', code: 'deadlock', figures: figures() })
+    if (calls <= heard) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
   const deliver = (delivery: Delivery) => {

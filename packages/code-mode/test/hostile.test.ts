@@ -101,6 +101,7 @@ describe('the memory of a script', () => {
   it.each([
     ['in a script', `let kept\n${fill}\nfor (;;) kept = { kept, next: Promise.resolve() }`],
     ['in a job', `let kept\n${fill}\nconst f = () => { ${fill}\nPromise.resolve().then(f) }\nf()\nawait null`],
+    ['in what nobody awaits', `const f = () => Promise.resolve().then(f)\nf()\nawait new Promise(() => {})`],
     ['in a pattern', `return new RegExp('(' + 'x'.repeat(3e6))`],
   ])('is full, also where the engine cannot say so: %s', async (_name, source) => {
     expect((await small.run(source)).error?.code).toBe('memory-limit')
