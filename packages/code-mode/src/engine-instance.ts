@@ -36,6 +36,9 @@ const encoder = new TextEncoder()
 const textBytes = 8192
 const argsBytes = 32
 
+/** So much is read of each text of what a guest threw, in bytes: all that is made of it is as long. */
+const thrownBytes = 8192
+
 /** One instance of the engine: values of the guest are boxes here, and who makes one frees it. */
 export interface EngineInstance {
   readonly exports: EngineExports
@@ -165,25 +168,26 @@ export function engineInstance(
     return ended(other, bytes.write(text, other))
   }
   /** Nothing where the value has no text, or where there is no memory left for it. */
-  const read = (box: Box): string | undefined => {
+  const read = (box: Box, most = Infinity): string | undefined => {
     const at = qjs_get_string_len(box, desk.args)
     look()
     if (at === 0) return undefined
-    const text = bytes.toString('utf8', at, at + (words[args] ?? 0))
+    const text = bytes.toString('utf8', at, at + Math.min(words[args] ?? 0, most))
     qjs_free_cstring(at)
     return text
   }
   const property = (box: Box, name: string): Box => exports.qjs_get_prop_string(box, put(name).at)
   const propertyText = (box: Box, name: string): string => {
     const found = property(box, name)
-    const text = exports.qjs_is_undefined(found) === 0 ? (read(found) ?? '') : ''
+    const text = exports.qjs_is_undefined(found) === 0 ? (read(found, thrownBytes) ?? '') : ''
     qjs_free_value(found)
     return text
   }
   const thrown = (): Error => {
     const error = exports.qjs_get_exception()
     const [name, message, stack] = ['name', 'message', 'stack'].map((part) => propertyText(error, part))
-    const fault = options.fault({ name: name ?? '', message: message || (read(error) ?? ''), stack: stack ?? '' })
+    const said = message || (read(error, thrownBytes) ?? '')
+    const fault = options.fault({ name: name ?? '', message: said, stack: stack ?? '' })
     qjs_free_value(error)
     return fault
   }

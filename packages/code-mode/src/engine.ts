@@ -25,6 +25,7 @@ export interface GuestSetup {
   }
 }
 
+/** What each guest of an engine may use. */
 export interface EngineOptions {
   readonly memoryBytes: number
   readonly stackBytes: number
@@ -55,7 +56,7 @@ export interface Guest {
 
 /** Makes guests. The one engine there is: `quickjs.ts`. */
 export interface Engine {
-  prepare(options: EngineOptions): Guest
+  prepare(): Guest
 }
 
 /** The guest was stopped in the middle: by its watch, or because it has no memory left. */

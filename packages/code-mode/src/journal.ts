@@ -45,14 +45,26 @@ export function anySeed(): Seed {
   return [part(0), part(8), part(16), part(24)]
 }
 
+/** Whether a script can be told this: of a call that failed, what it says of itself. */
+function canBeHeard(ok: boolean, json: string): boolean {
+  try {
+    const value: unknown = JSON.parse(json)
+    return ok || isRecord(value)
+  } catch {
+    return false
+  }
+}
+
 function isEntry(value: unknown): value is JournalEntry {
   return (
     isRecord(value) &&
     Number.isSafeInteger(value['id']) &&
+    Number(value['id']) > 0 &&
     typeof value['tool'] === 'string' &&
     typeof value['argsHash'] === 'string' &&
     typeof value['ok'] === 'boolean' &&
     typeof value['json'] === 'string' &&
+    canBeHeard(value['ok'], value['json']) &&
     typeof value['at'] === 'number'
   )
 }

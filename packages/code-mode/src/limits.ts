@@ -8,7 +8,7 @@ export interface SandboxLimits {
   readonly wallMs?: number
   /** Polls of the interrupt handler, one per some thousand operations: the same from run to run. Default: no limit. */
   readonly fuel?: number
-  /** Memory of the engine, in bytes. Default 64 MiB. */
+  /** Memory of the script, in bytes; its engine has 2.2 MiB besides, and never more than both. Default 64 MiB. */
   readonly memoryBytes?: number
   /** Stack of the engine, in bytes, at most 512 KiB. Default 256 KiB. */
   readonly stackBytes?: number

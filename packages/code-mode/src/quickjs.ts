@@ -194,13 +194,16 @@ function guestOf(
  * QuickJS in WebAssembly. It boots once; guests are copies of what that left in memory, and share nothing. Of the memory
  * of a guest that is gone all is zero before another has it: it is as good as new, and need not be found page by page.
  */
-export function createQuickJs(code: EngineCode): Engine {
+export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: EngineOptions): Engine {
   let booted: Booted | undefined
   let wiped: WebAssembly.Memory | undefined
   return {
-    prepare({ memoryBytes, stackBytes }: EngineOptions): Guest {
+    prepare(): Guest {
       const image = (booted ??= boot(code))
-      const memory = wiped ?? new WebAssembly.Memory({ initial: image.size / pageBytes })
+      const initial = image.size / pageBytes
+      // The engine counts what it hands out, and not what lies unused between.
+      const maximum = initial + Math.ceil(memoryBytes / pageBytes)
+      const memory = wiped ?? new WebAssembly.Memory({ initial, maximum })
       wiped = undefined
       const watching = overseer()
       const engine = engineInstance(code.wasm, memory, {

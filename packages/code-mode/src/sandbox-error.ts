@@ -1,3 +1,5 @@
+import type { GuestEnd } from './frame.ts'
+import type { Limits } from './limits.ts'
 import { placeOf } from './script-source.ts'
 
 /** Why a script gave no value. `message` says what to do as well: the model reads it. */
@@ -21,6 +23,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'fuel-limit': 'The script computed for too long. Do less in one script, or let a tool do the work.',
   'memory-limit': 'The script ran out of memory. Keep only the fields you need of each result.',
   'stack-limit': 'The script called itself too deeply. Use a loop.',
+  'syntax-error': 'The script closes the function that it is the body of. There is a } too many.',
   deadlock: 'The script waits for a promise that nothing can resolve. Await calls of tools only; there are no timers.',
   aborted: 'The script was aborted.',
   'replay-diverged': 'The script did something else than before: it cannot go on from what was recorded.',
@@ -30,7 +33,7 @@ export const reasons: Readonly<Record<string, string>> = {
 const frame = /script\.ts:(\d{1,7}):(\d{1,7})/
 
 /** The first place of the script that a stack trace of the engine names. */
-export function placeInStack(stack: string): { line: number; column: number } | undefined {
+function placeInStack(stack: string): { line: number; column: number } | undefined {
   const [, line, column] = frame.exec(stack) ?? []
   return line && column ? placeOf(Number(line), Number(column)) : undefined
 }
@@ -42,4 +45,26 @@ export function isCode(text: string): boolean {
 
 export function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}… (${text.length - length} more characters)` : text
+}
+
+/** An error with a message of its own, or what its code has to say. */
+export function errorOf(code: string, limits: Limits, message?: string): SandboxError {
+  return { code, message: cut(message || (reasons[code] ?? `The script ended with ${code}.`), limits.errorBytes) }
+}
+
+/** What a script threw. Only the engine says that it is out of memory, but a script may say so too: it ends all the same. */
+export function errorOfThrown(
+  end: Extract<GuestEnd, { kind: 'thrown' }>,
+  limits: Limits,
+  memoryBytes: number,
+): SandboxError {
+  const place = placeInStack(end.stack)
+  const said = /^(Internal|Syntax)Error$/.test(end.name) && end.message === 'out of memory'
+  // Where there is no memory left for an error either, the engine throws null.
+  const unsaid = end.name === '' && end.message === 'null' && memoryBytes >= limits.memoryBytes
+  if (said || unsaid) return { ...errorOf('memory-limit', limits), ...place }
+  if (/^Maximum call stack|^stack overflow/.test(end.message)) return { ...errorOf('stack-limit', limits), ...place }
+  const plain = end.code !== 'script-error' || end.name === '' || end.name === 'Error'
+  const code = isCode(end.code) ? end.code : 'script-error'
+  return { ...errorOf(code, limits, plain ? end.message : `${end.name}: ${end.message}`), ...place }
 }

@@ -17,7 +17,7 @@ export interface SandboxStats {
   readonly cpuMs: number
   /** Calls of tools. */
   readonly calls: number
-  /** Memory of the engine at its largest, in bytes. */
+  /** Memory of the script and its engine at its largest, in bytes. */
   readonly memoryBytes: number
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { workerData } from 'node:worker_threads'
 
-import { type Guest, GuestSyntaxError } from './engine.ts'
+import { type Guest, GuestStopped, GuestSyntaxError } from './engine.ts'
 import { type Delivery, glanceAtFrame, readDeliveries } from './frame.ts'
 import { createQuickJs } from './quickjs.ts'
 import { ParserBroken, startScript, warmTypeScript } from './script-source.ts'
@@ -19,7 +19,7 @@ const lineLength = 2048
 const idleMs = 100
 
 const { code, limits }: WorkerSetup = workerData
-const engine = createQuickJs(code)
+const engine = createQuickJs(code, limits)
 const wait = workerVigil()
 
 /** A guest made ahead for these tools, while nobody waits. It has seen no script. */
@@ -39,7 +39,7 @@ const guestLimits = {
 const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
 
 function prepareSpare(tools: readonly string[]): void {
-  const guest = engine.prepare(limits)
+  const guest = engine.prepare()
   guest.setup({ tools, limits: guestLimits })
   spare = { tools: keyOf(tools), guest }
 }
@@ -47,18 +47,10 @@ function prepareSpare(tools: readonly string[]): void {
 function guestFor(tools: readonly string[]): Guest {
   const made = spare
   spare = undefined
-  const guest = made?.guest ?? engine.prepare(limits)
+  const guest = made?.guest ?? engine.prepare()
   if (made?.tools !== keyOf(tools)) guest.setup({ tools, limits: guestLimits })
   guest.warm()
   return guest
-}
-
-/** Why a script was stopped from the middle. */
-function codeOf(error: unknown, limit: string | undefined): string {
-  if (limit) return limit
-  const text = error instanceof Error ? error.message : String(error)
-  if (/out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
-  return /call stack|stack overflow/i.test(text) ? 'stack-limit' : 'engine-failed'
 }
 
 /** The worker's part of one stretch of a run: until the script ends, or is taken off. */
@@ -72,6 +64,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   let now = task.startedAt
   let limit: string | undefined
   let over = false
+  let begun = false
   let awaited = false
 
   const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
@@ -111,9 +104,20 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     compute(() => (frame = guest.take()))
     return frame
   }
+  /** Where the last of it is gone, there is none left for an error that says so, nor for a promise to be settled. */
+  const isFull = () => guest.memoryBytes >= limits.memoryBytes
+  /** Why a script was stopped from the middle. */
+  const codeOf = (error: unknown): string => {
+    if (limit) return limit
+    const text = error instanceof Error ? error.message : String(error)
+    if (isFull() || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
+    if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
+    // Before a script begins, only what stands outside of its function can throw.
+    return !begun && error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
+  }
   const stopped = (error: unknown) => {
     if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
-    const cause = codeOf(error, limit)
+    const cause = codeOf(error)
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code: cause, message, figures: figures() })
   }
@@ -137,7 +141,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
     }
     // Said even where it is nothing: then the host knows that the script waits.
     awaited = mail.say(frame)
-    if (calls <= heard) return finish({ end: '', code: 'deadlock', figures: figures() })
+    if (calls <= heard) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
   const deliver = (delivery: Delivery) => {
@@ -156,6 +160,7 @@ function stretch(guest: Guest, task: Task, mail: Mail): void {
   step(() => {
     guest.watch({ stop, now: () => now })
     startScript(task.source, (js) => guest.start(js, task.seed))
+    begun = true
     for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
   })
   const ended = () => over

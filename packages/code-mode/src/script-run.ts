@@ -9,9 +9,10 @@ import {
   readGuestFrame,
   writeDeliveries,
 } from './frame.ts'
-import { anySeed, argsHash, digest, type Journal, type JournalEntry, journalOf, seedOf } from './journal.ts'
+import type { JournalEntry } from './journal.ts'
 import { type Limits, maxSourceLength } from './limits.ts'
-import { cut, isCode, placeInStack, reasons, type SandboxError } from './sandbox-error.ts'
+import { runJournal } from './run-journal.ts'
+import { errorOf, errorOfThrown, type SandboxError } from './sandbox-error.ts'
 import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox.ts'
 import { flag, flagCount, type FromWorker, order, ring, type Task } from './task.ts'
 import type { watchdog } from './watchdog.ts'
@@ -36,8 +37,6 @@ export interface Surroundings {
 
 /** How long a script that is told to stop has to say its last words, in ms. */
 const lastWordsMs = 120
-/** A script that heard more than this is not taken off its worker: all it heard would have to be kept. */
-const keptBytes = 32 << 20
 
 /** So many results are sent to a script without waiting for more. */
 const together = 64
@@ -63,22 +62,6 @@ interface Stretch {
   unwatch(): void
 }
 
-function errorOf(code: string, limits: Limits, message?: string): SandboxError {
-  return { code, message: cut(message || (reasons[code] ?? `The script ended with ${code}.`), limits.errorBytes) }
-}
-
-/** What a script threw. Only the engine says that it is out of memory, but a script may say so too: it ends all the same. */
-function thrown(end: Extract<GuestEnd, { kind: 'thrown' }>, limits: Limits): SandboxError {
-  const place = placeInStack(end.stack)
-  if (end.name === 'InternalError' && end.message === 'out of memory') {
-    return { ...errorOf('memory-limit', limits), ...place }
-  }
-  if (/^Maximum call stack|^stack overflow/.test(end.message)) return { ...errorOf('stack-limit', limits), ...place }
-  const plain = end.code !== 'script-error' || end.name === '' || end.name === 'Error'
-  const code = isCode(end.code) ? end.code : 'script-error'
-  return { ...errorOf(code, limits, plain ? end.message : `${end.name}: ${end.message}`), ...place }
-}
-
 /**
  * One run of a script, from its source to its result. It is on a worker while it computes and for as long as waiting is
  * cheap; where it waits for longer it lives here, as what it heard so far, and goes on by replay.
@@ -88,21 +71,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   around.pool.expect()
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
-  const { identity } = given
-  const now = () => identity?.at ?? Date.now()
-  const before =
-    given.journal === undefined
-      ? { seed: identity ? seedOf(identity.seed) : anySeed(), startedAt: now(), entries: [] }
-      : journalOf(given.journal, source)
-  let ofSource: string | undefined
-  const journalWith = (entries: readonly JournalEntry[]): Journal => {
-    ofSource ??= digest(source)
-    return { v: 1, source: ofSource, seed: before.seed, startedAt: before.startedAt, entries }
-  }
-  const heard: JournalEntry[] = [...before.entries]
-  const recorded = new Map(heard.map((entry) => [entry.id, entry]))
-  const issued: { tool: string; argsHash: string }[] = []
-  let heardBytes = 0
+  const journal = runJournal(source, given, limits)
+  const { heard } = journal
   let logs: string[] = []
   let dropped = 0
   let stats = nothing
@@ -158,7 +128,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const common = {
       logs: [...logs, ...more],
       stats,
-      ...(heardBytes <= keptBytes && { journal: journalWith(heard) }),
+      ...(journal.isWhole && { journal: journal.written(heard) }),
     }
     if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
     else resolve({ ok: false, error: outcome, ...common })
@@ -195,10 +165,6 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       }
     }
 
-  /** Keeps of the last results only that they were heard. */
-  const forget = (count: number) => {
-    for (const entry of heard.splice(-count)) heard.push({ ...entry, json: '' })
-  }
   const deliver = () => {
     if (flush) clearImmediate(flush)
     flush = undefined
@@ -211,7 +177,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     for (const letter of letters) stretch.post(writeDeliveries(letter))
     work(letters.length - 1)
     // The script will not be taken off any more, so that nobody asks for them again.
-    if (heardBytes > keptBytes && !stretch.parking) forget(fresh.length)
+    if (!journal.isWhole && !stretch.parking) journal.forget(fresh.length)
   }
   /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
   const deliverSoon = () => {
@@ -220,21 +186,18 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     else flush ??= setImmediate(guarded(deliver))
   }
   const hear = (entry: JournalEntry) => {
-    heard.push(entry)
-    heardBytes += entry.json.length
+    journal.hear(entry)
     if (value !== undefined && calls.open === 0) return finish({ json: value })
     deliverSoon()
   }
-  const answer = ({ call, ok, json }: Reply) => {
+  const answer = (reply: Reply) => {
     if (over) return
-    const last = heard.at(-1)?.at ?? before.startedAt
-    const known = issued[call.id - 1]
-    if (!known) return
-    const entry: JournalEntry = { id: call.id, ok, json, at: Math.max(last, now()), ...known }
+    const entry = journal.entryOf(reply)
+    if (!entry) return
     const { record } = given
     if (!record) return hear(entry)
     recording = recording
-      .then(() => record(entry, journalWith([])))
+      .then(() => record(entry, journal.written([])))
       .then(
         () => over || hear(entry),
         (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be kept: ${String(error)}`)),
@@ -245,23 +208,10 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
 
   const onCall = (call: GuestCall): SandboxError | undefined => {
     const tool = names[call.tool]
-    if (tool === undefined || call.id > issued.length + 1) return errorOf('engine-failed', limits)
-    const hash = argsHash(tool, call.args)
-    const known = issued[call.id - 1]
-    const earlier = known ?? recorded.get(call.id)
-    if (earlier && (earlier.tool !== tool || earlier.argsHash !== hash)) {
-      return errorOf(
-        'replay-diverged',
-        limits,
-        `Call ${call.id} was ${earlier.tool} and is now ${tool}${earlier.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
-      )
-    }
-    if (known) return undefined
-    if (issued.length >= limits.toolCalls) {
-      return errorOf('call-limit', limits, `More than ${limits.toolCalls} tool calls.`)
-    }
-    issued.push({ tool, argsHash: hash })
-    if (!recorded.has(call.id)) calls.add(call)
+    if (tool === undefined) return errorOf('engine-failed', limits)
+    const admitted = journal.admit(tool, call)
+    if (typeof admitted === 'object') return admitted
+    if (admitted) calls.add(call)
     return undefined
   }
   /** Reads what the script wants. It is not believed anything: what is no frame ends the run. */
@@ -296,7 +246,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       case 'limit':
         return finish(errorOf(end.code, limits, end.message))
       case 'thrown':
-        return finish(thrown(end, limits))
+        return finish(errorOfThrown(end, limits, stats.memoryBytes))
     }
   }
   /** Does what the script wants. Of many calls some are answered, and the script hears of it, while others are made. */
@@ -362,7 +312,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         finish(verdict)
       },
       park() {
-        if (heardBytes > keptBytes) return
+        if (!journal.isWhole) return
         mine.parking = true
         give(cells, order.park)
       },
@@ -371,8 +321,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const task: Task = {
       source,
       tools: names,
-      seed: before.seed,
-      startedAt: before.startedAt,
+      seed: journal.seed,
+      startedAt: journal.startedAt,
       heard: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
@@ -400,7 +350,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   given.signal?.addEventListener('abort', onAbort, { once: true })
   around.running.add(onAbort)
   launch()
-  // While the worker is at it.
-  ofSource ??= digest(source)
+  // What it is told apart by is made while the worker is at it.
+  journal.written([])
   return promise
 }

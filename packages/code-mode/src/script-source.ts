@@ -17,10 +17,10 @@ export function placeOf(line: number, column: number): { line: number; column: n
   return { line, column: line === 1 ? Math.max(1, column - opening.length) : column }
 }
 
-/** A script was too deep for the parser of TypeScript, which is broken from then on in this thread. */
+/** A script was too much for the parser of TypeScript, which is broken from then on in this thread. */
 export class ParserBroken extends GuestSyntaxError {
   constructor() {
-    super('The script is nested too deeply to be read.', undefined, undefined)
+    super('The script cannot be read: it is nested too deeply, or a line of it is too long.', undefined, undefined)
   }
 }
 

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { afterEach, expect, it, vi } from 'vitest'
 
 import { engineExports, memoryImport } from '../src/engine-exports.ts'
-import type { Guest } from '../src/engine.ts'
+import { type Guest, GuestSyntaxError } from '../src/engine.ts'
 import { createQuickJs } from '../src/quickjs.ts'
 import { thinWasm } from '../src/thin-wasm.ts'
 
@@ -21,8 +21,9 @@ async function engineAndMemories() {
   })
   const file = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
   const { bytes, pages } = thinWasm(file, engineExports, memoryImport)
-  const engine = createQuickJs({ wasm: await WebAssembly.compile(Buffer.from(bytes)), pages })
-  return { made, prepare: () => engine.prepare({ memoryBytes: 64 << 20, stackBytes: 256 << 10 }) }
+  const code = { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
+  const engine = createQuickJs(code, { memoryBytes: 64 << 20, stackBytes: 256 << 10 })
+  return { made, prepare: () => engine.prepare() }
 }
 
 function run(guest: Guest, body: string): string {
@@ -89,6 +90,21 @@ it('two guests never share a memory, and one that has grown is not used again', 
   prepare()
   expect(made).toHaveLength(count + 3)
   third.dispose()
+})
+
+it('of what a guest throws no more is read than an error can say', async () => {
+  const { prepare } = await engineAndMemories()
+  const guest = prepare()
+  const long = `'x'.repeat(1e6)`
+  const body = `})\nthrow { name: 'SyntaxError', message: ${long}, stack: ${long} };(async () => {`
+  let message = ''
+  try {
+    run(guest, body)
+  } catch (error) {
+    if (error instanceof GuestSyntaxError) ({ message } = error)
+  }
+  expect(message).toMatch(/^x+$/)
+  expect(message.length).toBeLessThan(10_000)
 })
 
 it('what a guest leaves in cycles is found before its memory is full', async () => {

@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
 
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 
 import { readDeliveries } from '../src/frame.ts'
 import { createSandbox, type SandboxRunOptions } from '../src/index.ts'
@@ -83,6 +83,28 @@ return await tools.take(text)`
     }
     expect([...codes].filter((code) => code !== undefined && code !== 'memory-limit')).toEqual([])
     await small.close()
+  })
+})
+
+describe('the memory of a script', () => {
+  const limit = 8 << 20
+  const small = createSandbox({ workers: 1, limits: { memoryBytes: limit } })
+  afterAll(() => small.close())
+
+  it('is no more than its limit and what the engine needs itself, however much lies unused between', async () => {
+    const { error, stats } = await small.run('let size = 1000, kept\nfor (;;) kept = new Uint8Array((size *= 1.05))')
+    expect(error?.code).toBe('memory-limit')
+    expect(stats.memoryBytes).toBeLessThan(limit + (3 << 20))
+  })
+
+  const fill = 'try { for (;;) kept = { kept } } catch {}'
+  it.each([
+    ['in a script', `let kept\n${fill}\nfor (;;) kept = { kept, next: Promise.resolve() }`],
+    ['in a job', `let kept\n${fill}\nconst f = () => { ${fill}\nPromise.resolve().then(f) }\nf()\nawait null`],
+    ['in what nobody awaits', `const f = () => Promise.resolve().then(f)\nf()\nawait new Promise(() => {})`],
+    ['in a pattern', `return new RegExp('(' + 'x'.repeat(3e6))`],
+  ])('is full, also where the engine cannot say so: %s', async (_name, source) => {
+    expect((await small.run(source)).error?.code).toBe('memory-limit')
   })
 })
 

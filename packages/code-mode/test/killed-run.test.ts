@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { foldLog } from '@provost/agent'
 import type { Entry, RunResult, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
-import { assertWellFormed, crashAt, type CrashMoment } from '@provost/testing'
+import { assertWellFormed, crashAt, type CrashInjector, type CrashMoment } from '@provost/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -73,8 +73,22 @@ function bridged(entries: readonly Entry[]) {
   return { planned: planned.map(({ callId }) => callId), settled, by: new Set(by) }
 }
 
+/** A moment by its name: what is done at the same time may come in another order when the machine is busy. */
+interface Moment extends CrashMoment {
+  /** Counts those of its name from 1. */
+  readonly nth: number
+}
+
+function momentsOf({ moments }: CrashInjector): readonly Moment[] {
+  return moments.map(({ at, name }) => ({
+    at,
+    name,
+    nth: moments.filter((other) => other.name === name && other.at <= at).length,
+  }))
+}
+
 /** Every moment; otherwise the last of each kind. */
-function sampleOf(moments: readonly CrashMoment[]): readonly CrashMoment[] {
+function sampleOf(moments: readonly Moment[]): readonly Moment[] {
   return full ? moments : [...new Map(moments.map((moment) => [moment.name, moment])).values()]
 }
 
@@ -94,11 +108,11 @@ async function resume(sessions: readonly string[]): Promise<readonly ChildLine[]
   )
 }
 
-async function tryMoments(moments: readonly CrashMoment[], expected: object): Promise<readonly string[]> {
-  const sessionOf = ({ at }: CrashMoment) => `died-at-${at}`
+async function tryMoments(moments: readonly Moment[], expected: object): Promise<readonly string[]> {
+  const sessionOf = ({ at }: Moment) => `died-at-${at}`
   const died = await inAnotherProcess(
     'die',
-    moments.map((moment) => `${sessionOf(moment)}@${moment.at}`),
+    moments.map((moment) => `${sessionOf(moment)}@${moment.nth}@${moment.name}`),
   )
   expect(died.signal).toBe('SIGKILL')
   const left = new Map<string, ReturnType<typeof bridged>>()
@@ -143,7 +157,7 @@ test(
     const { result, logs } = outcomeOf(whole.messages)
     expect(result).toMatchObject({ seat: { seat: 7 }, paid: 'paid', van: 'van 7', refused: 'tool-failed' })
     expect(outsideOf(site, 'whole').read()).toHaveLength(writes)
-    const moments = sampleOf(crash.moments)
+    const moments = sampleOf(momentsOf(crash))
     const died: string[] = []
     for (let first = 0; first < moments.length; first += inAProcess) {
       const batch = moments.slice(first, first + inAProcess)

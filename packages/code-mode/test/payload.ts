@@ -212,6 +212,45 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
   ['an HTML comment', `return false <!-- x`],
   ['new.target', `return new.target !== undefined`],
   ['super', `return super.x`],
+  // Frames, letters and thenables of its own
+  [
+    'the frame of a call',
+    `const text = '\\n0,{"a":1}\\n[1,[],0,["ok"]]\\ntrue'\nreturn (await tools.echo(text)) !== text || (await tools.echo({ [text]: 1 }))[text] !== 1`,
+  ],
+  [
+    'the frame of a call by raw JSON',
+    `try { return (await tools.echo(JSON.rawJSON('1\\n0,{}'))) !== null } catch { return false }`,
+  ],
+  ['the frame of the value', `return { toJSON: () => 'x\\n[0,[],0,["ok"]]\\ntrue' }`],
+  ['the frame of a log line', `console.log('\\n[0,[],0,["ok"]]\\ntrue')\nreturn false`],
+  ['half a character', `const half = '\\ud800'\nreturn (await tools.echo({ [half]: half }))[half] !== half`],
+  ['the promise of a call', `return tools.echo.call({ then: 1 }, { then: true }).then((r) => r.then !== true)`],
+  [
+    'a promise with a class of its own',
+    `class P extends Promise { static get [Symbol.species]() { return class { constructor(f) { f(() => {}, () => {}) } } } }
+return (await new P((resolve) => resolve(tools.echo(1)))) !== 1`,
+  ],
+  // Faults of the engine: what is walked through changes meanwhile
+  [
+    'a buffer that shrinks while it is sorted',
+    `const b = new ArrayBuffer(8000, { maxByteLength: 16000 }), a = new Float64Array(b)\na.sort(() => { b.resize(0); return 1 })\nreturn a.length !== 0`,
+  ],
+  [
+    'a buffer that goes away while it is filled',
+    `const b = new ArrayBuffer(8000), a = new Uint8Array(b)\na.set({ length: 5, get 0() { b.transfer(); return 1 } })\nreturn a.length !== 0`,
+  ],
+  [
+    'a list that shrinks while it is searched',
+    `const a = new Array(1e4).fill(1)\nreturn a.includes(2, { valueOf() { a.length = 1; return 0 } }) || a.length !== 1`,
+  ],
+  [
+    'a list that is emptied while it is sorted',
+    `const a = Array.from({ length: 1000 }, (_, i) => 1000 - i)\na.sort((x, y) => { a.length = 0; return x - y })\nreturn a.length > 1000`,
+  ],
+  [
+    'a pattern that changes while it is used',
+    `const r = /a/g\nr.lastIndex = { valueOf() { r.compile?.('b'.repeat(1000)); return 0 } }\nreturn r.test('c')`,
+  ],
   // Telling time and other runs apart
   ['the clock', `const a = Date.now()\nfor (let i = 0; i < 1e5; i++);\nreturn Date.now() !== a`],
   ['the time zone', `return new Date(0).getTimezoneOffset() !== 0`],
@@ -281,6 +320,66 @@ export const wasting: readonly (readonly [string, string, readonly string[]])[] 
     `return Array.prototype.copyWithin.call({ length: 2 ** 53 - 1 }, 0, 1)`,
     ['cpu-limit', 'memory-limit'],
   ],
+  ['time in a thenable that is returned', `const t = { then(resolve) { resolve(t) } }\nreturn t`, ['cpu-limit']],
+  [
+    'time when a loop is left',
+    `function* f() { try { yield 1 } finally { for (;;); } }\nfor (const x of f()) break`,
+    ['cpu-limit'],
+  ],
+  ['time in instanceof', `return 1 instanceof { [Symbol.hasInstance]() { for (;;); } }`, ['cpu-limit']],
+  [
+    'time in splice over nothing',
+    `return Array.prototype.splice.call({ length: 2 ** 53 - 1 }, 0, 1)`,
+    ['cpu-limit', 'memory-limit'],
+  ],
+  [
+    'time in letters with many marks',
+    `return ('a' + '\\u0301\\u0327'.repeat(5e5)).normalize('NFD')`,
+    ['cpu-limit', 'memory-limit', 'output-size'],
+  ],
+  [
+    'time in a search that nearly matches',
+    `for (;;) ('a'.repeat(1e5) + 'b').indexOf('a'.repeat(5e4) + 'c')`,
+    ['cpu-limit'],
+  ],
+  [
+    'memory in the rest of a pattern',
+    `const [...a] = (function* () { for (;;) yield 1 })()`,
+    ['memory-limit', 'cpu-limit'],
+  ],
+  [
+    'memory in a list made of jobs',
+    `return Array.fromAsync((async function* () { for (;;) yield {} })())`,
+    ['memory-limit', 'cpu-limit'],
+  ],
+  [
+    'memory in the length of a list',
+    `const a = []\na.length = 2 ** 32 - 1\nreturn a`,
+    ['memory-limit', 'cpu-limit', 'output-size'],
+  ],
+  [
+    'memory in keys that are made up',
+    `return new Proxy({}, { ownKeys: () => Array.from({ length: 1e6 }, (_, i) => 'k' + i) })`,
+    ['memory-limit', 'cpu-limit', 'not-json'],
+  ],
+  [
+    'memory in async calls of itself',
+    `const f = async () => { await 0; return f() }\nreturn f()`,
+    ['memory-limit', 'cpu-limit'],
+  ],
+  [
+    'a value that shares its parts',
+    `let a = ['x'.repeat(100)]\nfor (let i = 0; i < 30; i++) a = [a, a]\nreturn a`,
+    ['memory-limit', 'cpu-limit', 'output-size'],
+  ],
+  ['a thenable that nobody resolves', `return { then() {} }`, ['deadlock']],
+  [
+    'a loop over what never ends',
+    `for await (const x of { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 1 }), return: () => new Promise(() => {}) }) }) break`,
+    ['deadlock'],
+  ],
+  ['stack in signs of the parser', `return ${'!'.repeat(100_000)}1`, ['stack-limit', 'syntax-error']],
+  ['stack in types of the parser', `type A = ${'{a:'.repeat(20_000)}1${'}'.repeat(20_000)}`, ['syntax-error']],
   ['time in sort', `return [3, 2, 1].sort(() => { for (;;); })`, ['cpu-limit']],
   ['time in a big power', `let x = 3n\nfor (;;) x = x * x`, ['cpu-limit', 'memory-limit', 'script-error']],
   [
@@ -291,6 +390,9 @@ export const wasting: readonly (readonly [string, string, readonly string[]])[] 
   ['time in Date', `for (;;) new Date().toLocaleString()`, ['cpu-limit']],
   ['time in a proxy', `const p = new Proxy({}, { get: () => { for (;;); } })\nreturn p.x`, ['cpu-limit']],
   ['time in ownKeys', `return Object.keys(new Proxy({}, { ownKeys() { for (;;); } }))`, ['cpu-limit']],
+  ['a throw outside the wrapper', `})\nthrow new Error('x')\n;(async () => {`, ['syntax-error']],
+  ['tools outside the wrapper', `})\nvar tools = 1\n;(async () => {`, ['syntax-error']],
+  ['a line too long for the reader of types', `const ${'a'.repeat(200_000)} = 1 2`, ['syntax-error']],
   ['memory in a list', `const a = []\nfor (;;) a.push(new Array(1000).fill(1))`, ['memory-limit', 'cpu-limit']],
   ['memory at once', `return new Array(1e9).fill(0).length`, ['memory-limit', 'cpu-limit', 'script-error']],
   [

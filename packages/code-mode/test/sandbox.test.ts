@@ -373,6 +373,16 @@ describe('a journal', () => {
     expect(error?.code).toBe('replay-diverged')
   })
 
+  it.each([
+    ['a result that is no JSON', { json: '{' }],
+    ['a failure that says nothing', { ok: false, json: 'null' }],
+    ['a call before the first', { id: 0 }],
+  ])('with %s is refused', async (_name, damage) => {
+    const { journal } = await run(workflow, { tools: workflowTools([]) })
+    const entries = journal?.entries.map((entry) => ({ ...entry, ...damage }))
+    await expect(run(workflow, { journal: { ...journal, entries } })).rejects.toMatchObject({ code: 'invalid-journal' })
+  })
+
   it('of another script is refused', async () => {
     const first = await run(workflow, { tools: workflowTools([]) })
     await expect(run(`${workflow} `, { journal: first.journal })).rejects.toMatchObject({ code: 'invalid-journal' })

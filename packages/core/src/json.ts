@@ -29,7 +29,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  * A JSON copy of any value, as `JSON.stringify` sees it: `toJSON` is honoured, `undefined` fields vanish, and so do keys
  * named `__proto__`.
  *
- * @throws ProvostError `not-json` for cycles, BigInt, functions and symbols at the top, naming what was met.
+ * @throws ProvostError `not-json` for cycles, BigInt, functions and symbols at the top, and for what is nested deeper than
+ * 1,000 levels, naming what was met.
  *
  * @example
  * toJson({ at: new Date(0), skip: undefined }) // { at: '1970-01-01T00:00:00.000Z' }
@@ -54,7 +55,24 @@ export function toJson(value: unknown): Json {
     })
   // Own keys of that name are harmless here, but not to whoever merges the value later.
   const copy: Json = text.includes('"__proto__"') ? JSON.parse(text, withoutPrototype) : JSON.parse(text)
+  // What is short cannot be deep.
+  if (text.length > 2 * deepest && isDeeper(copy, deepest))
+    throw new ProvostError('not-json', `A value is nested deeper than ${deepest} levels.`, {
+      hint: 'Return what is flatter: a list of parts that name each other, or text.',
+    })
   return copy
+}
+
+/** How deep a value may be: a stack ends, and whoever writes or walks through the value needs some of it. */
+const deepest = 1000
+
+function isDeeper(value: Json | undefined, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const item of isJsonList(value) ? value : Object.values(value)) {
+    if (typeof item === 'object' && isDeeper(item, levels - 1)) return true
+  }
+  return false
 }
 
 function withoutPrototype(this: unknown, key: string, value: unknown): unknown {

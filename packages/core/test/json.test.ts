@@ -34,10 +34,22 @@ describe('toJson', () => {
     )
   })
 
+  const nested = (levels: number, around: (inner: unknown) => unknown) => {
+    let value: unknown = 'inside'
+    for (let level = 0; level < levels; level++) value = around(value)
+    return value
+  }
+  test('gives what is as deep as may be', () => {
+    const value = nested(500, (inner) => [1, { inner }])
+    expect(JSON.stringify(toJson(value))).toBe(JSON.stringify(value))
+  })
+
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   test.for<[string, unknown, RegExp]>([
     ['a cycle', cycle, /circular/i],
+    ['lists nested too deeply', nested(1001, (inner) => [inner]), /deeper than 1000/],
+    ['objects nested too deeply', nested(1001, (inner) => ({ a: 1, inner })), /deeper than 1000/],
     ['a BigInt', 1n, /BigInt/],
     ['a BigInt inside', { n: 1n }, /BigInt/],
     ['a function', () => 1, /function/],

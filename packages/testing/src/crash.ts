@@ -7,6 +7,9 @@ export interface CrashMoment {
   readonly name: string
 }
 
+/** A moment as it is known before: the number `at` of all, or the `nth` of a name, where others may come sooner or later. */
+export type CrashPoint = number | { readonly name: string; readonly nth: number }
+
 /** Makes something happen to a process at one moment of its work, and no other. */
 export interface CrashInjector {
   /** The moments that were reached. */
@@ -22,7 +25,7 @@ export interface CrashInjector {
  * Make a run with `Infinity` first to learn how many moments there are; then let it die at each, and look at what another
  * process makes of it.
  *
- * @param at the moment to die at, from 1; `Infinity` never.
+ * @param at the moment to die at, counted from 1; `Infinity` never.
  * @param die instead of killing the process: the work that passes moments through this injector stands still for good.
  *
  * @example
@@ -34,7 +37,7 @@ export interface CrashInjector {
  * } })
  * const agent = createAgent({ name: 'desk', model, tools: [pay], store: crash.store(sqliteStore(path)) })
  */
-export function crashAt(at: number, die: (moment: CrashMoment) => void = killProcess): CrashInjector {
+export function crashAt(at: CrashPoint, die: (moment: CrashMoment) => void = killProcess): CrashInjector {
   return injector(at, true, (moment) => {
     die(moment)
     return never
@@ -54,16 +57,25 @@ export function pauseAt(at: number, pause: (moment: CrashMoment) => Promise<void
 
 const never = new Promise<never>(() => {})
 
-function injector(at: number, fatal: boolean, reached: (moment: CrashMoment) => Promise<void> | void): CrashInjector {
+function injector(
+  at: CrashPoint,
+  fatal: boolean,
+  reached: (moment: CrashMoment) => Promise<void> | void,
+): CrashInjector {
   const moments: CrashMoment[] = []
   let dead = false
+
+  const isIt = (here: CrashMoment): boolean => {
+    if (typeof at === 'number') return here.at === at
+    return here.name === at.name && moments.filter(({ name }) => name === at.name).length === at.nth
+  }
 
   async function moment(name: string): Promise<void> {
     // What else is under way when a process dies goes no further either.
     if (dead) return never
     const here = { at: moments.length + 1, name }
     moments.push(here)
-    if (here.at !== at) return undefined
+    if (!isIt(here)) return undefined
     dead = fatal
     return reached(here)
   }

@@ -31,6 +31,14 @@ test('with another way to die only what passes through the injector stands still
   ])
 })
 
+test('a moment may be told by its name, whatever comes between', async () => {
+  const died: number[] = []
+  const { moment } = crashAt({ name: 'b', nth: 2 }, ({ at }) => void died.push(at))
+  for (const name of ['a', 'b', 'a', 'a', 'b', 'b']) void moment(name)
+  await tick()
+  expect(died).toEqual([5])
+})
+
 test('a pause holds its own moment alone, until it is over', async () => {
   const over = Promise.withResolvers<void>()
   const { moment } = pauseAt(1, () => over.promise)
