@@ -7,6 +7,7 @@ import {
   GuestSyntaxError,
   type GuestWatch,
 } from './engine.ts'
+import { collectGarbage } from './garbage.ts'
 import { guestBoot } from './guest-boot.ts'
 import { changedPages, type Page } from './memory-pages.ts'
 
@@ -190,6 +191,9 @@ function guestOf(
   }
 }
 
+/** Bytes of memories that have grown and are garbage. */
+const mostLeft = 16 << 20
+
 /**
  * QuickJS in WebAssembly. It boots once; guests are copies of what that left in memory, and share nothing. Of the memory
  * of a guest that is gone all is zero before another has it: it is as good as new, and need not be found page by page.
@@ -197,6 +201,14 @@ function guestOf(
 export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: EngineOptions): Engine {
   let booted: Booted | undefined
   let wiped: WebAssembly.Memory | undefined
+  let left = 0
+  /** Nobody waits when a guest is gone: a good time to clear away what others before it have left. */
+  function leave(bytes: number): void {
+    left += bytes
+    if (left < mostLeft) return
+    left = 0
+    collectGarbage()
+  }
   return {
     prepare(): Guest {
       const image = (booted ??= boot(code))
@@ -223,7 +235,7 @@ export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: Eng
       })
       return guestOf(engine, image, watching, () => {
         // What has grown cannot shrink, and a guest would see that.
-        if (memory.buffer.byteLength !== image.size) return
+        if (memory.buffer.byteLength !== image.size) return leave(memory.buffer.byteLength)
         new Uint8Array(memory.buffer).fill(0)
         wiped = memory
       })

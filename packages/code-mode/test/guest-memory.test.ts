@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
 
 import { engineExports, memoryImport } from '../src/engine-exports.ts'
 import { type Guest, GuestSyntaxError } from '../src/engine.ts'
@@ -19,11 +19,15 @@ async function engineAndMemories() {
     made.push(memory)
     return memory
   })
+  return { made, prepare: await guests() }
+}
+
+async function guests(): Promise<() => Guest> {
   const file = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
   const { bytes, pages } = thinWasm(file, engineExports, memoryImport)
   const code = { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
   const engine = createQuickJs(code, { memoryBytes: 64 << 20, stackBytes: 256 << 10 })
-  return { made, prepare: () => engine.prepare() }
+  return () => engine.prepare()
 }
 
 function run(guest: Guest, body: string): string {
@@ -90,6 +94,33 @@ it('two guests never share a memory, and one that has grown is not used again', 
   prepare()
   expect(made).toHaveLength(count + 3)
   third.dispose()
+})
+
+it('memories that have grown are given back, though V8 sees no reason to', async () => {
+  const prepare = await guests()
+  const left: WeakRef<WebAssembly.Memory>[] = []
+  const { Memory } = WebAssembly
+  onTestFinished(() => void Object.assign(WebAssembly, { Memory }))
+  // A spy would keep them.
+  class Noted extends Memory {
+    constructor(type: WebAssembly.MemoryDescriptor) {
+      super(type)
+      left.push(new WeakRef(this))
+    }
+  }
+  Object.assign(WebAssembly, { Memory: Noted })
+  let most = 0
+  for (let n = 0; n < 30; n++) {
+    const guest = prepare()
+    run(guest, 'return new Array(1e5).fill(1).length')
+    guest.dispose()
+    // A weak reference that was made or read keeps what it refers to until then.
+    await new Promise(setImmediate)
+    most = Math.max(most, left.filter((memory) => memory.deref()).length)
+    await new Promise(setImmediate)
+  }
+  expect(left.length).toBeGreaterThan(29)
+  expect(most).toBeLessThan(8)
 })
 
 it('of what a guest throws no more is read than an error can say', async () => {
