@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import { aiSdk } from './code-mode/ai-sdk.ts'
@@ -8,7 +10,7 @@ import { freshWorker } from './code-mode/fresh-worker.ts'
 import { limitsHeld } from './code-mode/limits.ts'
 import { provost } from './code-mode/provost.ts'
 import { inTurns, type Plan, timed } from './code-mode/turns.ts'
-import { collectGarbage, median } from './measure.ts'
+import { median } from './measure.ts'
 
 const help = `Measures what a script costs: wall milliseconds, medians of runs that take turns, and the lowest.
 
@@ -109,26 +111,10 @@ async function waiting(): Promise<number> {
   return took
 }
 
-/** What a thousand runs leave behind, in bytes of RSS, and a thousand more, and more: what only grows is a leak. */
-async function leftBehind(): Promise<number[]> {
-  const one = provost(2)
-  const source = 'const rows = await tools.few(); return rows.length + new Array(1e5).fill(1).length'
-  const settle = async () => {
-    for (let i = 0; i < 3; i++) {
-      collectGarbage()
-      await sleep(50)
-    }
-    return process.memoryUsage.rss()
-  }
-  for (let i = 0; i < 100; i++) await one.run(source, tools)
-  const before = await settle()
-  const left: number[] = []
-  for (let thousand = 1; thousand <= 3; thousand++) {
-    for (let i = 0; i < 1000; i++) await one.run(source, tools)
-    left.push((await settle()) - before)
-  }
-  await one.close()
-  return left
+/** In bytes of RSS, after one, two and three thousand runs. */
+function leftBehind(): readonly number[] {
+  const script = fileURLToPath(new URL('./code-mode/left-behind.ts', import.meta.url))
+  return JSON.parse(execFileSync(process.execPath, [...process.execArgv, script], { encoding: 'utf8' }))
 }
 
 const report = {
@@ -138,7 +124,7 @@ const report = {
   lowest,
   first,
   hundredWaitingMs: round(await waiting()),
-  thousandRunsBytes: await leftBehind(),
+  thousandRunsBytes: leftBehind(),
   msAfterLimit: await limitsHeld(Math.max(3, Math.ceil(runs / 3))),
 }
 if (given.json) process.stdout.write(`${JSON.stringify(report)}\n`)
