@@ -18,13 +18,13 @@ export function depthOf(scope: RunScope, call: CallState): number {
 }
 
 /**
- * A key as a part of an id.
+ * A key as a part of an id: without secrets, as ids are in logs.
  *
  * @throws ProvostError `invalid-key`
  */
-export function keyOf(key: unknown): string {
+export function keyOf(key: unknown, { secrets }: Pick<RunScope, 'secrets'>): string {
   if (typeof key === 'string' && key.length > 0 && key.length <= longestKey && key.isWellFormed())
-    return encodeURIComponent(key)
+    return encodeURIComponent(secrets.scrubber.scrub(key))
   throw new ProvostError('invalid-key', `A key of a composite is a text of 1 to ${longestKey} characters.`, {
     hint: 'Number what you do, or name it.',
   })

@@ -100,9 +100,11 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
   /** The step under way: the log knows of it only once the model has answered. */
   const here = (): Place => ({ ...journal.place(), step: scope.step })
 
+  const clean = (text: string): string => scope.secrets.scrubber.scrub(text)
+
   function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
   function memo(key: string, fn: () => unknown): Promise<Json> {
-    const name = `${scope.id}/${extension.name}/${key}`
+    const name = `${scope.id}/${extension.name}/${clean(key)}`
     const known = state.memos.get(name)
     if (known !== undefined) return Promise.resolve(known)
     let value = memos.get(name)
@@ -135,9 +137,10 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
     fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
     blob: (hash) => scope.plan.store.blob(hash),
     putBlob: (bytes) => scope.plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
-    scrub: (text) => scope.secrets.scrubber.scrub(text),
+    scrub: clean,
     memo,
-    async append(key, data) {
+    async append(given, data) {
+      const key = clean(given)
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)
       await journal.append([newEntry(here(), id, { type: 'ext', name: extension.name, key, data: toJson(data) })])
     },

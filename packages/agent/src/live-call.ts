@@ -145,7 +145,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     // As tokens, so that what stands in the log is what is asked for again.
     const args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(input)))
     const same = hashJson([name, args])
-    const id = `${callId}/${keyOf(key)}`
+    const id = `${callId}/${keyOf(key, scope)}`
     const inFlight = calls.get(id)
     const known = state.run && callOf(state.run, id)
     const before = inFlight?.same ?? (known && hashJson([known.part.toolName, known.part.input]))
@@ -237,7 +237,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     }
     function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
     function memo(key: string, fn: () => unknown): Promise<Json> {
-      return once(memos, key, async () => remember(`${callId}/memo/${keyOf(key)}`, fn))
+      return once(memos, key, async () => remember(`${callId}/memo/${keyOf(key, scope)}`, fn))
     }
     return {
       call: tools,
@@ -251,14 +251,15 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
             spawner,
             boundary: { scope, call, memo: memoAt, wait: waitAt },
             acts,
-            memo: async (at, fn) => memoAt(`${callId}/memo/${keyOf(at)}`, fn),
+            memo: async (at, fn) => memoAt(`${callId}/memo/${keyOf(at, scope)}`, fn),
             signal: controller.signal,
           },
           options,
           key,
         ),
       memo,
-      wait: (token, about = {}) => once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token)}`, about)),
+      wait: (token, about = {}) =>
+        once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token, scope)}`, about)),
       busy: acts.busy,
     }
   }

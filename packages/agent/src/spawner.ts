@@ -78,7 +78,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     const { key, grant: asked } = at
     const filter = at.inputFilter && checkFilter(at.inputFilter)
     const own = planOf(agent)
-    const id = `${callId}/${keyOf(key)}`
+    const id = `${callId}/${keyOf(key, scope)}`
     const grant = asked && checkGrant(asked)
     // Said now, what is wrong with it is the composite's to hear.
     messagesOf(input, positionId(id, 0, 'message', 'input'), own.name)
@@ -142,7 +142,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
   }
 
   const joinedBy = (key: string): EntryOf<'child', 'joined'> | undefined =>
-    scope.state.run?.children.get(`${callId}/${keyOf(key)}`)?.joined
+    scope.state.run?.children.get(`${callId}/${keyOf(key, scope)}`)?.joined
 
   return {
     knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,

@@ -3,8 +3,21 @@ import { assertNever } from './error.ts'
 import type { EventPayloads, EventType } from './event.ts'
 import type { Json } from './json.ts'
 import { isRecord } from './json.ts'
+import type { Label } from './label.ts'
 import type { NewEntry } from './log.ts'
-import type { FilePart, Message, MessageInit, Part, ToolOutput } from './message.ts'
+import type { FilePart, Message } from './message.ts'
+import type { Principal } from './run.ts'
+import {
+  each,
+  fieldsOf,
+  fileIn,
+  initIn,
+  labelIn,
+  labelsIn,
+  scrubErrorInfo,
+  scrubMessage,
+  scrubOutput,
+} from './scrub-message.ts'
 import type { Scrubber } from './scrubber.ts'
 
 /**
@@ -18,23 +31,31 @@ export function scrubEntry<E extends NewEntry>(scrubber: Scrubber, entry: E): E 
 }
 
 function changesIn(scrubber: Scrubber, entry: NewEntry): object {
-  const { scrubJson, tokenise } = scrubber
+  const { scrub, scrubJson, tokenise } = scrubber
+  const label = (of: Label): Label => labelIn(scrubber, of)
+  const messages = (list: readonly Message[]): readonly Message[] => each(list, (one) => scrubMessage(scrubber, one))
   switch (entry.type) {
     case 'run':
-      return entry.op === 'ended' ? fields(entry, { output: scrubJson, error: (error) => infoIn(scrubber, error) }) : {}
+      if (entry.op === 'started') return fields(entry, { principal: (principal) => principalIn(scrubber, principal) })
+      return entry.op === 'ended'
+        ? fields(entry, { output: scrubJson, error: (error) => scrubErrorInfo(scrubber, error) })
+        : {}
     case 'message':
       return fields(entry, { message: (message) => scrubMessage(scrubber, message) })
     case 'call':
       switch (entry.op) {
         case 'planned':
-          return fields(entry, { args: tokenise })
+          return fields(entry, { args: tokenise, key: scrub })
         case 'decided':
-          return fields(entry, { args: tokenise, reason: scrubJson })
+          return fields(entry, { args: tokenise, reason: scrubJson, by: scrub })
         case 'settled':
           return fields(entry, {
-            output: (output) => outputIn(scrubber, output),
+            output: (output) => scrubOutput(scrubber, output),
+            value: scrubJson,
+            label,
+            fields: (labels) => labelsIn(scrubber, labels),
             details: scrubJson,
-            error: (error) => infoIn(scrubber, error),
+            error: (error) => scrubErrorInfo(scrubber, error),
           })
         case 'started':
         case 'parked':
@@ -44,13 +65,18 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
           return assertNever(entry)
       }
     case 'wait':
-      return fields(entry, { reason: scrubJson, evidence: tokenise })
+      return fields(entry, {
+        reason: scrubJson,
+        evidence: tokenise,
+        schema: scrubJson,
+        child: (child) => fieldsOf(child, { input: tokenise(child.input) }),
+      })
     case 'resolved':
-      return fields(entry, { value: (value) => scrubAnswer(scrubber, value) })
+      return fields(entry, { value: (value) => scrubAnswer(scrubber, value), by: scrub })
     case 'view':
-      return fields(entry, { with: (messages) => each(messages, (one) => scrubMessage(scrubber, one)) })
+      return fields(entry, { with: messages })
     case 'tail':
-      return fields(entry, { with: (messages) => each(messages, (one) => initIn(scrubber, one)) })
+      return fields(entry, { with: (inits) => each(inits, (one) => initIn(scrubber, one)), label })
     case 'memo':
       return fields(entry, { value: tokenise })
     case 'ext':
@@ -58,12 +84,13 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
     case 'audit':
       return fields(entry, { rule: scrubJson, sources: scrubJson, evidence: scrubJson })
     case 'attempt':
-      return {}
+      return fields(entry, { model: scrub })
     case 'child':
-      return entry.op === 'joined' ? fields(entry, { error: (error) => infoIn(scrubber, error) }) : {}
+      return entry.op === 'joined'
+        ? fields(entry, { error: (error) => scrubErrorInfo(scrubber, error), label })
+        : fields(entry, { label, filter: scrubJson, with: messages })
     case 'handoff':
-      // What crosses was taken from entries without secrets, and is known by its hash.
-      return fields(entry, { denied: scrubJson })
+      return fields(entry, { denied: scrubJson, label, filter: scrubJson, with: messages })
     default:
       return assertNever(entry)
   }
@@ -71,126 +98,24 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
 
 /** What somebody outside answered: a verdict, with arguments it may be, or a result. */
 export function scrubAnswer(scrubber: Scrubber, value: Json): Json {
-  if (scrubber.empty || !isRecord(value)) return scrubber.tokenise(value)
+  if (scrubber.empty) return value
+  // A result is not turned back.
+  if (!isRecord(value) || value['decision'] === undefined) return scrubber.scrubJson(value)
   const { decision, ...said } = value
   const scrubbed = scrubber.tokenise(said)
-  return scrubbed === said ? value : { ...(decision !== undefined && { decision }), ...scrubbed }
+  return scrubbed === said ? value : { decision, ...scrubbed }
 }
 
-/** A message without secrets; the very same one where it holds none. */
-export function scrubMessage(scrubber: Scrubber, message: Message): Message {
-  if (scrubber.empty) return message
-  const content = scrubParts(scrubber, message.content)
-  const error = message.error && infoIn(scrubber, message.error)
-  if (content === message.content && error === message.error) return message
-  return { ...message, content, ...(error && { error }) }
+/** Who it is stays: stores find the sessions of a principal by that. */
+function principalIn(scrubber: Scrubber, principal: Principal): Principal {
+  const { claims } = principal
+  return claims === undefined ? principal : fieldsOf(principal, { claims: scrubber.scrubJson(claims) })
 }
 
-function initIn(scrubber: Scrubber, init: MessageInit): MessageInit {
-  const { content } = init
-  return fieldsOf(init, {
-    content: typeof content === 'string' ? scrubber.scrub(content) : scrubParts(scrubber, content),
-  })
-}
-
-/** Parts without secrets; the very same list where they hold none. */
-export function scrubParts(scrubber: Scrubber, parts: readonly Part[]): readonly Part[] {
-  return scrubber.empty ? parts : each(parts, (part) => partIn(scrubber, part))
-}
-
-function partIn(scrubber: Scrubber, part: Part): Part {
-  switch (part.type) {
-    case 'text':
-      return fieldsOf(part, { text: scrubber.scrub(part.text) })
-    case 'reasoning': {
-      const text = scrubber.scrub(part.text)
-      if (text === part.text) return part
-      // Its signature was for the other text.
-      const { providerOptions: _, ...rest } = part
-      return { ...rest, text }
-    }
-    case 'tool-call':
-      // A model may call whatever it likes.
-      return fieldsOf(part, {
-        toolName: scrubber.scrub(part.toolName),
-        toolCallId: scrubber.scrub(part.toolCallId),
-        input: scrubber.tokenise(part.input),
-      })
-    case 'tool-result': {
-      const output = outputIn(scrubber, part.output)
-      const details = part.details === undefined ? {} : { details: scrubber.scrubJson(part.details) }
-      return fieldsOf(part, {
-        toolName: scrubber.scrub(part.toolName),
-        toolCallId: scrubber.scrub(part.toolCallId),
-        output,
-        ...details,
-      })
-    }
-    case 'file':
-    case 'reasoning-file':
-      return fileIn(scrubber, part)
-    case 'custom':
-      return part
-    default:
-      // Of a kind that is not known here: what is in it is text all the same.
-      return scrubber.scrubJson(part)
-  }
-}
-
-function fileIn(scrubber: Scrubber, part: FilePart): FilePart {
-  const { data, filename } = part
-  const name = filename === undefined ? {} : { filename: scrubber.scrub(filename) }
-  if (data.type === 'text')
-    return fieldsOf(part, { data: fieldsOf(data, { text: scrubber.scrub(data.text) }), ...name })
-  if (data.type === 'url') return fieldsOf(part, { data: fieldsOf(data, { url: scrubber.scrub(data.url) }), ...name })
-  // The bytes of an image are no text, and a scan of them would cost more than it finds.
-  if (data.type === 'data' && /^(text\/|application\/(json|xml|yaml))/.test(part.mediaType)) {
-    const bytes = Uint8Array.from(atob(data.data), (unit) => unit.charCodeAt(0))
-    const scrubbed = scrubber.scrubBytes(bytes)
-    if (scrubbed !== bytes) {
-      const text = Array.from(scrubbed, (byte) => String.fromCharCode(byte)).join('')
-      return { ...part, data: { type: 'data', data: btoa(text) }, ...name }
-    }
-  }
-  return fieldsOf(part, name)
-}
-
-function outputIn(scrubber: Scrubber, output: ToolOutput): ToolOutput {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return fieldsOf(output, { value: scrubber.scrub(output.value) })
-    case 'json':
-    case 'error-json':
-      return fieldsOf(output, { value: scrubber.scrubJson(output.value) })
-    case 'execution-denied':
-      return output.reason === undefined ? output : fieldsOf(output, { reason: scrubber.scrub(output.reason) })
-    case 'content': {
-      const value = each(output.value, (part) =>
-        part.type === 'text' ? fieldsOf(part, { text: scrubber.scrub(part.text) }) : fileIn(scrubber, part),
-      )
-      return fieldsOf(output, { value })
-    }
-    default:
-      return output
-  }
-}
-
-/** What a tool gave, without secrets. */
-export const scrubOutput: (scrubber: Scrubber, output: ToolOutput) => ToolOutput = outputIn
-
-function infoIn(scrubber: Scrubber, info: ErrorInfo): ErrorInfo {
-  const hint = info.hint === undefined ? {} : { hint: scrubber.scrub(info.hint) }
-  return fieldsOf(info, { message: scrubber.scrub(info.message), ...hint })
-}
-
-/** An error as data, without secrets. */
-export const scrubErrorInfo: (scrubber: Scrubber, info: ErrorInfo) => ErrorInfo = infoIn
-
-/** What events carry that somebody said: all other fields say where they belong. */
-const spoken: ReadonlySet<string> = new Set([
-  ...['delta', 'text', 'data', 'value', 'url', 'title', 'reason', 'feedback', 'evidence', 'sources', 'output'],
-  ...['details', 'tags'],
+/** What events carry that the runtime made: ids, and words of its own. All else is looked at. */
+const ownFields: ReadonlySet<string> = new Set([
+  ...['id', 'token', 'sessionId', 'messageId', 'partId', 'callId', 'runId', 'parentCallId', 'status', 'trigger'],
+  ...['confidentiality', 'class', 'mode', 'via', 'finishReason', 'decision'],
 ])
 
 /** The payload of an event without secrets. */
@@ -198,11 +123,13 @@ export function scrubPayload<K extends EventType>(scrubber: Scrubber, payload: E
   if (scrubber.empty) return payload
   const changes: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(payload)) {
-    if (spoken.has(key)) changes[key] = scrubber.scrubJson(value)
-    else if (key === 'input') changes[key] = scrubber.tokenise(value)
-    else if (key === 'error' && isErrorInfo(value)) changes[key] = infoIn(scrubber, value)
+    if (ownFields.has(key)) continue
+    if (key === 'input') changes[key] = scrubber.tokenise(value)
+    else if (key === 'label' && isRecord(value)) changes[key] = labelIn(scrubber, value)
+    else if (key === 'error' && isErrorInfo(value)) changes[key] = scrubErrorInfo(scrubber, value)
     else if (key === 'message' && isMessage(value)) changes[key] = scrubMessage(scrubber, value)
     else if (key === 'file' && isFile(value)) changes[key] = fileIn(scrubber, value)
+    else changes[key] = scrubber.scrubJson(value)
   }
   return fieldsOf(payload, changes)
 }
@@ -217,21 +144,6 @@ function isMessage(value: unknown): value is Message {
 
 function isFile(value: unknown): value is FilePart {
   return isRecord(value) && isRecord(value['data'])
-}
-
-function each<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
-  let copy: T[] | undefined
-  for (const [index, item] of list.entries()) {
-    const changed = change(item)
-    if (changed !== item) (copy ??= [...list])[index] = changed
-  }
-  return copy ?? list
-}
-
-/** The same object where no field is another. */
-function fieldsOf<T extends object>(of: T, given: object): T {
-  for (const [key, value] of Object.entries(given)) if (Reflect.get(of, key) !== value) return { ...of, ...given }
-  return of
 }
 
 /** The fields that a change makes other ones; those that are not there stay away. */

@@ -1,3 +1,6 @@
+import { heldFrom, secretSpans } from './secret-finder.ts'
+import type { SecretIndex } from './secret-index.ts'
+
 /** Scrubs a text that comes in pieces: what may be the beginning of a secret is held back until more is known. */
 export interface ScrubStream {
   /** @returns what can be shown now; may be empty. */
@@ -8,23 +11,17 @@ export interface ScrubStream {
 
 /**
  * @param scrub a whole text.
- * @param writings what is looked for, in lower case.
+ * @param index what is looked for; undefined while there is nothing.
  */
-export function scrubStream(scrub: (text: string) => string, writings: () => readonly string[]): ScrubStream {
+export function scrubStream(scrub: (text: string) => string, index: () => SecretIndex | undefined): ScrubStream {
   let held = ''
   return {
     push(piece) {
       const text = held + piece
-      const from = beginningIn(text, writings())
-      if (from === text.length) {
-        held = ''
-        return scrub(text)
-      }
-      const before = scrub(text.slice(0, from))
-      // Where two secrets overlap, the cut may go through one of them: then all of it waits.
-      const whole = before + scrub(text.slice(from)) === scrub(text)
-      held = whole ? text.slice(from) : text
-      return whole ? before : ''
+      const secrets = index()
+      const from = secrets ? cutIn(secrets, text) : text.length
+      held = text.slice(from)
+      return scrub(text.slice(0, from))
     },
     end() {
       const rest = scrub(held)
@@ -34,15 +31,10 @@ export function scrubStream(scrub: (text: string) => string, writings: () => rea
   }
 }
 
-/** Where the first writing begins that the text may go on with, so that no finding is cut in two. */
-function beginningIn(text: string, writings: readonly string[]): number {
-  const longest = writings[0]?.length ?? 0
-  const lower = text.toLowerCase()
-  // Other letters than these change their length: then the places do not fit, and all of it waits.
-  if (lower.length !== text.length) return longest === 0 ? text.length : Math.max(0, text.length - longest * 2)
-  for (let from = Math.max(0, lower.length - longest + 1); from < lower.length; from++) {
-    const rest = lower.slice(from)
-    if (writings.some((writing) => writing.length > rest.length && writing.startsWith(rest))) return from
-  }
-  return text.length
+/** Where a text may be cut so that no secret is cut in two, neither one that it holds nor one that it may go on with. */
+export function cutIn(index: SecretIndex, text: string): number {
+  const from = heldFrom(index, text)
+  if (from === text.length) return from
+  const across = secretSpans(index, text).find(({ start, end }) => start < from && end > from)
+  return across ? across.start : from
 }

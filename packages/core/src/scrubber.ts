@@ -1,5 +1,13 @@
+import type { Json } from './json.ts'
+import { mapJson } from './map-texts.ts'
+import { scrubBase64, scrubBytes } from './scrub-bytes.ts'
+import type { ScrubPieces } from './scrub-pieces.ts'
+import { scrubPieces } from './scrub-pieces.ts'
 import type { ScrubStream } from './scrub-stream.ts'
 import { scrubStream } from './scrub-stream.ts'
+import { secretSpans } from './secret-finder.ts'
+import type { SecretIndex } from './secret-index.ts'
+import { secretIndex } from './secret-index.ts'
 import { shortestPart, writingsOf } from './secret-writing.ts'
 import { redactedToken, secretToken } from './secret.ts'
 import { someTextIn } from './texts-within.ts'
@@ -12,7 +20,10 @@ export interface Scrubber {
   has(name: string): boolean
   /** Nothing is registered: whatever is scrubbed stays as it is. */
   readonly empty: boolean
-  /** A text without the values, also where they are written in base64, hexadecimal, percent or JSON escapes. */
+  /**
+   * A text without the values, also where they are written in base64, in base64 of that, in hexadecimal, or with escapes
+   * of URLs, JSON, JavaScript and HTML, up to five levels of them.
+   */
   scrub(text: string): string
   /** A copy of any value with every text in it scrubbed: keys, nested fields, messages, stacks and causes of errors. */
   scrubValue(value: unknown): unknown
@@ -25,10 +36,14 @@ export interface Scrubber {
    * becomes `⟦redacted:NAME⟧`, which nobody can turn back: such a call does not run.
    */
   tokenise<T>(value: T): T
-  /** Bytes that are UTF-8 are scrubbed as text; all others stay as they are. */
+  /** Bytes are scrubbed as text in UTF-8 or UTF-16; in all others each byte counts as a character. */
   scrubBytes(bytes: Uint8Array): Uint8Array
+  /** The same for bytes in base64; what is no base64 is scrubbed as a text. */
+  scrubBase64(encoded: string): string
   /** Scrubs a text that comes in pieces. */
   stream(): ScrubStream
+  /** Scrubs JSON that comes in pieces, such as reports of progress: what stands at the same place in two is one text. */
+  pieces(tell: (data: Json) => void): ScrubPieces
 }
 
 const deepest = 100
@@ -45,37 +60,56 @@ type TokenOf = (name: string, found: string) => string
  * scrubber.scrub('401 for Bearer sk-123456') // '401 for Bearer ⟦secret:API_KEY⟧'
  */
 export function createScrubber(): Scrubber {
-  /** By name, oldest first. */
-  const values = new Map<string, Set<string>>()
+  /** By name, oldest first, each with its writings. */
+  const values = new Map<string, Map<string, readonly string[]>>()
   let found: Findings | undefined
 
   const known = (): Findings => (found ??= findingsOf(values))
+  const index = (): SecretIndex | undefined => (values.size === 0 ? undefined : known().index)
   const shown: TokenOf = (name) => secretToken(name)
   const reversible: TokenOf = (name, text) => (values.get(name)?.has(text) ? secretToken(name) : redactedToken(name))
 
   function replace(text: string, tokenOf: TokenOf): string {
     if (values.size === 0) return text
-    const { wholes, names, pattern } = known()
+    const { wholes, index: secrets } = known()
     const name = wholes.get(text)
     if (name !== undefined) return tokenOf(name, text)
-    if (!pattern) return text
-    return text.replace(pattern, (match) => {
-      if (match.startsWith('⟦')) return match
-      return tokenOf(names.get(match.toLowerCase()) ?? 'UNKNOWN', match)
-    })
+    if (secrets.longest === 0) return text
+    let made = ''
+    let from = 0
+    for (const { start, end, name: of } of secretSpans(secrets, text)) {
+      made += text.slice(from, start) + tokenOf(of, text.slice(start, end))
+      from = end
+    }
+    return from === 0 ? text : made + text.slice(from)
   }
 
   const scrub = (text: string): string => replace(text, shown)
+  /** What looks like base64 may be a text. */
+  const base64 = (encoded: string): string => {
+    const scrubbed = scrubBase64(scrub, encoded)
+    return scrubbed === undefined || scrubbed === encoded ? scrub(encoded) : scrubbed
+  }
+  /** Bytes cannot be turned back: a call with a secret in a file does not run. */
+  const redactedFile = (encoded: string): string => {
+    let hidden: string | undefined
+    scrubBase64((text) => {
+      const [first] = secretSpans(known().index, text)
+      if (first) hidden = redactedToken(first.name)
+      return text
+    }, encoded)
+    return hidden ?? replace(encoded, reversible)
+  }
 
   return {
     add(name, value) {
       if (value === '') return
-      const of = values.get(name) ?? new Set()
+      const of = values.get(name) ?? new Map<string, readonly string[]>()
       values.set(name, of)
-      const [oldest] = of
+      const [oldest] = of.keys()
       if (of.has(value)) return
       if (of.size >= valuesPerName && oldest !== undefined) of.delete(oldest)
-      of.add(value)
+      of.set(value, writingsOf(value))
       found = undefined
     },
     has: (name) => values.has(name),
@@ -87,15 +121,13 @@ export function createScrubber(): Scrubber {
     holds(value) {
       return values.size > 0 && someTextIn(value, (text) => scrub(text) !== text)
     },
-    scrubJson: (value) => (values.size === 0 ? value : mapTexts(value, scrub)),
-    tokenise: (value) => (values.size === 0 ? value : mapTexts(value, (text) => replace(text, reversible))),
-    scrubBytes(bytes) {
-      const text = values.size === 0 ? undefined : textIn(bytes)
-      if (text === undefined) return bytes
-      const scrubbed = scrub(text)
-      return scrubbed === text ? bytes : new TextEncoder().encode(scrubbed)
-    },
-    stream: () => scrubStream(scrub, () => (values.size === 0 ? [] : known().writings)),
+    scrubJson: (value) => (values.size === 0 ? value : mapJson(value, scrub, base64)),
+    tokenise: (value) =>
+      values.size === 0 ? value : mapJson(value, (text) => replace(text, reversible), redactedFile),
+    scrubBytes: (bytes) => (values.size === 0 ? bytes : scrubBytes(scrub, bytes)),
+    scrubBase64: (encoded) => (values.size === 0 ? encoded : base64(encoded)),
+    stream: () => scrubStream(scrub, index),
+    pieces: (tell) => scrubPieces({ index, scrubJson: (value) => mapJson(value, scrub, base64), tell }),
   }
 }
 
@@ -103,74 +135,14 @@ export function createScrubber(): Scrubber {
 interface Findings {
   /** Values that count only where they are the whole text. */
   readonly wholes: ReadonlyMap<string, string>
-  /** By writing, in lower case. */
-  readonly names: ReadonlyMap<string, string>
-  /** Longer ones first. */
-  readonly writings: readonly string[]
-  readonly pattern: RegExp | undefined
+  readonly index: SecretIndex
 }
 
-function findingsOf(values: ReadonlyMap<string, ReadonlySet<string>>): Findings {
+function findingsOf(values: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>): Findings {
   const wholes = new Map<string, string>()
-  const names = new Map<string, string>()
-  for (const [name, of] of values) {
-    for (const value of of) {
-      if (value.length < shortestPart) wholes.set(value, name)
-      else
-        for (const writing of writingsOf(value))
-          if (!names.has(writing.toLowerCase())) names.set(writing.toLowerCase(), name)
-    }
-  }
-  // One may begin with another.
-  const writings = [...names.keys()].toSorted((a, b) => b.length - a.length)
-  if (writings.length === 0) return { wholes, names, writings, pattern: undefined }
-  // What was scrubbed before is not scrubbed again, whatever the value of a secret may be.
-  const own = [...values.keys()].flatMap((name) => [secretToken(name), redactedToken(name)])
-  return { wholes, names, writings, pattern: new RegExp([...own, ...writings].map(escapePattern).join('|'), 'giu') }
-}
-
-function escapePattern(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
-}
-
-function textIn(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-/** JSON with its texts and keys changed; what no change was made in is the same object as before. */
-export function mapTexts<T>(value: T, change: (text: string) => string): T {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- texts stay texts, and all else keeps its shape
-  return mapped(value, change) as T
-}
-
-function mapped(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value)
-  if (typeof value === 'number') {
-    // A number that only has the digits of a secret in it is a number.
-    const changed = change(String(value))
-    return changed.startsWith('⟦') && changed.indexOf('⟧') === changed.length - 1 ? changed : value
-  }
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    let list: unknown[] | undefined
-    for (const [index, item] of value.entries()) {
-      const changed = mapped(item, change)
-      if (changed !== item) (list ??= [...value])[index] = changed
-    }
-    return list ?? value
-  }
-  let same = true
-  const fields: [string, unknown][] = []
-  for (const [key, field] of Object.entries(value)) {
-    const next: [string, unknown] = [change(key), mapped(field, change)]
-    same &&= next[0] === key && next[1] === field
-    fields.push(next)
-  }
-  return same ? value : Object.fromEntries(fields)
+  for (const [name, of] of values)
+    for (const value of of.keys()) if (value.length < shortestPart) wholes.set(value, name)
+  return { wholes, index: secretIndex(values) }
 }
 
 function scrubWithin(

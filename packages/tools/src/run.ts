@@ -15,6 +15,7 @@ import type {
   Message,
   Runtime,
   Scrubber,
+  ScrubPieces,
   ScrubStream,
   SessionAccess,
   Tool,
@@ -102,6 +103,9 @@ interface Call {
   values: ReadonlyMap<string, string>
   /** Of the text that is yielded. */
   pieces?: ScrubStream
+  /** Of the values that are yielded, and of reports of progress. */
+  yields?: ScrubPieces
+  progress?: ScrubPieces
   readonly run: ToolRun
   /** `performance.now()` */
   readonly started: number
@@ -169,7 +173,10 @@ function contextOf(call: Call): ToolContext {
     context: run.context,
     ask: (question) => put(call, question),
     progress(data) {
-      if (!call.over) run.progress(call.scrubber.scrubJson(jsonOf(call.tool, data)))
+      if (call.over) return
+      const json = jsonOf(call.tool, data)
+      if (call.scrubber.empty) run.progress(json)
+      else (call.progress ??= call.scrubber.pieces(run.progress)).push(json)
     },
   } satisfies Omit<ToolContext, keyof ForThoseWhoLook>
   const context: ToolContext = forThoseWhoLook(fixed, call)
@@ -209,9 +216,9 @@ async function put({ tool, run, started, signal, over, scrubber }: Call, questio
     })
   const { timeoutMs } = tool['~tool']
   const left = timeoutMs - Math.min(longestEndMs, timeoutMs / 10) - (performance.now() - started)
-  const { message } = question
+  const { message, schema } = question
   return run.ask(
-    { ...question, message: scrubber.scrub(message) },
+    { ...question, message: scrubber.scrub(message), ...(schema && { schema: scrubber.scrubJson(schema) }) },
     { deadline: Date.now() + left, signal: signal.get() },
   )
 }
@@ -241,7 +248,7 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
       } else {
         text = undefined
         // In `rich`, a text stands for itself and not for the next piece of one.
-        call.run.partial({ value: call.scrubber.scrubJson(jsonOf(call.tool, unwrap(last).value)) })
+        sayValue(call, jsonOf(call.tool, unwrap(last).value))
       }
     } catch (error) {
       void Promise.resolve(iterator.return?.()).catch(() => undefined)
@@ -253,6 +260,12 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
 function sayPiece(call: Call, piece: string): void {
   const delta = call.scrubber.empty ? piece : (call.pieces ??= call.scrubber.stream()).push(piece)
   if (delta !== '' || piece === '') call.run.partial({ delta })
+}
+
+function sayValue(call: Call, value: Json): void {
+  const tell = (shown: Json): void => call.run.partial({ value: shown })
+  if (call.scrubber.empty) tell(value)
+  else (call.yields ??= call.scrubber.pieces(tell)).push(value)
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -307,6 +320,9 @@ function bounded(call: Call, work: PromiseLike<ToolOutcome>): Promise<ToolOutcom
 }
 
 function end(call: Call, outcome: ToolOutcome): ToolOutcome {
+  // What was held back is no secret: nothing follows.
+  call.progress?.end()
+  call.yields?.end()
   call.over = true
   call.signal.release()
   const timed = outcome.durationMs > 0 ? outcome : { ...outcome, durationMs: elapsed(call.started) }

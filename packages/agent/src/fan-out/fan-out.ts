@@ -53,7 +53,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
           ? {
               key: keys[index] ?? '',
               agent: child.agent.name,
-              runId: `${callId}/${keyOf(`${key}.${keys[index]}`)}`,
+              runId: `${callId}/${keyOf(`${key}.${keys[index]}`, scope)}`,
             }
           : { key: keys[index] ?? '', agent: child.agentId },
       ),
@@ -215,7 +215,7 @@ async function invoked(
     const text = typeof output === 'string' ? output : JSON.stringify(output)
     const done = { key: agentId, agent: agentId, status: 'completed', ...own } as const
     if (!isJudged(boundary)) return { ...done, output, text }
-    const child = { id: `${boundary.call.part.callId}/${keyOf(at)}`, agent: agentId, by: 'fanout' } as const
+    const child = { id: `${boundary.call.part.callId}/${keyOf(at, scope)}`, agent: agentId, by: 'fanout' } as const
     const said = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, own.label, agentId)
     const back = await comesBack(boundary, child, [said], own.label)
     if ('refused' in back) return failed(toErrorInfo(back.refused))
