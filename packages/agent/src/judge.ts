@@ -121,6 +121,8 @@ interface Opinion {
   /** The arguments after all rewrites of this round. */
   readonly args: Json
   readonly rewrittenBy?: string
+  /** Changed them, if only for the hooks between it and one that changed them back: those judged other arguments. */
+  readonly movedBy?: string
 }
 
 async function judgeByHooks(
@@ -144,8 +146,8 @@ async function judgeByHooks(
     // Nobody has approved what the approval did not cover.
     const holds = answers(approval, state, current.input, edited)
     const second = await opinionOn(scope, current, tool, holds ? approval : undefined)
-    if (second.rewrittenBy !== undefined && hashJson(second.args) !== hashJson(current.input)) {
-      return { deny: 'The arguments were rewritten again after they had been judged.', by: second.rewrittenBy }
+    if (second.movedBy !== undefined) {
+      return { deny: 'The arguments were rewritten again after they had been judged.', by: second.movedBy }
     }
     // Where a hook rewrites whatever was approved and a program approves whatever is asked, somebody has to stop.
     if (approval && !holds && (state?.decisions ?? 0) >= mostProposals) {
@@ -203,6 +205,7 @@ async function opinionOn(
   let result: Opinion['result']
   let args = call.input
   let rewrittenBy: string | undefined
+  let movedBy: string | undefined
   for (const { extension, hook } of scope.plan.hooks['tool.call']) {
     const by = extension.name
     const ctx = scope.contextFor(extension, approval && { approval })
@@ -219,6 +222,7 @@ async function opinionOn(
         // Frozen, so that what is judged is what will run.
         args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(answer.args)))
         rewrittenBy = by
+        if (hashJson(args) !== hashJson(call.input)) movedBy = by
       } else throw unknownAnswer(by)
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: by })
@@ -228,7 +232,13 @@ async function opinionOn(
   const asked = await toolAsk(scope, call, tool, args, approval)
   if (asked && 'deny' in asked) return { asks, args, deny: { by: tool.name, reason: asked.deny } }
   if (asked) asks.push({ by: tool.name, ask: asked })
-  return { asks, args, ...(result && { result }), ...(rewrittenBy !== undefined && { rewrittenBy }) }
+  return {
+    asks,
+    args,
+    ...(result && { result }),
+    ...(rewrittenBy !== undefined && { rewrittenBy }),
+    ...(movedBy !== undefined && { movedBy }),
+  }
 }
 
 /** The compiler tells those whom it checks; of others the call is denied. */
