@@ -1,8 +1,11 @@
 import { assertNever } from '@provost/core'
 
+import { breaksLine, onOneLine } from './header-break.ts'
+
 /** Where text goes, and so what in it would be taken for more than text. */
 export type Boundary =
   | 'http-header'
+  | 'mail-header'
   | 'sse'
   | 'shell'
   | 'sql-like'
@@ -23,6 +26,8 @@ const deceptive = /[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uF
  * cursor, or show text in another order than it has.
  *
  * - `http-header`: the value of one header; other scripts become percent escapes.
+ * - `mail-header`: one line in any script, such as a subject or a name; also without line breaks that are written as
+ *   escapes or in encoded words.
  * - `sse`: the value of `data:` fields; each line gets one of its own.
  * - `shell`: one word for a POSIX shell, in single quotes.
  * - `sql-like`: the inside of a quoted LIKE pattern with `ESCAPE '\'`; use parameters where you can.
@@ -38,13 +43,16 @@ const deceptive = /[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uF
 export function escapeFor(boundary: Boundary, text: string): string {
   switch (boundary) {
     case 'http-header':
-      return text
-        .toWellFormed()
-        .replaceAll(/[\t\n]|\r\n?/g, ' ')
-        .replaceAll(controls, '')
-        .replaceAll(deceptive, '')
-        .replaceAll(/[^ -~]+/g, encodeURIComponent)
-        .trim()
+      return onOneLine(
+        text
+          .toWellFormed()
+          .replaceAll(/[\t\n]|\r\n?/g, ' ')
+          .replaceAll(controls, '')
+          .replaceAll(deceptive, '')
+          .replaceAll(/[^ -~]+/g, encodeURIComponent),
+      ).trim()
+    case 'mail-header':
+      return onOneLine(text.replaceAll(/\r\n/g, ' ')).trim()
     case 'sse':
       return text
         .replaceAll(/\r\n|[\r\n\u0085\u2028\u2029]/g, '\n')
@@ -99,11 +107,12 @@ export function escapeFor(boundary: Boundary, text: string): string {
  * {@link escapeFor} made is always safe.
  */
 export function isSafeFor(boundary: Boundary, text: string): boolean {
+  if (boundary === 'mail-header') return !breaksLine(text)
   if (text.search(controls) >= 0) return false
   if (boundary !== 'sql-like' && text.search(deceptive) >= 0) return false
   switch (boundary) {
     case 'http-header':
-      return /^[ -~]*$/.test(text)
+      return /^[ -~]*$/.test(text) && !breaksLine(text)
     case 'sse':
       return text.split('\n').every((line, n) => n === 0 || line.startsWith('data: '))
     case 'shell':

@@ -3,23 +3,31 @@ import type { Extension, Json, JsonPointer } from '@provost/core'
 
 import { escapeFor, isSafeFor } from './escape-for.ts'
 import type { Boundary } from './escape-for.ts'
+import { headerBoundary, isBody } from './header-name.ts'
 
 /** What {@link protocolGuard} looks at, and what it does with what it finds. */
 export interface ProtocolGuardOptions {
-  /** By tool and JSON pointer, what an argument with all that is in it will be part of. */
-  readonly boundaries?: Readonly<Record<string, Readonly<Record<JsonPointer, Boundary>>>>
+  /**
+   * By tool and JSON pointer, what an argument with all that is in it will be part of. `text` is part of nothing and may
+   * have lines, whatever its name: `{ compare: { '/from': 'text', '/to': 'text' } }`.
+   */
+  readonly boundaries?: Readonly<Record<string, Readonly<Record<JsonPointer, Boundary | 'text'>>>>
   /** `deny` refuses the call and says why; `escape` lets it go with the argument escaped. Default `deny`. */
   readonly onViolation?: 'deny' | 'escape'
 }
 
-/** Arguments of these names are headers whatever the tool. */
-const headerNames = /^(?:headers?|cookies?|set-cookie|user-?agent|referr?er|content-disposition)$/i
 const deepest = 64
+
+/** What a text will be part of. */
+type Place = Boundary | 'text' | undefined
+type Change = (text: string, path: string, place: Place) => string
+type Declared = Readonly<Record<string, Boundary | 'text'>>
 
 /**
  * Judges the arguments that tools put into protocols: a line break in a header, a field of its own in a stream of
- * events, a cursor movement for a terminal. Arguments under `headers` and the like are looked at for every tool, the
- * others where you say what they become part of.
+ * events, a cursor movement for a terminal. Arguments that are headers by their name (`subject`, `to`, `replyTo`,
+ * `filename`, `host`, all under `headers`, …) are looked at for every tool, at any depth, also in JSON that is a text;
+ * the others where you say what they become part of. A text such as `body` or `content` may have lines.
  *
  * @example
  * protocolGuard({ boundaries: { notify: { '/line': 'log-line' } } })
@@ -36,12 +44,13 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
         const args = walk(
           call.input,
           '',
+          '',
           undefined,
           0,
-          (text, path, boundary) => {
-            if (!boundary || isSafeFor(boundary, text)) return text
-            violations.push({ path: `/${path.slice(1)}`, boundary })
-            return escapeFor(boundary, text)
+          (text, path, place) => {
+            if (!place || place === 'text' || isSafeFor(place, text)) return text
+            violations.push({ path: `/${path.slice(1)}`, boundary: place })
+            return escapeFor(place, text)
           },
           declared,
         )
@@ -65,32 +74,57 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
 /** A copy with every text and key changed; the boundary of a place holds for all that is in it. */
 function walk(
   value: Json,
+  key: string,
   path: string,
-  boundary: Boundary | undefined,
+  place: Place,
   depth: number,
-  change: (text: string, path: string, boundary: Boundary | undefined) => string,
-  declared: Readonly<Record<string, Boundary>>,
+  change: Change,
+  declared: Declared,
 ): Json {
   if (depth > deepest) throw new RangeError('The arguments are nested too deeply to be checked.')
-  const here = Object.hasOwn(declared, path) ? declared[path] : boundary
+  const here = Object.hasOwn(declared, path) ? declared[path] : place
   if (typeof value === 'string') {
-    const written = here === 'http-header' ? parsed(value) : undefined
-    if (written === undefined) return change(value, path, here)
-    // Whoever makes headers of it reads the JSON first: what is an escape here is a line break there.
-    const checked = JSON.stringify(walk(written, path, here, depth + 1, change, {}))
+    const open = here === 'http-header' || here === 'mail-header' || (here === undefined && !isBody(key))
+    const written = open ? parsed(value) : undefined
+    if (written === undefined) {
+      const changed = change(value, path, here)
+      // Without what made it none, it may be JSON.
+      return changed === value ? value : walk(changed, key, path, here, depth + 1, change, {})
+    }
+    // The tool that makes headers of it reads the JSON first: what is an escape here is a line break there.
+    const checked = JSON.stringify(walk(written, key, path, here, depth + 1, change, {}))
     return checked === JSON.stringify(written) ? change(value, path, here) : checked
   }
-  if (Array.isArray(value))
-    return value.map((item: Json, n) => walk(item, `${path}/${n}`, here, depth + 1, change, declared))
+  if (Array.isArray(value)) {
+    const below = here ?? (value.length === 2 ? nameIn(value[0]) : undefined)
+    return value.map((item: Json, n) => walk(item, key, `${path}/${n}`, below, depth + 1, change, declared))
+  }
   if (!isRecord(value)) return value
+  const listed =
+    here ?? (isHeader(value) ? nameIn(value['name'] ?? value['key'] ?? value['field'] ?? value['header']) : undefined)
   const fields: [string, Json][] = []
-  for (const [key, item] of Object.entries(value)) {
-    const at = `${path}/${escapePointer(key)}`
-    const below = here ?? (headerNames.test(key) ? 'http-header' : undefined)
-    fields.push([change(key, at, here), walk(isJson(item) ? item : null, at, below, depth + 1, change, declared)])
+  for (const [name, item] of Object.entries(value)) {
+    const at = `${path}/${escapePointer(name)}`
+    const named = headerBoundary(name)
+    const below = here === 'mail-header' && named === 'http-header' ? named : (listed ?? named)
+    const inner = walk(isJson(item) ? item : null, name, at, below, depth + 1, change, declared)
+    fields.push([change(name, at, below), inner])
   }
   return Object.fromEntries(fields)
 }
+
+/** What the value is that stands beside a name: `{ name: 'Subject', value }`, `['Subject', value]`. */
+function nameIn(name: unknown): Place {
+  const isName = typeof name === 'string' && name.length <= 200 && headerBoundary(name) !== undefined
+  return isName ? 'mail-header' : undefined
+}
+
+/** A thing that is called Cookies and has a description is none. */
+function isHeader(value: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(value).every((key) => headerKeys.has(key.toLowerCase()))
+}
+
+const headerKeys: ReadonlySet<string> = new Set(['name', 'key', 'field', 'header', 'value', 'values'])
 
 /** An object or a list that is written as a text. */
 function parsed(text: string): Json | undefined {
