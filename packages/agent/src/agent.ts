@@ -16,6 +16,7 @@ import type {
   Tool,
   WrittenFor,
 } from '@provost/core'
+import { scrubError } from '@provost/core'
 import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
 import type { AbortOptions, AgentOptions, HandedTo, ResumeOptions, RunOptions, With } from './agent-options.ts'
@@ -60,6 +61,14 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
   readonly registry: ToolRegistry
   /** What it leaves for other agents, and for whoever goes on after a crash. */
   readonly progress: Progress
+  /**
+   * Returns a value without the secrets that this agent knows, for logs and consoles: texts, and errors with their
+   * stacks, fields and causes. What holds none is returned as it is.
+   *
+   * @example
+   * console.error(agent.scrub(error))
+   */
+  scrub(value: unknown): unknown
   /** Starts or resumes a run and gives its events. The run goes on whether or not anybody iterates. */
   stream(state: RunState<Output>, ...options: With<ResumeOptions, App>): AgentStream<Output>
   stream(input: Input, ...options: With<RunOptions, App>): AgentStream<Output>
@@ -178,6 +187,7 @@ export function createAgent<
       return planned().registry
     },
     progress: progressOf(planned),
+    scrub: (value) => scrubError(planned().secrets.scrubber, value),
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given: Given = {}): Promise<RunResult<Output>> => {
       const join = isRunState(input) || given.session || given.sessionId !== undefined ? undefined : currentJoin()

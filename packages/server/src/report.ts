@@ -1,14 +1,25 @@
+import type { Agent } from '@provost/agent'
+
 import type { ErrorPlace } from './server-options.ts'
 
-/** Tells whoever runs the server. Nothing that goes wrong with the telling disturbs what is going on. */
+/**
+ * Tells the operator of the server. Nothing that goes wrong with the telling disturbs what is going on.
+ *
+ * @param agents whose secrets are taken out of what is told.
+ */
 export function reporter(
+  agents: readonly Pick<Agent<unknown, never>, 'scrub'>[],
   onError: (error: unknown, place: ErrorPlace) => void = toConsole,
 ): (thrown: unknown, place: ErrorPlace) => void {
-  return (thrown, place) => {
+  return (given, place) => {
+    const thrown = agents.reduce((said, agent) => agent.scrub(said), given)
     try {
       onError(thrown, place)
     } catch (failed) {
-      toConsole(failed, place)
+      toConsole(
+        agents.reduce((said, agent) => agent.scrub(said), failed),
+        place,
+      )
       toConsole(thrown, place)
     }
   }

@@ -55,7 +55,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   checkOptions(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
-  const report = reporter(options.onError)
+  const report = reporter(options.agents, options.onError)
   const limits = { ...defaultLimits, ...options.limits }
   const passing = options.store.passing && createPassingWriter(options.store.passing)
   const closing = closingStore(
