@@ -139,8 +139,8 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
     putBlob: (bytes) => scope.plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
     scrub: clean,
     memo,
-    async append(given, data) {
-      const key = clean(given)
+    async append(name, data) {
+      const key = clean(name)
       const id = positionId(scope.id, scope.step, `ext/${extension.name}`, key)
       await journal.append([newEntry(here(), id, { type: 'ext', name: extension.name, key, data: toJson(data) })])
     },

@@ -56,7 +56,7 @@ describe('a secret that is split over neighbouring reports of progress', () => {
   })
 
   test('letter by letter', async () => {
-    const { events } = await reported(...value, '!')
+    const { events } = await reported(...value.split(''), '!')
     expect(events).toEqual([shown, ...Array.from({ length: value.length - 1 }, () => ''), '!'])
   })
 

@@ -59,15 +59,14 @@ const mostWaiting = 64
 
 /** Makes a scrubber of pieces. */
 export function scrubPieces({ index, scrubJson, tell }: ScrubPiecesOptions): ScrubPieces {
-  let waiting: Piece[] = []
+  const waiting: Piece[] = []
   let places = new Map<string, Place>()
 
   function release(all: boolean): void {
-    while (waiting[0] && (all || waiting[0].open.size === 0 || waiting.length > mostWaiting)) {
-      const [piece] = waiting
+    const due = all ? waiting.length : dueOf(waiting)
+    for (const piece of waiting.splice(0, due)) {
       // Too many wait: what may be a beginning is left out.
       if (!all) for (const at of piece.open) hide(piece, at, places.get(at)?.segments ?? [])
-      waiting = waiting.slice(1)
       piece.told = true
       tell(scrubJson(piece.hidden.size === 0 ? piece.data : shown(piece.data, '', piece.hidden)))
     }
@@ -94,6 +93,12 @@ export function scrubPieces({ index, scrubJson, tell }: ScrubPiecesOptions): Scr
       places = new Map()
     },
   }
+}
+
+/** How many of those that wait may be told: all before the first that is open, and those over the limit. */
+function dueOf(waiting: readonly Piece[]): number {
+  const first = waiting.findIndex(({ open }) => open.size > 0)
+  return Math.max(first < 0 ? waiting.length : first, waiting.length - mostWaiting)
 }
 
 /** What a place says with one text more; marks the secrets in it, and the pieces that have to wait for what follows. */
