@@ -1,3 +1,8 @@
+import { ProvostError } from './error.ts'
+import { isRecord } from './json.ts'
+import { checkOptions } from './known-options.ts'
+import type { KnownKeys } from './known-options.ts'
+
 /** Whether content may steer what an agent does. */
 export type Integrity = 'trusted' | 'untrusted'
 /** Who may learn of content, from everybody to nobody outside. */
@@ -130,6 +135,45 @@ export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
     ...(readers !== undefined && { readers: isNames(readers) ? readers : [] }),
     sources: isNames(sources) ? sources : ['*'],
   }
+}
+
+const labelKeys = {
+  integrity: true,
+  confidentiality: true,
+  readers: true,
+  sources: true,
+} satisfies KnownKeys<LabelInit>
+
+/**
+ * Refuses what is no label, where an author writes one. {@link fillLabel} takes the same for the strictest label.
+ *
+ * @param where for the message: `"returns" of tool search`.
+ * @throws ProvostError `unknown-option`, `invalid-label`
+ */
+export function checkLabel(label: unknown, where: string): void {
+  if (label === undefined) return
+  checkOptions(label, labelKeys, where)
+  const { integrity, confidentiality, readers, sources }: Record<string, unknown> = isRecord(label) ? label : {}
+  const levels: readonly unknown[] = confidentialities
+  const faults = [
+    ...(integrity === undefined || integrity === 'trusted' || integrity === 'untrusted'
+      ? []
+      : [`integrity is ${said(integrity)}; give 'trusted' or 'untrusted'`]),
+    ...(confidentiality === undefined || levels.includes(confidentiality)
+      ? []
+      : [`confidentiality is ${said(confidentiality)}; give ${confidentialities.join(', ')}`]),
+    ...(readers === undefined || isNames(readers) ? [] : ['readers is not a list of names']),
+    ...(sources === undefined || isNames(sources) ? [] : ['sources is not a list of names']),
+  ]
+  const [fault] = faults
+  if (fault === undefined) return
+  throw new ProvostError('invalid-label', `The label in ${where} is invalid: ${fault}.`, {
+    hint: "Give { integrity: 'untrusted', confidentiality: 'internal', sources: ['mail'] }, or a part of it.",
+  })
+}
+
+function said(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
 }
 
 /** Whether nothing is missing from a label: then it is taken as it is, and many messages share one. */
