@@ -1,5 +1,5 @@
-import { defineExtension, escapePointer, isRecord } from '@provost/core'
-import type { Extension, Json, JsonPointer } from '@provost/core'
+import { checkChoice, checkOptions, defineExtension, escapePointer, isRecord } from '@provost/core'
+import type { Extension, Json, JsonPointer, KnownKeys } from '@provost/core'
 
 import { escapeFor, isSafeFor } from './escape-for.ts'
 import type { Boundary } from './escape-for.ts'
@@ -16,6 +16,11 @@ export interface ProtocolGuardOptions {
 const headerNames = /^(?:headers?|cookies?|set-cookie|user-?agent|referr?er|content-disposition)$/i
 const deepest = 64
 
+const optionKeys = {
+  boundaries: true,
+  onViolation: true,
+} satisfies KnownKeys<ProtocolGuardOptions>
+
 /**
  * Judges the arguments that tools put into protocols: a line break in a header, a field of its own in a stream of
  * events, a cursor movement for a terminal. Arguments under `headers` and the like are looked at for every tool, the
@@ -25,7 +30,9 @@ const deepest = 64
  * protocolGuard({ boundaries: { notify: { '/line': 'log-line' } } })
  */
 export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'protocolGuard')
   const { boundaries = {}, onViolation = 'deny' } = options
+  checkChoice(onViolation, ['deny', 'escape'], 'onViolation', 'protocolGuard')
   return defineExtension({
     name: 'protocol-guard',
     scope: 'tree',
