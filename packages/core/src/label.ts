@@ -119,13 +119,16 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
 }
 
 /**
- * A whole label from what a user wrote of it. It fails closed: what is not a label's word is taken for the strictest.
+ * A whole label from what a user wrote of it. It fails closed: what is not a label's word is taken for the strictest, and
+ * a key that labels do not have makes all of it the strictest.
  *
  * @param defaults gives what `init` leaves out, or leaves undefined.
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
   if (isLabel(init) && (init.readers ?? defaults.readers) === init.readers) return init
+  // A misspelt word may have been meant to keep something secret.
+  if (Object.keys(init).some((key) => !Object.hasOwn(labelKeys, key))) return strictest
   const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
   const readers = init.readers ?? defaults.readers
   const sources = init.sources ?? defaults.sources
@@ -136,6 +139,13 @@ export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
     sources: isNames(sources) ? sources : ['*'],
   }
 }
+
+const strictest: Label = Object.freeze({
+  integrity: 'untrusted',
+  confidentiality: 'secret',
+  readers: Object.freeze([]),
+  sources: Object.freeze(['*']),
+})
 
 const labelKeys = {
   integrity: true,
