@@ -93,12 +93,12 @@ export function createSender({
 
   /** One that waits reads it when it would end. */
   function letterTo(input: Input, to: string, mode: SendMode, token: string, found: Standing): Omit<Letter, 'token'> {
-    const name = 'agent' in found ? found.agent : agent.name
+    const target = 'agent' in found ? found.agent : agent.name
     const waits = 'isPaused' in found && (found.isPaused || (!runs.underway() && state.run?.status === 'suspended'))
     return {
       to,
       mode: waits ? 'queue' : mode,
-      input: messagesOf(input, token, { name, allowSystemMessages: agent.allowSystemMessages }),
+      input: messagesOf(input, token, { name: target, allowSystemMessages: agent.allowSystemMessages }),
     }
   }
 
