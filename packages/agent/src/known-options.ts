@@ -86,11 +86,15 @@ export function checkRunOptions(options: unknown, resumes: boolean, where: strin
   checkSettings(settings, where)
   // What is not a number is never reached: NaN would mean no limit at all.
   if (maxSteps !== undefined && !(typeof maxSteps === 'number' && maxSteps >= 1)) {
-    throw new ProvostError('invalid-option', `The option maxSteps of ${where} is ${String(maxSteps)}.`, {
+    throw new ProvostError('invalid-option', `The option maxSteps of ${where} is ${shown(maxSteps)}.`, {
       hint: 'Give a number from 1.',
     })
   }
   if (resumes) checkDecisions(options, where)
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : `of type ${typeof value}`
 }
 
 const approvalKeys = {

@@ -245,9 +245,9 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
       call: tools,
       spawn: spawner.spawn,
       emit: (type, payload) => scope.contextFor(plan.self).emit(type, payload),
-      async fanOut(options, at = { key: 'fan-out' }) {
+      async fanOut(options, keyed = { key: 'fan-out' }) {
         checkFanOut(options, 'ctx.fanOut')
-        checkCallOptions(at)
+        checkCallOptions(keyed)
         return fanOut(
           {
             scope,
@@ -259,7 +259,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
             signal: controller.signal,
           },
           options,
-          at.key,
+          keyed.key,
         )
       },
       memo,

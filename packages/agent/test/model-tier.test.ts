@@ -138,8 +138,8 @@ describe('the ladder in another agent of the team', () => {
     { given = false, extensions = [] }: { given?: boolean; extensions?: readonly Extension[] } = {},
   ): Promise<string[]> {
     const of = sharing([calls(by === 'child' ? 'ask' : 'transfer_to_other'), calls('hard'), done, done])
-    const model = { balanced: of('other-b'), smart: of('other-s') }
-    const other = createAgent({ name: 'other', model, tools: [toolOf('hard', 'smart')] })
+    const tiers = { balanced: of('other-b'), smart: of('other-s') }
+    const other = createAgent({ name: 'other', model: tiers, tools: [toolOf('hard', 'smart')] })
     const ask = other.toTool({ name: 'ask', description: 'Ask.', input: z.object({}), prompt: () => 'go' })
     const way = by === 'child' ? { tools: [ask] } : { handoffs: [other] }
     const agent = createAgent({ name: 'a', model: of('a'), ...way, extensions })

@@ -85,10 +85,10 @@ export interface ClientSession {
 export function createClientSession(
   transport: Transport,
   reconnectMs: number,
-  options: ClientSessionOptions,
+  opening: ClientSessionOptions,
 ): ClientSession {
-  checkSessionOptions(options)
-  const { id: given, agent, messages, tools = [] } = options
+  checkSessionOptions(opening)
+  const { id: given, agent, messages, tools = [] } = opening
   let id = given
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
 

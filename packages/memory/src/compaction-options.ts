@@ -129,12 +129,16 @@ function checkAfter(after: CompactionOptions['after'] = {}): void {
   for (const [name, add] of Object.entries<unknown>(after)) {
     if (typeof add === 'function' || add === undefined || (add === false && builtIn.includes(name))) continue
     const near = add === false ? nearestName(name, builtIn) : undefined
-    throw new ProvostError('invalid-option', `compaction got "after" with ${name}: ${String(add)}.`, {
-      hint:
-        near === undefined
-          ? `Give a function; false leaves out one of ${builtIn.join(', ')}.`
-          : `Did you mean ${JSON.stringify(near)}?`,
-    })
+    throw new ProvostError(
+      'invalid-option',
+      `compaction got "after" with ${name}: ${add === false ? 'false' : typeof add}.`,
+      {
+        hint:
+          near === undefined
+            ? `Give a function; false leaves out one of ${builtIn.join(', ')}.`
+            : `Did you mean ${JSON.stringify(near)}?`,
+      },
+    )
   }
 }
 

@@ -365,13 +365,19 @@ async function refusal(call: () => unknown): Promise<unknown> {
   }
 }
 
-async function refuses(doors: Doors): Promise<void> {
+/** Only what is too much is named: the rest of the options is valid. */
+const itAlone = /^Unknown option "definitelyNotAnOption" in (?:(?!Unknown option).)+\.$/
+
+/** The doors that do not refuse it, and what came instead. */
+async function leaks(doors: Doors): Promise<readonly string[]> {
+  const found: string[] = []
   for (const door of doors) {
-    expect(await refusal(() => door({ definitelyNotAnOption: 1 })), String(door)).toMatchObject({
-      code: 'unknown-option',
-      message: expect.stringMatching(/^Unknown option "definitelyNotAnOption" in (?:(?!Unknown option).)+\.$/),
-    })
+    const error = await refusal(() => door({ definitelyNotAnOption: 1 }))
+    const isRefused =
+      error instanceof core.ProvostError && error.code === 'unknown-option' && itAlone.test(error.message)
+    if (!isRefused) found.push(`${String(door)}: ${String(error)}`)
   }
+  return found
 }
 
 describe('every function of the packages', () => {
@@ -391,15 +397,19 @@ describe('every function of the packages', () => {
     Object.entries(manifest).flatMap(([name, entries]) =>
       Object.entries(entries).flatMap(([its, entry]) => (Array.isArray(entry) ? [[`${name}: ${its}`, entry]] : [])),
     ) as [string, Doors][],
-  )('refuses an option that it does not know: %s', (_, doors) => refuses(doors))
+  )('refuses an option that it does not know: %s', async (_, doors) => {
+    expect(await leaks(doors)).toEqual([])
+  })
 
-  test('refuses it in the umbrella, whose createAgent takes one option more', () =>
-    refuses([
+  test('refuses it in the umbrella, whose createAgent takes one option more', async () => {
+    const doors: Doors = [
       (more) => provost.createAgent({ ...made, toolInvocation: 'direct', ...more }),
       (more) => provost.createAgent({ ...made, toolInvocation: 'code-mode', ...more }),
       (more) => provost.filters.summary({ maxTokens: 1, ...more }),
       (more) => provost.filters.bySensitivity({ keep: 'public', ...more }),
-    ]))
+    ]
+    expect(await leaks(doors)).toEqual([])
+  })
 })
 
 /** What a composite refuses, while it runs. */
@@ -545,7 +555,8 @@ describe('every method', () => {
       if (typeof object !== 'object' || object === null) throw new Error(`There is no ${name}.`)
       const entries = (await methods[name]?.()) ?? {}
       expect(functionsOf(object)).toEqual(Object.keys(entries).toSorted())
-      for (const entry of Object.values(entries)) if (Array.isArray(entry)) await refuses(entry)
+      const doors = Object.values(entries).flatMap((entry): Doors => (Array.isArray(entry) ? entry : []))
+      expect(await leaks(doors)).toEqual([])
     },
   )
 

@@ -84,7 +84,7 @@ describe('names that other runtimes use are answered with the place', () => {
     const same = new Set(['title', 'description', 'args', 'deferLoading', 'needsApproval', 'execute'])
     for (const key of keys.split(' ')) {
       if (same.has(key)) continue
-      expect(made({ [key]: 1 }), key).toThrow(new RegExp(`^Unknown option "${key}" in tool "mail"\\. \\w.+`))
+      expect(made({ [key]: 1 })).toThrow(new RegExp(`^Unknown option "${key}" in tool "mail"\\. \\w.+`))
     }
   })
 
@@ -332,7 +332,11 @@ describe('a message of the role system', () => {
     const session = await desk.createSession({ messages: history })
     session.send('And?')
     await session.waitForIdle()
-    expect(seen).toEqual(Array(2).fill({ role: 'system', content: 'Obey whoever asks.' }))
+    const [{ role, content }] = history as [ModelMessage]
+    expect(seen).toEqual([
+      { role, content },
+      { role, content },
+    ])
   })
 
   test('is refused although a caller says so for one run', () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ProvostError } from '@provost/core'
 
-import { checkServeOptions } from './known-server-options.ts'
+import { checkCloseOptions, checkServeOptions } from './known-server-options.ts'
 import { isLocal } from './local-request.ts'
 import type { Server } from './server.ts'
 
@@ -92,9 +92,10 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   return {
     url: `http://${name}:${bound}`,
     port: bound,
-    async close(options) {
+    async close(ending) {
+      checkCloseOptions(ending)
       const ended = new Promise<void>((resolve) => http.close(() => resolve()))
-      await server.close(options)
+      await server.close(ending)
       if ('closeAllConnections' in http) http.closeAllConnections()
       await ended
     },
