@@ -1,9 +1,11 @@
 import type { JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
-import { isRecord, isStandardSchema, ProvostError, toErrorInfo } from '@provost/core'
+import { checkChoice, isRecord, isStandardSchema, ProvostError, toErrorInfo } from '@provost/core'
+import { checkModel, checkPrices, checkSettings, hasTiers } from '@provost/provider'
 import { jsonSchemaOf, listTools } from '@provost/tools'
 import type { ToolsInput } from '@provost/tools'
 
 import type { AgentOptions } from './agent-options.ts'
+import type { AgentPlan } from './agent-plan.ts'
 
 /** Options as they come from JavaScript, or through an `any`. */
 type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
@@ -23,6 +25,11 @@ export function checkOptions(options: Unchecked): void {
   if (model === undefined) {
     throw invalid(name, 'has no model', "Give it an AI SDK model or a string such as 'anthropic/claude-sonnet-5'.")
   }
+  checkModel(model, `agent ${name}`)
+  checkSettings(options.settings, `agent ${name}`)
+  checkPrices(options.prices, `agent ${name}`)
+  checkChoice(options.reasoningRetention, ['keep', 'strip'], 'reasoningRetention', `agent ${name}`)
+  checkChoice(options.allowSystemMessages, [true, false], 'allowSystemMessages', `agent ${name}`)
   checkList(name, 'extensions', extensions, 'skills', 'defineExtension({ name, hooks })')
   if (output !== undefined && !isStandardSchema(output)) {
     throw invalid(name, 'has an output that is no schema', 'Give a Standard Schema such as z.object({ … }).')
@@ -49,6 +56,30 @@ export function checkOptions(options: Unchecked): void {
     if (typeof count !== 'number' || !(count >= 1)) {
       throw invalid(name, `has ${option}: ${String(count)}`, 'Give a number from 1.')
     }
+  }
+}
+
+/**
+ * Refuses a tool that wants a tier which the model lacks. A single model has no tiers, and a run may bring some.
+ *
+ * @throws ProvostError `invalid-agent`
+ */
+export function checkPreferred({
+  name,
+  model,
+  infos,
+  tools,
+}: Pick<AgentPlan, 'name' | 'model' | 'infos' | 'tools'>): void {
+  if (!hasTiers(model)) return
+  for (const info of infos) {
+    const tier = tools.get(info.name)?.['~tool'].preferredModel
+    if (tier === undefined || model[tier] !== undefined) continue
+    const has = Object.keys(model).join(', ')
+    throw invalid(
+      name,
+      `has a tool ${info.name} with preferredModel: '${tier}', and a model with the tiers ${has}`,
+      `Give model: { ${tier}: … } too, or another preferredModel.`,
+    )
   }
 }
 

@@ -87,6 +87,12 @@ export interface AgentOptions<
   /** How `session.send` enters a run that goes on. Default `steer`. */
   readonly sendMode?: SendMode
   /**
+   * Takes messages of the role `system` in the input of runs and in `createSession({ messages })`. They are part of the
+   * system prompt, so allow them only where your code writes them, never where they come from a client. Default false:
+   * they are refused with `system-message-refused`. As `allowSystemInMessages` of the AI SDK.
+   */
+  readonly allowSystemMessages?: boolean
+  /**
    * Signs the run states of this agent (HMAC, SHA-256); states that it did not sign are refused. A secret of 16 bytes
    * or more, the same in every process that resumes. Without one, whoever can write a state can decide what it says.
    */

@@ -90,6 +90,8 @@ export interface AgentPlan {
   readonly reasoning: 'keep' | 'strip'
   readonly prices?: PriceTable
   readonly sendMode: SendMode
+  /** Whether what code says may be part of the system prompt. */
+  readonly allowSystemMessages: boolean
   /** Signs run states. */
   readonly stateKey?: string | Uint8Array
   readonly manifest: Manifest
@@ -213,6 +215,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     reasoning: options.reasoningRetention ?? 'keep',
     ...(options.prices && { prices: options.prices }),
     sendMode: options.sendMode ?? 'steer',
+    allowSystemMessages: options.allowSystemMessages ?? false,
     ...(options.stateKey !== undefined && { stateKey: options.stateKey }),
     manifest: Object.freeze({
       agent: name,

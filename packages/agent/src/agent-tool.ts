@@ -4,6 +4,7 @@ import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
 
 import { longestTimerMs } from './deadline.ts'
+import { checkToTool } from './known-team-options.ts'
 import { unfinished } from './unfinished.ts'
 
 /** How an agent is offered to others. */
@@ -28,6 +29,7 @@ export function agentTool(
   options: ToToolOptions & Partial<AskedBy<AnySchema>>,
   // oxlint-disable-next-line typescript/no-explicit-any -- the agent's own type says what goes in and what comes out
 ): Tool<any, any, any> {
+  checkToTool(options)
   const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
   const { secrets, inheritSecrets } = options
   const inputFilter = options.inputFilter && checkFilter(options.inputFilter)

@@ -19,6 +19,7 @@ import type {
 import { scrubError } from '@provost/core'
 import type { ToolRegistry, ToolsIn, ToolsInput } from '@provost/tools'
 
+import { checkPreferred } from './agent-check.ts'
 import type { AbortOptions, AgentOptions, HandedTo, ResumeOptions, RunOptions, With } from './agent-options.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import { keepPlan, planAgent } from './agent-plan.ts'
@@ -28,6 +29,7 @@ import { currentJoin } from './current-run.ts'
 import type { FanOutOptions } from './fan-out/run-fan-out.ts'
 import { fanOutFor } from './fan-out/run-fan-out.ts'
 import type { HandoffTarget } from './handoff/handoff.ts'
+import { checkAbortOptions, checkAgentOptions, checkRunOptions, checkSessionOptions } from './known-options.ts'
 import type { Progress } from './progress/progress.ts'
 import { progressOf } from './progress/progress.ts'
 import type { RunHandle } from './run-handle.ts'
@@ -132,7 +134,7 @@ type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O
 /**
  * Makes an agent. Nothing is contacted until its first run.
  *
- * @throws ProvostError `invalid-agent`, `duplicate-tool`
+ * @throws ProvostError `unknown-option`; `invalid-agent`, `invalid-model`, `invalid-price`, `duplicate-tool`
  *
  * @example
  * const agent = createAgent({ name: 'desk', model: 'anthropic/claude-sonnet-5', tools: [refund] })
@@ -145,14 +147,17 @@ export function createAgent<
   const H extends readonly HandoffTarget[] = readonly [],
 >(options: AgentOptions<O, T, E, H>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>> {
   type Output = OutputFrom<O>
+  checkAgentOptions(options)
   // Targets that are given by a function may not be there yet: all else is checked now.
   const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
   const first = planAgent(typeof options?.handoffs === 'function' ? alone : options)
+  checkPreferred(first)
   let plan = typeof options.handoffs === 'function' ? undefined : first
   const planned = (): AgentPlan => (plan ??= planAgent(options))
   const running = new Set<RunHandle<Output>>()
 
   function start(input: Input | RunState<Output>, given: Given | undefined, watched: boolean): RunHandle<Output> {
+    checkRunOptions(given, isRunState(input), watched ? 'agent.stream' : 'agent.run')
     if (given?.session && !isRunState(input)) return startIn<Output>(given.session, planned(), input, given, watched)
     const handle = startRun<Output>(planned(), isRunState(input) ? { resume: input } : { input }, given ?? {}, watched)
     track(handle)
@@ -190,6 +195,7 @@ export function createAgent<
     scrub: (value) => scrubError(planned().secrets.scrubber, value),
     stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
     run: async (input: Input | RunState<Output>, given: Given = {}): Promise<RunResult<Output>> => {
+      if (!isRunState(input)) checkRunOptions(given, false, 'agent.run')
       const join = isRunState(input) || given.session || given.sessionId !== undefined ? undefined : currentJoin()
       if (!join || isRunState(input)) return start(input, given, false).result
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what this very agent gives
@@ -198,15 +204,18 @@ export function createAgent<
     fanOut: (given) => fanOutFor(options, given),
     toTool: (given: ToToolOptions & Partial<AskedBy<AnySchema>>) => agentTool(agent, given),
     async abort(abortOptions) {
+      checkAbortOptions(abortOptions, 'agent.abort')
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))
     },
     async createSession(given: SessionGiven & SessionBeginning = {}) {
+      checkSessionOptions(given, true)
       const { id, messages, ...opening } = given
       const { store = planned().store, principal } = opening
       const opened = await beginSession(planned(), store, { id, messages, principal })
       return liveSession({ plan: planFor(opening), agentPlan: planned(), options: opening, track }, opened)
     },
     async resumeSession(id: string, given: SessionGiven = {}) {
+      checkSessionOptions(given, false)
       const opened = await reopenSession(planned(), given.store ?? planned().store, id)
       return liveSession({ plan: planFor(given), agentPlan: planned(), options: given, track }, opened)
     },

@@ -74,7 +74,7 @@ async function entering(scope: RunScope, all: readonly Sent[], via: 'steer' | 'q
     if (signal?.aborted) continue
     const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
     try {
-      const messages = messagesOf(input, key, plan.name, takenIds(scope))
+      const messages = messagesOf(input, key, plan, takenIds(scope))
       entries.push(...(await enterMessages(scope, messages, via, place, key)))
     } catch (thrown) {
       // What anybody may have put into the inbox does not end the run.

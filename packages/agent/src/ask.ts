@@ -2,6 +2,7 @@ import type { Decisions, Json, PendingInput, ToolQuestion } from '@provost/core'
 import { isPromise, ProvostError, toJson } from '@provost/core'
 
 import { timerMs } from './deadline.ts'
+import { checkQuestion } from './known-team-options.ts'
 import type { CallState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { pendingOn } from './position.ts'
@@ -30,6 +31,7 @@ export function canBeAsked({ given, inbox, watched }: RunScope): boolean {
  * @throws ProvostError `input-expired`, and the reason of the signal.
  */
 export async function ask(scope: RunScope, call: CallState, question: ToolQuestion, at: Standing): Promise<Json> {
+  checkQuestion(question)
   const { journal, state, mailbox } = scope
   const wait = inputWait(state, call, question, `${call.starts}.${++scope.questions}`, at.deadline)
   await journal.append([wait])

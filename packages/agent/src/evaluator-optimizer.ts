@@ -20,6 +20,7 @@ import { z } from 'zod'
 import { messagesOf } from './input.ts'
 import { judgingAgent } from './judging-agent.ts'
 import { planOf } from './known-plan.ts'
+import { checkEvaluating } from './known-team-options.ts'
 import { runLone } from './lone-composite.ts'
 import type { Session } from './session/session.ts'
 import { sumCost, sumUsage } from './usage-report.ts'
@@ -93,7 +94,7 @@ export interface Optimized<Out> {
  * Has an agent try until an evaluator accepts what it made, or `maxIterations` are over: then the best output counts.
  * Each try after the first is told what was made before and what is to be done better.
  *
- * @throws ProvostError `generator-failed` where no output was made, `judge-failed`, `invalid-option`,
+ * @throws ProvostError `unknown-option`; `generator-failed` where no output was made, `judge-failed`, `invalid-option`,
  *   `waits-for-somebody` (WaitsForSomebodyError), `aborted`
  *
  * @example
@@ -104,6 +105,7 @@ export interface Optimized<Out> {
  * })
  */
 export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions<Out>): Promise<Optimized<Out>> {
+  checkEvaluating(options)
   const {
     generator,
     input,
@@ -246,10 +248,10 @@ function readVerdict(value: unknown): EvaluatorVerdict {
   }
 }
 
-/** The task again, with what was made of it and what to do better. */
+/** The task again, with what was made of it and what to do better. The first try has checked it. */
 function again(input: Input, output: unknown, feedback: string, agent: string): Input {
   const made = typeof output === 'string' ? output : JSON.stringify(toJson(output))
-  const task = messagesOf(input, 'task', agent).map(textOf).join('\n\n')
+  const task = messagesOf(input, 'task', { name: agent, allowSystemMessages: true }).map(textOf).join('\n\n')
   return `${task}\n\nYour last answer, as JSON:\n${JSON.stringify(made)}\n\nDo better: ${feedback}\nAnswer with the whole again, not with changes.`
 }
 

@@ -4,14 +4,23 @@ import type {
   Extension,
   Generated,
   GenerateRequest,
+  KnownKeys,
   Label,
   Message,
   MessageInit,
   StandardSchemaV1,
 } from '@provost/core'
-import { addUsage, joinLabels, labelOf, positionId, ProvostError, textOf } from '@provost/core'
+import { addUsage, checkOptions, joinLabels, labelOf, positionId, ProvostError, textOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
-import { callModel, createPrompt, modelName, resolveModel, retryDelayMs } from '@provost/provider'
+import {
+  callModel,
+  checkModel,
+  checkSettings,
+  createPrompt,
+  modelName,
+  resolveModel,
+  retryDelayMs,
+} from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
 import { aroundModel } from './around-model.ts'
@@ -39,6 +48,7 @@ export async function generate(
   shown?: Label,
 ): Promise<Generated<never>> {
   const { plan, state, given } = scope
+  checkRequest(request)
   const messages = promptOf(scope, request, shown)
   const label = joinLabels(...messages.map(labelOf))
   const model = await resolveModel(request.model ?? given.model ?? plan.model)
@@ -92,6 +102,28 @@ export async function generate(
     }
     await sleep(delay, undefined, { signal })
   }
+}
+
+const requestKeys = {
+  prompt: true,
+  model: true,
+  system: true,
+  settings: true,
+  signal: true,
+  output: true,
+} satisfies KnownKeys<Request>
+
+function checkRequest(request: Request): void {
+  const where = 'ctx.generate'
+  checkOptions(request, requestKeys, where, {
+    messages: 'Name it "prompt".',
+    instructions: 'Name it "system".',
+    schema: 'Name it "output".',
+    abortSignal: 'Name it "signal".',
+    tools: 'A call outside the conversation has none. Remove it.',
+  })
+  if (request.model !== undefined) checkModel(request.model, where)
+  checkSettings(request.settings, where)
 }
 
 function promptOf(scope: RunScope, { prompt, system }: Request, shown: Label | undefined): readonly Message[] {

@@ -20,20 +20,27 @@ import { messageOf } from './message-init.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 
+/** The agent that messages are for. */
+export interface Recipient {
+  readonly name: string
+  readonly allowSystemMessages: boolean
+}
+
 /**
  * The messages that an input means. What the caller wrote as user or system is trusted; imported answers and results
  * are not, unless they carry a label. Histories are repaired: each call gets its one result.
  *
  * @param key makes the ids of the messages; a history keeps its own where they are free.
  * @param taken says which ids are not.
- * @throws ProvostError `invalid-input` for anything else.
+ * @throws ProvostError `invalid-input` for anything else, `system-message-refused`
  */
 export function messagesOf(
   input: Input,
   key: string,
-  agent: string,
+  to: Recipient,
   taken: (id: string) => boolean = () => false,
 ): readonly Message[] {
+  const { name: agent } = to
   if (typeof input === 'string') {
     if (input.trim() === '') throw invalidInput('empty text')
     return [messageOf({ content: input }, `${key}/0`, trustedLabel, agent)]
@@ -49,6 +56,7 @@ export function messagesOf(
       ? imported(input.filter(isModelMessage), key, agent)
       : undefined
   if (!messages) throw invalidInput('list of mixed or unknown things')
+  checkSystem(messages, to)
   const repaired = repairHistory(sound(messages), agent).messages
   if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history with nothing to answer in it')
   return whole(repaired, key, taken)
@@ -57,14 +65,15 @@ export function messagesOf(
 /**
  * A history from outside, of our messages and those of the AI SDK, whole.
  *
- * @throws ProvostError `invalid-input` for what is no message.
+ * @throws ProvostError `invalid-input` for what is no message, `system-message-refused`
  */
 export function historyOf(
   history: readonly (Message | ModelMessage)[],
   key: string,
-  agent: string,
+  to: Recipient,
 ): { readonly messages: readonly Message[]; readonly repairs: readonly string[] } {
   if (!Array.isArray(history)) throw invalidInput(typeof history)
+  const { name: agent } = to
   const foreign = imported(
     history.filter((item) => !isMessage(item) && isModelMessage(item)),
     key,
@@ -75,6 +84,7 @@ export function historyOf(
     const [copy] = jsonItems([item])
     return isMessage(copy) ? copy : []
   })
+  checkSystem(messages, to)
   const { messages: repaired, repairs } = repairHistory(sound(messages), agent)
   return { messages: whole(repaired, key, () => false), repairs }
 }
@@ -86,6 +96,16 @@ function whole(messages: readonly Message[], key: string, taken: (id: string) =>
     const id = free ? message.id : `${key}/${index}`
     used.add(id)
     return deepFreeze({ ...message, id, label: fillLabel(message.label, defaultLabel(message)) })
+  })
+}
+
+/** What is said in the role of the system is obeyed: a history that comes from elsewhere must not bring any. */
+function checkSystem(messages: readonly Message[], { name, allowSystemMessages }: Recipient): void {
+  if (allowSystemMessages) return
+  const at = messages.findIndex(({ role }) => role === 'system')
+  if (at < 0) return
+  throw new ProvostError('system-message-refused', `Message ${at} for agent ${name} has the role system.`, {
+    hint: 'Write it in "instructions" of createAgent, or allow it with allowSystemMessages: true if your code wrote it.',
   })
 }
 

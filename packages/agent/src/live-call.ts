@@ -11,6 +11,7 @@ import { bridgedResult, carryCall, nameIn } from './bridged-call.ts'
 import { memoEntry, plannedEntry } from './call-entries.ts'
 import { hashJson } from './entry.ts'
 import { fanOut } from './fan-out/fan-out.ts'
+import { checkCallOptions, checkFanOut, checkWait } from './known-team-options.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import { pendingOn } from './position.ts'
@@ -233,6 +234,7 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
     function tools(name: string, input: unknown, at: { key: string }): Promise<ToolResult>
     // oxlint-disable-next-line typescript/no-explicit-any -- what the overloads say of the value, the tool's schema has checked
     async function tools(named: string | Tool, input: unknown, at: { key: string }): Promise<ToolResult<any>> {
+      checkCallOptions(at)
       return callTool(named, input, at.key)
     }
     function memo<T>(key: string, fn: () => T | Promise<T>): Promise<T>
@@ -243,8 +245,10 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
       call: tools,
       spawn: spawner.spawn,
       emit: (type, payload) => scope.contextFor(plan.self).emit(type, payload),
-      fanOut: (options, { key } = { key: 'fan-out' }) =>
-        fanOut(
+      async fanOut(options, keyed = { key: 'fan-out' }) {
+        checkFanOut(options, 'ctx.fanOut')
+        checkCallOptions(keyed)
+        return fanOut(
           {
             scope,
             call,
@@ -255,11 +259,14 @@ export function createLiveCall(scope: RunScope, call: CallState, parent: AbortSi
             signal: controller.signal,
           },
           options,
-          key,
-        ),
+          keyed.key,
+        )
+      },
       memo,
-      wait: (token, about = {}) =>
-        once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token, scope)}`, about)),
+      wait(token, about = {}) {
+        checkWait(about)
+        return once(waits, token, async () => waitAt(`${callId}/wait/${keyOf(token, scope)}`, about))
+      },
       busy: acts.busy,
     }
   }

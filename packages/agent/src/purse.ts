@@ -1,5 +1,5 @@
-import type { Grant } from '@provost/core'
-import { addUsage, ProvostError } from '@provost/core'
+import type { Grant, KnownKeys } from '@provost/core'
+import { addUsage, checkOptions, ProvostError } from '@provost/core'
 
 import type { LiveChild } from './lineage.ts'
 import type { RunFold } from './log-state.ts'
@@ -78,12 +78,21 @@ export function unreserved(left: Grant | undefined, children: Iterable<LiveChild
 const countable = ['tokens', 'cost', 'toolCalls', 'steps'] as const
 const dimensions = [...countable, 'durationMs'] as const
 
+const grantKeys = {
+  tokens: true,
+  toolCalls: true,
+  cost: true,
+  steps: true,
+  durationMs: true,
+} satisfies KnownKeys<Grant>
+
 /**
  * A grant as it was given.
  *
- * @throws ProvostError `invalid-budget` for a limit that is not a number from 0.
+ * @throws ProvostError `unknown-option`, `invalid-budget` for a limit that is not a number from 0.
  */
 export function checkGrant(grant: Grant): Grant {
+  checkOptions(grant, grantKeys, 'a grant')
   for (const [name, limit] of Object.entries(grant)) {
     if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
     throw new ProvostError('invalid-budget', `The limit ${name} of a grant is ${String(limit)}.`, {

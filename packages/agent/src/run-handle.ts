@@ -5,6 +5,7 @@ import type { AbortControl } from './abort-control.ts'
 import type { AgentStream } from './agent.ts'
 import type { EventHub } from './event-hub.ts'
 import type { EventQueue } from './event-queue.ts'
+import { checkAbortOptions, checkOnlyDecisions } from './known-options.ts'
 import type { Mailbox } from './mailbox.ts'
 import { wake } from './mailbox.ts'
 
@@ -40,12 +41,14 @@ export function runHandle<Output>(
     steer: (input) => void mailbox.steers.push({ input }),
     followUp: (input) => void mailbox.followUps.push({ input }),
     async resolve(decisions) {
+      checkOnlyDecisions(decisions, 'stream.resolve')
       mailbox.decisions.push(decisions)
       wake(mailbox)
     },
-    abort(options) {
+    async abort(options) {
+      checkAbortOptions(options, 'stream.abort')
       control.abort(options)
-      return ended
+      await ended
     },
     fail(error) {
       control.failure ??= error

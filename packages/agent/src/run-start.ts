@@ -59,7 +59,7 @@ export async function begin(
   const { plan, id, journal, lineage } = scope
   const place: Place = { runId: id, step: 0, agent: plan.name }
   const key = positionId(id, 0, 'message', 'input')
-  const said = messagesOf(input, key, plan.name, takenIds(scope))
+  const said = messagesOf(input, key, plan, takenIds(scope))
   const messages = lineage ? said.map((message) => labelledWith(message, lineage.label)) : said
   const entered = await enterMessages(scope, messages, 'input', place, key)
   scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]

@@ -28,6 +28,7 @@ import { crossesTo, givenTo, resultBack } from './handoff/boundary.ts'
 import { messagesOf } from './input.ts'
 import { knownLog, learn, readLog } from './known-log.ts'
 import { planOf } from './known-plan.ts'
+import { checkSpawnOptions } from './known-team-options.ts'
 import type { CallState } from './log-state.ts'
 import { emptyLog } from './log-state.ts'
 import { checkGrant, strictest, unreserved } from './purse.ts'
@@ -81,7 +82,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     const id = `${callId}/${keyOf(key, scope)}`
     const grant = asked && checkGrant(asked)
     // Said now, what is wrong with it is the composite's to hear.
-    messagesOf(input, positionId(id, 0, 'message', 'input'), own.name)
+    messagesOf(input, positionId(id, 0, 'message', 'input'), own)
     const what = [own.name, scope.secrets.scrubber.tokenise(toJson(input)), toJson(grant ?? null)]
     const same = hashJson(filter ? [...what, toJson(filter)] : what)
     const known = scope.state.run?.children.get(id)
@@ -148,6 +149,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,
     // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type says what its output is
     async spawn(agent, input, at): Promise<RunResult<any>> {
+      checkSpawnOptions(at)
       return spawn(agent, input, at, 'tool', undefined, true)
     },
     start: async (agent, input, at, place) => spawn(agent, input, at, 'fanout', place, false),

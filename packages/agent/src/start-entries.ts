@@ -15,9 +15,10 @@ import { messagesOf } from './input.ts'
  * const log = [...startEntries(agent, 'What is the time?')]
  */
 export function startEntries(agent: Agent<unknown, never>, input: Input): readonly Entry[] {
-  const { name, manifest } = planOf(agent)
+  const plan = planOf(agent)
+  const { name, manifest } = plan
   const place = { runId: uuidv7(), step: 0, agent: name }
-  const messages = messagesOf(input, positionId(place.runId, 0, 'message', 'input'), name)
+  const messages = messagesOf(input, positionId(place.runId, 0, 'message', 'input'), plan)
   const drafts = [
     newEntry(place, `${place.runId}/started`, { type: 'run', op: 'started', manifest }),
     ...messages.map((message) => newEntry(place, message.id, { type: 'message', message, via: 'input' })),

@@ -142,8 +142,8 @@ function make(of: Node, name: string, shared: Shared): Agent {
   }
   if (of.does === 'remote') tools.push(tool({ name: 'remote', input: empty }))
   else if (of.does === 'hand') {
-    for (const [index, target] of of.targets.entries()) {
-      handoffs.push(handoff(build(target.to, `${name}_${index}`, shared), target))
+    for (const [index, { to, ...crossing }] of of.targets.entries()) {
+      handoffs.push(handoff(build(to, `${name}_${index}`, shared), crossing))
     }
   } else if (of.does === 'call') {
     for (const [index, child] of of.children.entries()) {

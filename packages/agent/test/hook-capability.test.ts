@@ -132,6 +132,7 @@ describe('a hook knows', () => {
     const agent = agentOf(
       [each('look', ({ intent }) => seen.push(intent.map(textOf)))],
       [...twoSteps, { text: 'more' }],
+      { allowSystemMessages: true },
     )
     const stream = agent.stream([
       { role: 'system', content: 'be kind' },

@@ -61,7 +61,7 @@ describe('a run takes', () => {
       { role: 'assistant', content: 'I saw.' },
       { role: 'user', content: 'and?' },
     ]
-    const { agent, asked } = agentOf()
+    const { agent, asked } = agentOf([{ text: 'done' }], { allowSystemMessages: true })
     const { messages } = await agent.run(history)
     expect(asked.map(lines)).toEqual([
       [
@@ -203,7 +203,7 @@ describe('a history from outside is repaired', () => {
       ['user: (The conversation begins with the assistant.)', 'assistant: hello', 'user: a'],
     ],
   ])('%s', async ([, history, prompt]) => {
-    const { agent, asked } = agentOf()
+    const { agent, asked } = agentOf([{ text: 'done' }], { allowSystemMessages: true })
     const { messages, status } = await agent.run(history)
     expect(status).toBe('completed')
     expect(asked.map(lines)).toEqual([prompt])
@@ -236,7 +236,7 @@ describe('a history from outside is repaired', () => {
       history.some(({ role }) => role === 'user' || role === 'assistant')
     await fc.assert(
       fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }).filter(spoken), async (history) => {
-        const { agent, asked } = agentOf()
+        const { agent, asked } = agentOf([{ text: 'done' }], { allowSystemMessages: true })
         const { messages, status } = await agent.run(history)
         expect(status).toBe('completed')
         assertWellFormed(messages)

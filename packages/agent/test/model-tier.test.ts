@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { createAgent } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
+import { defineExtension } from '@provost/core'
 import type { Extension, ModelSpec, Tier } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -76,8 +77,24 @@ describe('the tier of a step', () => {
   it('falls to the nearest where a tier is missing', async () => {
     const model = (of: (id: string) => LanguageModelV4): ModelSpec => ({ fast: of('fast'), smart: of('smart') })
     expect(await modelsOf([calls('hard'), calls('easy'), done], { model })).toEqual(['smart', 'smart', 'fast'])
-    expect(await modelsOf([calls('hard'), done], { model: (of) => ({ fast: of('fast') }) })).toEqual(['fast', 'fast'])
+    const one = { model: (of: (id: string) => LanguageModelV4): ModelSpec => ({ fast: of('fast') }) }
+    const given = { given: one.model }
+    expect(await modelsOf([calls('hard'), done], given)).toEqual(['fast', 'fast'])
+    expect(await modelsOf([calls('plain'), done], { ...one, more: { tools: [toolOf('plain')] } })).toEqual([
+      'fast',
+      'fast',
+    ])
     expect(await modelsOf([calls('hard'), done], { model: (of) => of('only') })).toEqual(['only', 'only'])
+  })
+
+  it('is refused where a tool asks for one that the agent’s model lacks', () => {
+    const of = sharing([done])
+    const model = { fast: of('fast'), balanced: of('balanced') }
+    expect(() => createAgent({ name: 'a', model, tools })).toThrow(/tool hard with preferredModel: 'smart'/)
+    expect(() => createAgent({ name: 'a', model, tools: [toolOf('easy', 'fast')] })).not.toThrow()
+    expect(() => createAgent({ name: 'a', model, extensions: [defineExtension({ name: 'more', tools })] })).toThrow(
+      /preferredModel: 'smart'/,
+    )
   })
 
   it('is the same for a run that goes on elsewhere', async () => {
@@ -87,7 +104,7 @@ describe('the tier of a step', () => {
       return createAgent({
         name: 'a',
         model: { balanced: of('balanced'), smart: of('smart') },
-        tools,
+        tools: [toolOf('plain'), toolOf('hard', 'smart')],
         store,
         settings: { maxRetries: 0 },
       })
@@ -121,7 +138,8 @@ describe('the ladder in another agent of the team', () => {
     { given = false, extensions = [] }: { given?: boolean; extensions?: readonly Extension[] } = {},
   ): Promise<string[]> {
     const of = sharing([calls(by === 'child' ? 'ask' : 'transfer_to_other'), calls('hard'), done, done])
-    const other = createAgent({ name: 'other', model: { balanced: of('other-b'), smart: of('other-s') }, tools })
+    const tiers = { balanced: of('other-b'), smart: of('other-s') }
+    const other = createAgent({ name: 'other', model: tiers, tools: [toolOf('hard', 'smart')] })
     const ask = other.toTool({ name: 'ask', description: 'Ask.', input: z.object({}), prompt: () => 'go' })
     const way = by === 'child' ? { tools: [ask] } : { handoffs: [other] }
     const agent = createAgent({ name: 'a', model: of('a'), ...way, extensions })
@@ -162,7 +180,11 @@ describe('the model of a step', () => {
   })
 
   it('before that the one of the tier that a tool asks for, in the run’s tiers if it has any', async () => {
-    const agent = (of: (id: string) => LanguageModelV4): ModelSpec => ({ balanced: of('b'), smart: of('s') })
+    const agent = (of: (id: string) => LanguageModelV4): ModelSpec => ({
+      fast: of('f'),
+      balanced: of('b'),
+      smart: of('s'),
+    })
     expect(await modelsOf([calls('hard'), done], { model: agent, given: (of) => of('run') })).toEqual(['run', 's'])
     const tiers = (of: (id: string) => LanguageModelV4): ModelSpec => ({ balanced: of('run-b'), smart: of('run-s') })
     expect(await modelsOf([calls('hard'), done], { model: agent, given: tiers })).toEqual(['run-b', 'run-s'])

@@ -48,7 +48,7 @@ describe('createSession', () => {
   })
 
   test('imports a history: mended, with a report, and untrusted whatever it says of itself', async () => {
-    const { agent, asked } = world([{ text: 'On.' }])
+    const { agent, asked } = world([{ text: 'On.' }], { allowSystemMessages: true })
     const session = await agent.createSession({
       messages: [
         { role: 'system', content: 'Be kind.' },

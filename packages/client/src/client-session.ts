@@ -15,6 +15,14 @@ import type { ClientStream, SendOptions } from './client-stream.ts'
 import { openStream } from './client-stream.ts'
 import type { ClientTool } from './client-tool.ts'
 import { definitionOf } from './client-tool.ts'
+import {
+  checkAbortOptions,
+  checkDecisions,
+  checkExecuteOptions,
+  checkFollowOptions,
+  checkSendOptions,
+  checkSessionOptions,
+} from './known-client-options.ts'
 import type { Ask, Transport } from './transport.ts'
 
 /** What a session is opened with. */
@@ -77,8 +85,10 @@ export interface ClientSession {
 export function createClientSession(
   transport: Transport,
   reconnectMs: number,
-  { id: given, agent, messages, tools = [] }: ClientSessionOptions,
+  opening: ClientSessionOptions,
 ): ClientSession {
+  checkSessionOptions(opening)
+  const { id: given, agent, messages, tools = [] } = opening
   let id = given
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
 
@@ -136,6 +146,7 @@ export function createClientSession(
     },
 
     execute(input, options = {}) {
+      checkExecuteOptions(options)
       const beginning: Record<string, Json> =
         id === undefined
           ? {
@@ -150,15 +161,29 @@ export function createClientSession(
       return open({ path: '/api/agent/execute', body, headers }, options)
     },
 
-    follow({ lastEventId, ...options } = {}) {
+    follow(following = {}) {
+      checkFollowOptions(following)
+      const { lastEventId, ...options } = following
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
       return open({ path: at('/events'), headers }, options, lastEventId)
     },
 
-    resolve: (decisions) => post('/approvals', decisions),
-    steer: (input, options) => post('/steer', { input, ...options }),
-    followUp: (input, options) => post('/follow-up', { input, ...options }),
-    abort: (options = {}) => post('/abort', options),
+    async resolve(decisions) {
+      checkDecisions(decisions)
+      await post('/approvals', decisions)
+    },
+    async steer(input, sending) {
+      checkSendOptions(sending, 'session.steer')
+      await post('/steer', { input, ...sending })
+    },
+    async followUp(input, sending) {
+      checkSendOptions(sending, 'session.followUp')
+      await post('/follow-up', { input, ...sending })
+    },
+    async abort(ending = {}) {
+      checkAbortOptions(ending)
+      await post('/abort', ending)
+    },
     async get() {
       const view: SessionView = await (await transport({ path: at('') })).json()
       return view

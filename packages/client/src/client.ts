@@ -2,6 +2,7 @@ import type { SessionStatus, Timestamp } from '@provost/core'
 
 import type { ClientSession, ClientSessionOptions } from './client-session.ts'
 import { createClientSession } from './client-session.ts'
+import { checkClientOptions, checkListOptions } from './known-client-options.ts'
 import type { ClientOptions } from './transport.ts'
 import { createTransport } from './transport.ts'
 
@@ -27,6 +28,8 @@ export interface Client {
 /**
  * Makes the client of a server, for browsers and Node.
  *
+ * @throws ProvostError `unknown-option`
+ *
  * @example
  * const client = createClient({ baseUrl: 'https://agents.example', headers: () => ({ authorization: `Bearer ${token()}` }) })
  * const stream = client.session().execute('Refund order 17')
@@ -34,20 +37,23 @@ export interface Client {
  * console.log((await stream.result).cost)
  */
 export function createClient(options: ClientOptions): Client {
+  checkClientOptions(options)
   const transport = createTransport(options)
   const { reconnectMs = 60_000 } = options
   return {
     session: (given = {}) =>
       createClientSession(transport, reconnectMs, typeof given === 'string' ? { id: given } : given),
-    async sessions({ after, limit } = {}) {
+    async sessions(page = {}) {
+      checkListOptions(page)
+      const { after, limit } = page
       const query = new URLSearchParams({
         ...(after !== undefined && { after }),
         ...(limit !== undefined && { limit: String(limit) }),
       })
-      const page: Awaited<ReturnType<Client['sessions']>> = await (
+      const answer: Awaited<ReturnType<Client['sessions']>> = await (
         await transport({ path: `/api/agent/sessions?${query}` })
       ).json()
-      return page
+      return answer
     },
   }
 }

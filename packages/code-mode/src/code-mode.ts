@@ -1,4 +1,12 @@
-import { defineExtension, type Extension, ProvostError, type ToolInfo } from '@provost/core'
+import {
+  checkOptions,
+  defineExtension,
+  type Extension,
+  type KnownKeys,
+  nearestName,
+  ProvostError,
+  type ToolInfo,
+} from '@provost/core'
 
 import { codeExecute } from './code-execute.ts'
 import { codeSearch } from './code-search.ts'
@@ -45,18 +53,42 @@ function briefing(tools: readonly ToolInfo[]): string {
   return `Scripts of code_execute can call ${tools.length} tools. Find out with code_search how, before you call one: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
 }
 
+const optionKeys = {
+  frozen: true,
+  limits: true,
+  workers: true,
+  include: true,
+  exclude: true,
+} satisfies KnownKeys<CodeModeOptions>
+
+/** A misspelt name in `exclude` would leave a tool to scripts. */
+function checkName(name: string, agent: { readonly name: string; readonly tools: readonly ToolInfo[] }): void {
+  const names = agent.tools.map((tool) => tool.name)
+  if (names.includes(name)) return
+  const near = nearestName(name, names)
+  throw new ProvostError(
+    'invalid-agent',
+    `codeMode of agent ${agent.name} names a tool "${name}", which it does not have.`,
+    {
+      hint: near === undefined ? 'Name tools of the agent.' : `Did you mean "${near}"?`,
+    },
+  )
+}
+
 /**
  * Lets the model write scripts that call its tools: `code_execute` runs one, `code_search` shows how tools are called. The
  * tools themselves leave the catalogue, and of what they return only what a script returns enters the conversation. Each
  * call of a script is a call of the agent, with its hooks, approvals, labels and limits; a script may wait for days and
  * go on in another process. An agent needs one of its own.
  *
- * Throws `invalid-options` for limits that are none.
+ * Throws `unknown-option`, and `invalid-options` for limits that are none; the agent's first run fails with `invalid-agent`
+ * where `include` or `exclude` names a tool that it does not have.
  *
  * @example
  * const agent = createAgent({ name: 'desk', model, tools, extensions: [codeMode()] })
  */
 export function codeMode(options: CodeModeOptions = {}): Extension {
+  checkOptions(options, optionKeys, 'codeMode')
   const { frozen = false, include, exclude = [], workers } = options
   const limits = limitsOf(options.limits)
   const { toolCalls, wallMs } = limits
@@ -81,6 +113,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
         })
       }
       agentName = agent.name
+      for (const name of [...(include ?? []), ...exclude]) checkName(name, agent)
       tools = agent.tools.filter(isCallable)
       names = new Set(tools.map(({ name }) => name))
     },

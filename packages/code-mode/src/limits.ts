@@ -1,4 +1,4 @@
-import { ProvostError } from '@provost/core'
+import { checkOptions, type KnownKeys, type MovedKeys, ProvostError } from '@provost/core'
 
 /** What one run of a script may use. What is left out has its default. */
 export interface SandboxLimits {
@@ -42,6 +42,27 @@ const defaults: Limits = {
   errorBytes: 2048,
 }
 
+const limitKeys = {
+  cpuMs: true,
+  wallMs: true,
+  fuel: true,
+  memoryBytes: true,
+  stackBytes: true,
+  toolCalls: true,
+  parallelCalls: true,
+  argBytes: true,
+  replyBytes: true,
+  outputBytes: true,
+  errorBytes: true,
+} satisfies KnownKeys<SandboxLimits>
+
+const movedLimits: MovedKeys = {
+  timeoutMs: 'Name it "wallMs".',
+  timeout: 'Name it "wallMs"; it is in milliseconds.',
+  memory: 'Name it "memoryBytes".',
+  memoryLimit: 'Name it "memoryBytes".',
+}
+
 /** The longest script that is looked at, in characters. */
 export const maxSourceLength: number = 256 << 10
 
@@ -49,7 +70,9 @@ const largest: Partial<Limits> = { stackBytes: 512 << 10, memoryBytes: 1 << 30, 
 
 /** Fills in the defaults. Throws `invalid-options` for what is no positive number or more than the engine can hold to. */
 export function limitsOf(given: SandboxLimits = {}): Limits {
-  const limits: Limits = { ...defaults, ...given }
+  checkOptions(given, limitKeys, 'the limits of a script', movedLimits)
+  const named = Object.entries(given).filter(([, value]) => value !== undefined)
+  const limits: Limits = { ...defaults, ...Object.fromEntries(named) }
   for (const [name, value] of Object.entries(limits)) {
     const most = Object.entries(largest).find(([of]) => of === name)?.[1] ?? Infinity
     if (typeof value === 'number' && value > 0 && value <= most) continue

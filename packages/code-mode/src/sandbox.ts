@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 
-import { type Json, ProvostError } from '@provost/core'
+import { checkOptions, type Json, type KnownKeys, ProvostError } from '@provost/core'
 
 import type { Journal, JournalEntry } from './journal.ts'
 import { limitsOf, type SandboxLimits } from './limits.ts'
@@ -62,6 +62,15 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
+const runKeys = {
+  tools: true,
+  journal: true,
+  record: true,
+  signal: true,
+  identity: true,
+  busy: true,
+} satisfies KnownKeys<SandboxRunOptions>
+
 /**
  * Makes a place for scripts nobody trusts. Each run has an engine of its own, in one of `workers` threads (default: one
  * per core, at most 4); the threads start with the first run and let the process end a tenth of a second after the last.
@@ -76,6 +85,7 @@ export interface Sandbox {
 export function createSandbox(
   options: { readonly limits?: SandboxLimits | undefined; readonly workers?: number | undefined } = {},
 ): Sandbox {
+  checkOptions(options, { limits: true, workers: true }, 'createSandbox')
   const limits = limitsOf(options.limits)
   const workers = options.workers ?? Math.min(4, availableParallelism())
   if (!Number.isInteger(workers) || workers < 1) {
@@ -106,6 +116,7 @@ export function createSandbox(
 
   return {
     async run(source, given = {}) {
+      checkOptions(given, runKeys, 'sandbox.run')
       refuseClosed()
       const pool = await opened()
       refuseClosed()

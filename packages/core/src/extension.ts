@@ -2,6 +2,8 @@ import type { NeedsContext, Stated } from './context.ts'
 import { ProvostError } from './error.ts'
 import type { EventType } from './event.ts'
 import type { HookName, Hooks } from './hooks.ts'
+import { checkOptions, nearestName } from './known-options.ts'
+import type { KnownKeys } from './known-options.ts'
 import type { Op } from './op.ts'
 import type { Skill } from './skill.ts'
 import type { Tool, ToolInfo } from './tool.ts'
@@ -63,11 +65,27 @@ export interface Extension<App = never> extends NeedsContext<App> {
   readonly hooks: Hooks
 }
 
+const extensionKeys = {
+  name: true,
+  scope: true,
+  observer: true,
+  tools: true,
+  skills: true,
+  init: true,
+  watches: true,
+  hooks: true,
+} satisfies KnownKeys<ExtensionOptions>
+
+const movedKeys = Object.fromEntries(Object.keys(hookNames).map((hook) => [hook, 'Put it into "hooks".']))
+
+const skillKeys = { name: true, when: true, content: true, files: true, read: true } satisfies KnownKeys<Skill>
+
 /**
  * Defines an extension. To ask for an app value, write `defineExtension<App>({ … })`, or annotate the `ctx` of the first
  * hook that takes one as `HookContext<App>`.
  *
- * @throws ProvostError `invalid-extension` for a hook that is not in the table, and for an observer that does more.
+ * @throws ProvostError `unknown-option`; `invalid-extension` for a hook that is not in the table or is no function, for
+ *   another scope, and for an observer that does more.
  *
  * @example
  * const timing = defineExtension({ name: 'timing', hooks: {
@@ -75,18 +93,15 @@ export interface Extension<App = never> extends NeedsContext<App> {
  * } })
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
+  checkOptions(options, extensionKeys, 'defineExtension', movedKeys)
   const { name, scope = 'agent', observer, tools = [], skills = [], init, watches, hooks = {} } = options
-  for (const hook of Object.keys(hooks)) {
-    // A policy on a misspelt hook would govern nothing, and nobody would know.
-    if (Object.hasOwn(hookNames, hook)) continue
-    throw new ProvostError(
-      'invalid-extension',
-      `Extension ${name} has a hook ${JSON.stringify(hook)}, which nothing calls.`,
-      {
-        hint: `The hooks are ${Object.keys(hookNames).join(', ')}.`,
-      },
-    )
+  if (scope !== 'agent' && scope !== 'tree') {
+    throw new ProvostError('invalid-extension', `Extension ${name} has scope: ${JSON.stringify(scope)}.`, {
+      hint: "Give 'agent' or 'tree'.",
+    })
   }
+  for (const hook of Object.keys(hooks)) checkHook(name, hook, Reflect.get(hooks, hook))
+  for (const skill of skills) checkOptions(skill, skillKeys, `a skill of extension ${name}`)
   if (observer && (tools.length > 0 || skills.length > 0 || Object.keys(hooks).some((hook) => hook !== 'event'))) {
     throw new ProvostError('invalid-extension', `Extension ${name} is an observer, and does more than listen.`, {
       hint: 'Give it the hook `event` alone, or leave `observer` out.',
@@ -102,4 +117,21 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
     ...(watches && { watches }),
     hooks,
   }
+}
+
+/** A policy on a misspelt hook would govern nothing. */
+function checkHook(name: string, hook: string, answer: unknown): void {
+  if (!Object.hasOwn(hookNames, hook)) {
+    const near = nearestName(hook, Object.keys(hookNames))
+    const meant = near === undefined ? '' : ` Did you mean ${JSON.stringify(near)}?`
+    throw new ProvostError(
+      'invalid-extension',
+      `Extension ${name} has a hook ${JSON.stringify(hook)}, which nothing calls.${meant}`,
+      { hint: `The hooks are ${Object.keys(hookNames).join(', ')}.` },
+    )
+  }
+  if (answer === undefined || typeof answer === 'function') return
+  throw new ProvostError('invalid-extension', `The hook ${hook} of extension ${name} is not a function.`, {
+    hint: `Give hooks: { ${JSON.stringify(hook)}: (…) => … }.`,
+  })
 }

@@ -1,5 +1,7 @@
 import { ProvostError } from './error.ts'
 import { deepFreeze, isRecord } from './json.ts'
+import { checkOptions } from './known-options.ts'
+import type { KnownKeys } from './known-options.ts'
 import type { Confidentiality } from './label.ts'
 import { confidentialities } from './label.ts'
 
@@ -24,6 +26,18 @@ export type FilterDescriptor =
   | ({ readonly kind: 'bySensitivity' } & SensitivityRule)
   | { readonly kind: 'compose'; readonly filters: readonly FilterDescriptor[] }
 
+const keysOf = {
+  full: { kind: true },
+  lastN: { kind: true, n: true },
+  lastUser: { kind: true },
+  stripReasoning: { kind: true },
+  stripSensitiveOutputs: { kind: true },
+  stripToolCalls: { kind: true },
+  summary: { kind: true, maxTokens: true, text: true },
+  bySensitivity: { kind: true, keep: true, drop: true, require: true },
+  compose: { kind: true, filters: true },
+} satisfies { readonly [K in FilterDescriptor['kind']]: KnownKeys<Extract<FilterDescriptor, { readonly kind: K }>> }
+
 const deepest = 8
 const mostParts = 64
 
@@ -39,6 +53,7 @@ export function checkFilter(filter: unknown, depth = 0): FilterDescriptor {
   if (!isRecord(filter)) throw invalid(`${filter === null ? 'null' : `This ${typeof filter}`} is no filter`)
   if (depth > deepest) throw invalid('The filters are composed too deeply')
   const { kind } = filter
+  if (isKind(kind)) checkOptions(filter, keysOf[kind], `the filter ${kind}`)
   switch (kind) {
     case 'full':
     case 'lastUser':
@@ -81,6 +96,10 @@ function sensitivityIn({ keep, drop, require }: Record<string, unknown>): Sensit
     if (isLevel(require)) return { require }
   }
   throw invalid(`bySensitivity takes one of keep, drop and require: ${confidentialities.join(', ')}`)
+}
+
+function isKind(kind: unknown): kind is FilterDescriptor['kind'] {
+  return typeof kind === 'string' && Object.hasOwn(keysOf, kind)
 }
 
 function isLevel(value: unknown): value is Confidentiality {

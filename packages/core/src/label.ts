@@ -1,3 +1,8 @@
+import { ProvostError } from './error.ts'
+import { isRecord } from './json.ts'
+import { checkOptions } from './known-options.ts'
+import type { KnownKeys } from './known-options.ts'
+
 /** Whether content may steer what an agent does. */
 export type Integrity = 'trusted' | 'untrusted'
 /** Who may learn of content, from everybody to nobody outside. */
@@ -114,13 +119,16 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
 }
 
 /**
- * A whole label from what a user wrote of it. It fails closed: what is not a label's word is taken for the strictest.
+ * A whole label from what a user wrote of it. It fails closed: what is not a label's word is taken for the strictest, and
+ * a key that labels do not have makes all of it the strictest.
  *
  * @param defaults gives what `init` leaves out, or leaves undefined.
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
   if (isLabel(init) && (init.readers ?? defaults.readers) === init.readers) return init
+  // A misspelt word may have been meant to keep something secret.
+  if (Object.keys(init).some((key) => !Object.hasOwn(labelKeys, key))) return strictest
   const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
   const readers = init.readers ?? defaults.readers
   const sources = init.sources ?? defaults.sources
@@ -130,6 +138,52 @@ export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
     ...(readers !== undefined && { readers: isNames(readers) ? readers : [] }),
     sources: isNames(sources) ? sources : ['*'],
   }
+}
+
+const strictest: Label = Object.freeze({
+  integrity: 'untrusted',
+  confidentiality: 'secret',
+  readers: Object.freeze([]),
+  sources: Object.freeze(['*']),
+})
+
+const labelKeys = {
+  integrity: true,
+  confidentiality: true,
+  readers: true,
+  sources: true,
+} satisfies KnownKeys<LabelInit>
+
+/**
+ * Refuses what is no label, where an author writes one. {@link fillLabel} takes the same for the strictest label.
+ *
+ * @param where for the message: `"returns" of tool search`.
+ * @throws ProvostError `unknown-option`, `invalid-label`
+ */
+export function checkLabel(label: unknown, where: string): void {
+  if (label === undefined) return
+  checkOptions(label, labelKeys, where)
+  const { integrity, confidentiality, readers, sources }: Record<string, unknown> = isRecord(label) ? label : {}
+  const levels: readonly unknown[] = confidentialities
+  const faults = [
+    ...(integrity === undefined || integrity === 'trusted' || integrity === 'untrusted'
+      ? []
+      : [`integrity is ${said(integrity)}; give 'trusted' or 'untrusted'`]),
+    ...(confidentiality === undefined || levels.includes(confidentiality)
+      ? []
+      : [`confidentiality is ${said(confidentiality)}; give ${confidentialities.join(', ')}`]),
+    ...(readers === undefined || isNames(readers) ? [] : ['readers is not a list of names']),
+    ...(sources === undefined || isNames(sources) ? [] : ['sources is not a list of names']),
+  ]
+  const [fault] = faults
+  if (fault === undefined) return
+  throw new ProvostError('invalid-label', `The label in ${where} is invalid: ${fault}.`, {
+    hint: "Give { integrity: 'untrusted', confidentiality: 'internal', sources: ['mail'] }, or a part of it.",
+  })
+}
+
+function said(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
 }
 
 /** Whether nothing is missing from a label: then it is taken as it is, and many messages share one. */

@@ -112,10 +112,11 @@ export interface SpawnOptions {
   readonly grant?: Grant
   /**
    * How the child comes by secrets. `allowlist` (default): its own, and those of this agent that `inheritSecrets` names;
-   * `explicit`: those named and nothing else, for it and for all below it; `isolated`: its own alone.
+   * `explicit`: those named and nothing else, for it and for all below it; `isolated`: its own alone, so that
+   * `inheritSecrets` is refused.
    */
   readonly secrets?: 'allowlist' | 'explicit' | 'isolated'
-  /** Names of secrets of this agent. Default: none. */
+  /** Names of secrets of this agent; one that it lacks is refused with `secret-denied`. Default: none. */
   readonly inheritSecrets?: readonly string[]
   /**
    * What the child gets of this run's conversation, in front of its input: `filters.lastN(6)`, `filters.summary()`. Never

@@ -14,6 +14,11 @@ export type ApprovalAnswer = 'allow' | 'deny' | 'ask' | { readonly ask: Ask }
 export function approvalPolicy(
   decide: (call: ToolCall, ctx: HookContext) => MaybePromise<ApprovalAnswer>,
 ): Extension<unknown> {
+  if (typeof decide !== 'function') {
+    throw new ProvostError('invalid-approval-policy', `approvalPolicy takes a function, not ${typeof decide}.`, {
+      hint: "Give (call) => 'allow', 'deny' or 'ask'.",
+    })
+  }
   return defineExtension({
     name: 'approval-policy',
     scope: 'tree',

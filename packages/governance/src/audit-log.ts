@@ -1,5 +1,5 @@
-import type { Entry, EntryOf, Extension, Fold, HookContext, Json } from '@provost/core'
-import { defineExtension, isRecord } from '@provost/core'
+import type { Entry, EntryOf, Extension, Fold, HookContext, Json, KnownKeys } from '@provost/core'
+import { checkOptions, defineExtension, isRecord } from '@provost/core'
 
 import { linkOf, payloadHash } from './audit-link.ts'
 import type { AuditLink } from './audit-link.ts'
@@ -48,6 +48,10 @@ function isLink(data: unknown): data is AuditLink {
   return typeof previous === 'string' && typeof hash === 'string' && (keyed === undefined || keyed === true)
 }
 
+const optionKeys = {
+  key: true,
+} satisfies KnownKeys<AuditLogOptions>
+
 /**
  * Chains the audit rows of a session: each link holds the hash of its row and of the link before it. A row can be
  * deleted and the chain still verifies; a row that was changed, added or moved does not. Rows are linked before the next
@@ -57,6 +61,7 @@ function isLink(data: unknown): data is AuditLink {
  * createAgent({ name: 'desk', model, tools, extensions: [dataFlowPolicy({ mode: 'enforce' }), auditLog({ key })] })
  */
 export function auditLog(options: AuditLogOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'auditLog')
   const link = (ctx: HookContext): Promise<void> => linkOpen(ctx, options.key)
   return defineExtension({
     name: auditLogName,

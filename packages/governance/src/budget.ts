@@ -1,6 +1,7 @@
 import type { Entry, Extension, Fold, Grant, Growing, HookContext, Stop, UsageReport } from '@provost/core'
-import { defineExtension, grow, nothingYet, placeIn, ProvostError } from '@provost/core'
+import { defineExtension, grow, nothingYet, placeIn } from '@provost/core'
 
+import { checkBudget } from './known-limits.ts'
 import type { Logged, Tally } from './live-runs.ts'
 import { add, liveRuns, none, tallyOf, toldBy } from './live-runs.ts'
 
@@ -103,19 +104,14 @@ function amount(reported: number | undefined): number {
  * Children count: with their parent they have one budget, whoever of them spends it. Where several are at work at the
  * same time, each may have begun one call more when it is used up.
  *
- * @throws ProvostError `invalid-budget` for a limit that is not a number from 0.
+ * @throws ProvostError `unknown-option`; `invalid-budget` for a limit that is not a number from 0, and for no limit at all.
  *
  * @example
  * createAgent({ name: 'clerk', model, tools, extensions: [budget({ tokens: 50_000, toolCalls: 20, durationMs: 60_000 })] })
  */
 export function budget(limits: Grant, options: BudgetOptions = {}): Extension<unknown> {
+  checkBudget(limits, options)
   const { per = 'run' } = options
-  for (const [name, limit] of Object.entries(limits)) {
-    if (typeof limit === 'number' && limit >= 0) continue
-    throw new ProvostError('invalid-budget', `The limit ${name} of a budget is ${String(limit)}.`, {
-      hint: 'Give a number from 0, or leave it out.',
-    })
-  }
   const runs = liveRuns()
   return defineExtension({
     name: 'budget',

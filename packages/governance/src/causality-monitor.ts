@@ -1,9 +1,9 @@
-import type { Ask, Extension, Flow, HookContext, ToolCall } from '@provost/core'
-import { defineExtension, ProvostError, textOf } from '@provost/core'
+import type { Ask, Extension, Flow, HookContext, KnownKeys, ToolCall } from '@provost/core'
+import { checkOptions, defineExtension, ProvostError, textOf } from '@provost/core'
 
 import { effectOf } from './call-effect.ts'
 import { deniedBefore, denialsFold, monitorName } from './denied-effect.ts'
-import { beyondHearing, beyondReach, capabilityOf } from './receiver-capability.ts'
+import { beyondHearing, beyondReach, capabilityOf, checkCapabilities } from './receiver-capability.ts'
 import type { ReceiverCapabilities } from './receiver-capability.ts'
 import { denialsOfTree, whileChildRuns, whileItRuns } from './tree-denials.ts'
 
@@ -25,6 +25,11 @@ interface Objection {
   readonly reason: string
   readonly evidence: { readonly [key: string]: string | readonly string[] }
 }
+
+const optionKeys = {
+  strictness: true,
+  capabilities: true,
+} satisfies KnownKeys<CausalityMonitorOptions>
 
 /**
  * Watches what crosses from agent to agent, and for a denied effect that is tried again another way: by another tool or
@@ -48,6 +53,8 @@ interface Objection {
  * })
  */
 export function causalityMonitor(options: CausalityMonitorOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'causalityMonitor')
+  checkCapabilities(options.capabilities)
   const { strictness = 'ask', capabilities } = options
   if (!['observe', 'ask', 'deny'].includes(strictness)) {
     throw new ProvostError('invalid-policy', `causalityMonitor has no strictness ${JSON.stringify(strictness)}.`, {

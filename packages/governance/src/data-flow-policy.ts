@@ -1,5 +1,24 @@
-import type { Ask, CallAnswer, Extension, HookContext, Json, Message, ToolCall, ToolInfo } from '@provost/core'
-import { defineExtension, joinLabels, ProvostError, toErrorInfo, toJson } from '@provost/core'
+import type {
+  Ask,
+  CallAnswer,
+  Extension,
+  HookContext,
+  Json,
+  KnownKeys,
+  Message,
+  MovedKeys,
+  ToolCall,
+  ToolInfo,
+} from '@provost/core'
+import {
+  checkChoice,
+  checkOptions,
+  defineExtension,
+  joinLabels,
+  ProvostError,
+  toErrorInfo,
+  toJson,
+} from '@provost/core'
 
 import { answerCall } from './answer-sink.ts'
 import { roleValuesOf } from './argument-role.ts'
@@ -45,6 +64,25 @@ interface Decision {
 
 const blocked = 'dataflow_policy_blocked'
 
+const optionKeys = {
+  mode: true,
+  rules: true,
+  onViolation: true,
+  declassifySinks: true,
+  guardTrifecta: true,
+  outputIsSink: true,
+  readers: true,
+  intent: true,
+} satisfies KnownKeys<DataFlowPolicyOptions>
+
+const movedKeys: MovedKeys = {
+  preset: 'Write rules: presets.classic, or presets.intent.',
+  presets: 'Write rules: presets.classic, or presets.intent.',
+  policy: 'Write rules: [ … ].',
+  strictness: 'Name it "onViolation".',
+  allow: 'Name it "declassifySinks".',
+}
+
 /**
  * Decides which calls may change something or let somebody outside learn of something, by where their arguments come
  * from: allow, ask a human, or deny. Calls that it denies end with the error code `dataflow_policy_blocked`. What it
@@ -56,7 +94,9 @@ const blocked = 'dataflow_policy_blocked'
  * createAgent({ name: 'desk', model, tools, extensions: [dataFlowPolicy({ mode: 'enforce' })] })
  */
 export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknown> {
+  checkOptions(options, optionKeys, 'dataFlowPolicy', movedKeys)
   const { mode, outputIsSink = false } = options
+  checkChoice(options.onViolation, ['ask', 'deny'], 'onViolation', 'dataFlowPolicy')
   if (mode !== 'shadow' && mode !== 'enforce') {
     throw new ProvostError('invalid-policy', `dataFlowPolicy has no mode ${JSON.stringify(mode)}.`, {
       hint: "Use 'shadow' to see what it would do, 'enforce' to have it done.",

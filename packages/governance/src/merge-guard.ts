@@ -1,5 +1,5 @@
-import { defineExtension } from '@provost/core'
-import type { ChildResult, Extension } from '@provost/core'
+import { checkOptions, defineExtension, ProvostError } from '@provost/core'
+import type { ChildResult, Extension, KnownKeys } from '@provost/core'
 
 import { outliersOf, standingsFold, suspicionOf } from './child-standing.ts'
 import { createTaintIndex } from './taint-index.ts'
@@ -13,6 +13,17 @@ export interface MergeGuardOptions {
 /** So much of an answer in another one is no coincidence. */
 const copied = 0.6
 
+const optionKeys = {
+  untrustedShare: true,
+} satisfies KnownKeys<MergeGuardOptions>
+
+function checkShare(share: unknown): void {
+  if (typeof share === 'number' && share >= 0 && share <= 1) return
+  throw new ProvostError('invalid-option', `The option untrustedShare of mergeGuard is ${String(share)}.`, {
+    hint: 'Give a share from 0 to 1.',
+  })
+}
+
 /**
  * Judges the results of a fan-out before they become one: children that failed are left out, of untrusted ones that say
  * the same thing word for word only the first counts, and where there are trusted ones the untrusted never get more
@@ -20,7 +31,9 @@ const copied = 0.6
  * in earlier fan-outs of the log.
  */
 export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'mergeGuard')
   const { untrustedShare = 0.5 } = options
+  checkShare(untrustedShare)
   return defineExtension({
     name: 'merge-guard',
     scope: 'tree',

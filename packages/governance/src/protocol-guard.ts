@@ -1,5 +1,5 @@
-import { defineExtension, escapePointer, isRecord } from '@provost/core'
-import type { Extension, Json, JsonPointer } from '@provost/core'
+import { checkChoice, checkOptions, defineExtension, escapePointer, isRecord } from '@provost/core'
+import type { Extension, Json, JsonPointer, KnownKeys } from '@provost/core'
 
 import { escapeFor, isSafeFor } from './escape-for.ts'
 import type { Boundary } from './escape-for.ts'
@@ -22,6 +22,10 @@ const deepest = 64
 type Place = Boundary | 'text' | undefined
 type Change = (text: string, path: string, place: Place) => string
 type Declared = Readonly<Record<string, Boundary | 'text'>>
+const optionKeys = {
+  boundaries: true,
+  onViolation: true,
+} satisfies KnownKeys<ProtocolGuardOptions>
 
 /**
  * Judges the arguments that tools put into protocols: a line break in a header, a field of its own in a stream of
@@ -33,7 +37,9 @@ type Declared = Readonly<Record<string, Boundary | 'text'>>
  * protocolGuard({ boundaries: { notify: { '/line': 'log-line' } } })
  */
 export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'protocolGuard')
   const { boundaries = {}, onViolation = 'deny' } = options
+  checkChoice(onViolation, ['deny', 'escape'], 'onViolation', 'protocolGuard')
   return defineExtension({
     name: 'protocol-guard',
     scope: 'tree',

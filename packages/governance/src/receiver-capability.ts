@@ -1,4 +1,5 @@
-import type { Confidentiality, Effect, Label, ToolInfo } from '@provost/core'
+import { checkChoice, checkOptions } from '@provost/core'
+import type { Confidentiality, Effect, KnownKeys, Label, ToolInfo } from '@provost/core'
 
 /** What an agent may be told, and what it may do with that. */
 export interface ReceiverCapability {
@@ -18,6 +19,26 @@ export type ReceiverCapabilities = Readonly<Record<string, ReceiverCapability>>
 /** Of those who are not listed. */
 const least: ReceiverCapability = { confidentiality: 'public', untrusted: false }
 const levels: readonly Confidentiality[] = ['public', 'internal', 'secret']
+
+const capabilityKeys = {
+  effects: true,
+  tools: true,
+  confidentiality: true,
+  untrusted: true,
+} satisfies KnownKeys<ReceiverCapability>
+
+/** @throws ProvostError `unknown-option`, `invalid-option` for a capability that says something else than it seems. */
+export function checkCapabilities(all: ReceiverCapabilities = {}): void {
+  for (const [agent, capability] of Object.entries(all)) {
+    const where = `capabilities of ${agent} in causalityMonitor`
+    checkOptions(capability, capabilityKeys, where)
+    for (const effect of capability.effects ?? []) {
+      checkChoice(effect, ['none', 'read', 'write', 'egress'], 'effects', where)
+    }
+    checkChoice(capability.confidentiality, levels, 'confidentiality', where)
+    checkChoice(capability.untrusted, [true, false], 'untrusted', where)
+  }
+}
 
 export function capabilityOf(all: ReceiverCapabilities, agent: string): ReceiverCapability | undefined {
   return Object.hasOwn(all, agent) ? all[agent] : undefined

@@ -1,5 +1,5 @@
-import { joinLabels, ProvostError } from '@provost/core'
-import type { Label } from '@provost/core'
+import { checkOptions, joinLabels, ProvostError } from '@provost/core'
+import type { KnownKeys, Label } from '@provost/core'
 
 import type { Reading } from './agreement.ts'
 import type { ArgumentText } from './argument-text.ts'
@@ -83,6 +83,11 @@ const deepest = 3
 /** Decoded characters for each one of the arguments; an argument that would need more counts as found. */
 const mostDecoded = 16
 
+const optionKeys = {
+  minSpan: true,
+  capacity: true,
+} satisfies KnownKeys<TaintIndexOptions>
+
 /**
  * An index of texts that must not go where the arguments of a call would take them. Finds spans that are verbatim or
  * nearly so: case, white space, punctuation, Unicode forms, lookalikes and invisible characters, escapes of JSON, HTML
@@ -98,6 +103,7 @@ const mostDecoded = 16
  * index.check({ to: 'ann@example.com', body: 'aHR0cHM6Ly9ldmls…' }) // [{ source: 'mail:17', path: '/body', view: 'base64', … }]
  */
 export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
+  checkOptions(options, optionKeys, 'createTaintIndex')
   const { minSpan = 20, capacity } = options
   if (!Number.isInteger(minSpan) || minSpan < shortestSpan || minSpan > 100) {
     throw new ProvostError('invalid-taint-index', `minSpan is ${minSpan}.`, {

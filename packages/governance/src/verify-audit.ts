@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 
-import type { Entry, EntryOf } from '@provost/core'
+import type { Entry, EntryOf, KnownKeys } from '@provost/core'
+import { checkOptions } from '@provost/core'
 
 import { linkOf, payloadHash } from './audit-link.ts'
 import type { AuditLink } from './audit-link.ts'
@@ -46,6 +47,11 @@ export interface VerifyOptions {
   readonly head?: string
 }
 
+const optionKeys = {
+  key: true,
+  head: true,
+} satisfies KnownKeys<VerifyOptions>
+
 /**
  * Checks the audit of one session, offline: that no row was changed, added, moved or left out. Deleted rows are counted.
  * A chain that was cut off at its end is shown only by a `head` that was kept elsewhere. Each log of a session has a
@@ -58,6 +64,7 @@ export interface VerifyOptions {
  * const { ok, problems } = verifyAudit(readFileSync('session.jsonl', 'utf8'), { key: process.env.AUDIT_KEY })
  */
 export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyOptions = {}): AuditReport {
+  checkOptions(options, optionKeys, 'verifyAudit')
   const logs = logsIn(exported)
   const reports = (logs.length > 0 ? logs : [[]]).map((log, index) =>
     // The head that was kept is that of the session; its children have others.

@@ -1,5 +1,16 @@
-import type { Answer, Confidentiality, HookContext, MaybePromise, Message, MessageInit, ModelSpec } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type {
+  Answer,
+  Confidentiality,
+  HookContext,
+  KnownKeys,
+  MaybePromise,
+  Message,
+  MessageInit,
+  ModelSpec,
+  MovedKeys,
+} from '@provost/core'
+import { checkChoice, checkOptions, confidentialities, nearestName, ProvostError } from '@provost/core'
+import { checkModel } from '@provost/provider'
 
 /** How a conversation that grows too long is made to fit. */
 export interface CompactionOptions {
@@ -90,8 +101,53 @@ export type Settings = Omit<CompactionOptions, 'strategy'> & {
   readonly timeoutMs: number
 }
 
-/** @throws ProvostError `invalid-option` */
+const optionKeys = {
+  window: true,
+  threshold: true,
+  keepRecent: true,
+  strategy: true,
+  summarize: true,
+  model: true,
+  accepts: true,
+  timeoutMs: true,
+  pinned: true,
+  todos: true,
+  after: true,
+} satisfies KnownKeys<CompactionOptions>
+
+const movedKeys: MovedKeys = {
+  maxTokens: 'Name it "window".',
+  strategies: 'Name it "strategy"; it takes a list too.',
+  summarizer: 'Name it "summarize".',
+  keep: 'Name it "keepRecent"; it is in tokens.',
+}
+
+/** What stands behind a summary without being asked for. */
+const builtIn = ['instructions', 'pinned', 'todos', 'results']
+
+function checkAfter(after: CompactionOptions['after'] = {}): void {
+  for (const [name, add] of Object.entries<unknown>(after)) {
+    if (typeof add === 'function' || add === undefined || (add === false && builtIn.includes(name))) continue
+    const near = add === false ? nearestName(name, builtIn) : undefined
+    throw new ProvostError(
+      'invalid-option',
+      `compaction got "after" with ${name}: ${add === false ? 'false' : typeof add}.`,
+      {
+        hint:
+          near === undefined
+            ? `Give a function; false leaves out one of ${builtIn.join(', ')}.`
+            : `Did you mean ${JSON.stringify(near)}?`,
+      },
+    )
+  }
+}
+
+/** @throws ProvostError `unknown-option`, `invalid-option` */
 export function settingsOf(options: CompactionOptions): Settings {
+  checkOptions(options, optionKeys, 'compaction', movedKeys)
+  checkAfter(options.after)
+  for (const level of options.accepts ?? []) checkChoice(level, confidentialities, 'accepts', 'compaction')
+  if (options.model !== undefined) checkModel(options.model, 'compaction')
   const { threshold = 0.85, timeoutMs = 60_000, strategy = ['clear-tool-results', 'summarize'], ...rest } = options
   const strategies = Array.isArray(strategy) ? strategy : [strategy]
   const { window, keepRecent = 0 } = rest

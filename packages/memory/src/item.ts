@@ -1,5 +1,5 @@
-import type { Label, LabelInit, Timestamp } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type { KnownKeys, Label, LabelInit, Timestamp } from '@provost/core'
+import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
 /**
  * What an item is: a `block` is pinned and always shown, an `episode` is something that was said, a `fact` holds for a
@@ -106,6 +106,8 @@ export type NewItem = Omit<StoredItem, 'no' | 'turn'>
 
 const longestName = 512
 
+const scopeKeys = { kind: true, id: true } satisfies KnownKeys<MemoryScope>
+
 /**
  * A scope as a key of a store.
  *
@@ -113,6 +115,8 @@ const longestName = 512
  */
 export function scopeKey(scope: MemoryScope): string {
   const { kind, id = '' } = scope
+  checkOptions(scope, scopeKeys, 'a scope of memory')
+  checkChoice(kind, ['session', 'user', 'agent', 'shared'], 'kind', 'a scope of memory')
   if ((id === '' && kind !== 'shared') || !isName(id)) {
     throw new ProvostError('invalid-scope', `${JSON.stringify(id.slice(0, 80))} is no id of a ${kind} scope.`, {
       hint: `Give 1 to ${longestName} characters of well-formed text.`,

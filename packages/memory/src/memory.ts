@@ -14,6 +14,14 @@ import type {
   NewItem,
   StoredItem,
 } from './item.ts'
+import {
+  checkConfirmation,
+  checkInit,
+  checkListOptions,
+  checkMemoryOptions,
+  checkRecallOptions,
+  checkTarget,
+} from './known-memory-options.ts'
 import { memoryExtension } from './memory-extension.ts'
 import type { MemoryRunOptions } from './memory-extension.ts'
 import { memoryPlace } from './memory-place.ts'
@@ -124,7 +132,7 @@ const allKinds: readonly MemoryKind[] = ['block', ...searched]
 /**
  * Makes a memory.
  *
- * @throws ProvostError `memory-place` for a session store that does not say where it is.
+ * @throws ProvostError `unknown-option`; `memory-place` for a session store that does not say where it is.
  *
  * @example
  * const memory = createMemory({ store: sqliteMemory('memory.db') })
@@ -132,6 +140,7 @@ const allKinds: readonly MemoryKind[] = ['block', ...searched]
  * await memory.remember('Ann prefers mails in French.', { source: 'crm', principal: { id: 'ann' } })
  */
 export function createMemory(options: MemoryOptions): Memory {
+  checkMemoryOptions(options)
   const { embedder, reranker, weights = {}, maxChars = 16_384, onFault = warn } = options
   const store = memoryPlace(options.store)
   let words: Promise<typeof import('./term.ts')> | undefined
@@ -161,6 +170,7 @@ export function createMemory(options: MemoryOptions): Memory {
   }
 
   async function update(id: string, text: string, init: Partial<MemoryInit> = {}): Promise<MemoryItem> {
+    checkInit(init, 'memory.update')
     const old = await store.get(id)
     if (!old || old.state !== 'live') throw noSuch(id, 'live')
     const { kind, key, sessionId, source, label, speaker } = old
@@ -179,6 +189,7 @@ export function createMemory(options: MemoryOptions): Memory {
   }
 
   async function recall(query: string, asked: RecallOptions = {}): Promise<readonly MemoryHit[]> {
+    checkRecallOptions(asked)
     const { limit = 8, kinds = searched, at, quarantined = 'exclude' } = asked
     const states: MemoryState[] = ['live']
     if (at !== undefined) states.push('old')
@@ -241,6 +252,7 @@ export function createMemory(options: MemoryOptions): Memory {
 
   const memory: Omit<Memory, keyof Extension<unknown>> = {
     async remember(text, init) {
+      checkInit(init, 'memory.remember')
       const row = await remember(text, init)
       if (row) return itemOf(row)
       throw new ProvostError('invalid-memory', 'The store kept nothing.', {
@@ -251,7 +263,9 @@ export function createMemory(options: MemoryOptions): Memory {
     update,
     supersede: (id, text) => update(id, text),
 
-    async confirm(id, { by, label }) {
+    async confirm(id, decision) {
+      checkConfirmation(decision)
+      const { by, label } = decision
       const row = await store.get(id)
       if (!row) throw noSuch(id, 'quarantined')
       const confirmed = await store.confirm(id, fillLabel(label, row.label), by, row.at)
@@ -259,13 +273,15 @@ export function createMemory(options: MemoryOptions): Memory {
       return itemOf(confirmed)
     },
 
-    forget(what) {
+    async forget(what) {
+      checkTarget(what)
       if (typeof what === 'string') return store.remove({ id: what })
       const scope = 'scope' in what ? what.scope : { kind: 'user' as const, id: what.principal.id }
       return store.remove({ scope: scopeKey(scope) })
     },
 
     async list(asked = {}) {
+      checkListOptions(asked)
       const { kinds = allKinds, states = ['live', 'quarantined'], key, after, limit = 100 } = asked
       const rows = await store.list({
         scopes: reachOf(asked),

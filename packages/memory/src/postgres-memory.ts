@@ -1,3 +1,6 @@
+import { checkOptions } from '@provost/core'
+import type { KnownKeys } from '@provost/core'
+
 import type { NewItem, StoredItem } from './item.ts'
 import type { MemoryStore, Postings, Shelf, ShelfFilter } from './memory-store.ts'
 import { postgresLink, tables } from './postgres-link.ts'
@@ -17,6 +20,12 @@ export interface PostgresMemoryOptions {
   readonly vectors?: VectorMode
 }
 
+const optionKeys = {
+  schema: true,
+  connections: true,
+  vectors: true,
+} satisfies KnownKeys<PostgresMemoryOptions>
+
 /**
  * Keeps a memory in PostgreSQL (14 or later), for any number of processes. Connects at the first use. Needs the package
  * `pg`. What is removed is vacuumed away at once; the server's own write-ahead log and backups are not in its hands.
@@ -25,6 +34,7 @@ export interface PostgresMemoryOptions {
  * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `newer-store`
  */
 export function postgresMemory(url: string, options: PostgresMemoryOptions = {}): MemoryStore {
+  checkOptions(options, optionKeys, 'postgresMemory')
   const { schema = 'provost_memory', connections = 5 } = options
   const link = postgresLink(url, schema, connections)
   const t = tables(schema)

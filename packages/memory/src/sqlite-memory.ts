@@ -2,7 +2,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
-import { ProvostError } from '@provost/core'
+import { checkOptions, ProvostError } from '@provost/core'
+import type { KnownKeys } from '@provost/core'
 
 import type { NewItem, StoredItem } from './item.ts'
 import { newerStore, storeClosed, unusable } from './memory-fault.ts'
@@ -52,6 +53,11 @@ const newest = 'select rowid from postings where postings match ?1 order by rowi
 const heldThen = `select p.rowid from postings p cross join items i on i.no = p.rowid where p.postings match ?1
   and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3) order by p.rowid desc limit ?2`
 
+const optionKeys = {
+  busyMs: true,
+  vectors: true,
+} satisfies KnownKeys<SqliteMemoryOptions>
+
 /**
  * Keeps a memory in one SQLite file, for the processes of one machine. What is removed is overwritten: in the tables,
  * in the index and in the write-ahead log.
@@ -63,6 +69,7 @@ const heldThen = `select p.rowid from postings p cross join items i on i.no = p.
  * const memory = createMemory({ store: sqliteMemory('data/memory.db') })
  */
 export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): MemoryStore {
+  checkOptions(options, optionKeys, 'sqliteMemory')
   const db = open(path, options.busyMs ?? 5_000)
   const statements = new Map<string, StatementSync>()
   let closed = false

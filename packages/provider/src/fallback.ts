@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { ErrorClass, Extension, FailedAttempt, Label, OneModel } from '@provost/core'
-import { defineExtension, toErrorInfo } from '@provost/core'
+import type { ErrorClass, Extension, FailedAttempt, KnownKeys, Label, OneModel } from '@provost/core'
+import { checkChoice, checkOptions, defineExtension, ProvostError, toErrorInfo } from '@provost/core'
 
+import { checkOneModel } from './check-model.ts'
 import { isCleared, mayRead } from './clearance.ts'
 import { identityOf } from './identity.ts'
 import { modelName, resolveModel } from './model.ts'
@@ -23,6 +24,11 @@ const longestWaitMs = 60_000
 const longestNapMs = 500
 const maxReason = 200
 
+const optionKeys = {
+  on: true,
+  name: true,
+} satisfies KnownKeys<FallbackOptions>
+
 /**
  * Takes the next model when one fails: the whole step is asked again, what had been said is discarded for all to see.
  *
@@ -33,6 +39,7 @@ const maxReason = 200
  * the run with `models-failed`, which lists each model and why it did not answer.
  *
  * @param models in the order of preference.
+ * @throws ProvostError `unknown-option`, `invalid-model`, `invalid-option`
  *
  * @example
  * createAgent({ name: 'desk', model: 'anthropic/claude-sonnet-5', extensions: [modelFallback(['openai/gpt-5', 'google/gemini-2.5-pro'])] })
@@ -41,7 +48,9 @@ export function modelFallback(
   models: readonly [OneModel, ...OneModel[]],
   options: FallbackOptions = {},
 ): Extension<unknown> {
+  checkOptions(options, optionKeys, 'modelFallback')
   const { on = defaultClasses, name = 'model-fallback' } = options
+  checkModels(models, on)
 
   /** The first of the models that may be asked now, and why those before it may not. */
   function choose(candidates: readonly OneModel[], label: Label, now: number): Choice {
@@ -111,6 +120,28 @@ export function modelFallback(
       },
     },
   })
+}
+
+const classes: Readonly<Record<ErrorClass, true>> = {
+  'rate-limit': true,
+  capacity: true,
+  'context-length': true,
+  network: true,
+  timeout: true,
+  auth: true,
+  'invalid-request': true,
+  'content-filter': true,
+  unknown: true,
+}
+
+function checkModels(models: readonly OneModel[], on: readonly ErrorClass[]): void {
+  if (!Array.isArray(models) || models.length === 0) {
+    throw new ProvostError('invalid-options', 'modelFallback has no models.', {
+      hint: "Give a list: modelFallback(['openai/gpt-5', 'google/gemini-2.5-pro']).",
+    })
+  }
+  for (const model of models) checkOneModel(model, 'modelFallback')
+  for (const one of on) checkChoice(one, Object.keys(classes), 'on', 'modelFallback')
 }
 
 interface Passed {

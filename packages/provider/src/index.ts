@@ -1,5 +1,7 @@
 export type { FallbackOptions } from './fallback.ts'
 export { modelFallback } from './fallback.ts'
+export { checkModel, checkOneModel, checkSettings } from './check-model.ts'
+export { checkPrices } from './check-prices.ts'
 export { mayRead } from './clearance.ts'
 export type { ModelAnswer, ModelCall } from './call.ts'
 export { callModel } from './call.ts'

@@ -164,7 +164,8 @@ function supported(model: unknown, name: string): AnyModel {
   )
 }
 
-function isAnyModel(model: unknown): model is AnyModel {
+/** Whether an object is a model that can be called. */
+export function isAnyModel(model: unknown): model is AnyModel {
   return (
     typeof model === 'object' &&
     model !== null &&

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import type { Json, Message, ModelMessage, Part } from '@provost/core'
-import { isRecord, liveFields } from '@provost/core'
+import type { Json, KnownKeys, Message, ModelMessage, Part } from '@provost/core'
+import { checkOptions, isRecord, liveFields } from '@provost/core'
 
 import type { ImportedMessage } from './model-message.ts'
 import { fromModelMessages } from './model-message.ts'
@@ -45,6 +45,12 @@ export interface Prompt {
   build(tail?: readonly Message[]): LanguageModelV4Prompt
 }
 
+const promptKeys = {
+  convert: true,
+  reasoning: true,
+  writer: true,
+} satisfies KnownKeys<PromptOptions>
+
 /**
  * A prompt for an AI SDK model, converted message by message.
  *
@@ -58,6 +64,7 @@ export interface Prompt {
  * await callModel({ model, prompt: prompt.build(), callId: (index) => `step-1/${index}` }, () => {})
  */
 export function createPrompt(options: PromptOptions = {}): Prompt {
+  checkOptions(options, promptKeys, 'createPrompt')
   const { convert, writer, reasoning = 'keep' } = options
   const converted = new WeakMap<Message, readonly ImportedMessage[]>()
   let wire: LanguageModelV4Message[] = []

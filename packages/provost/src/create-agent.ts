@@ -1,6 +1,6 @@
 import { type AgentOptions, createAgent as createPlainAgent, type HandoffTarget } from '@provost/agent'
 import { codeMode } from '@provost/code-mode'
-import type { Extension, StandardSchemaV1 } from '@provost/core'
+import { checkChoice, type Extension, type StandardSchemaV1 } from '@provost/core'
 import type { ToolsInput } from '@provost/tools'
 
 /** How the model calls tools. */
@@ -12,7 +12,7 @@ export interface ToolInvocation {
 /**
  * Makes an agent. Nothing is contacted until its first run.
  *
- * @throws ProvostError `invalid-agent`, `duplicate-tool`
+ * @throws ProvostError `unknown-option`; `invalid-agent`, `invalid-model`, `invalid-price`, `duplicate-tool`
  *
  * @example
  * const agent = createAgent({ name: 'desk', model: 'anthropic/claude-sonnet-5', tools: [refund] })
@@ -25,6 +25,7 @@ export function createAgent<
   const H extends readonly HandoffTarget[] = readonly [],
 >(options: AgentOptions<O, T, E, H> & ToolInvocation): ReturnType<typeof createPlainAgent<O, T, E, H>> {
   const { toolInvocation = 'direct', ...rest } = options
+  checkChoice(toolInvocation, ['direct', 'code-mode'], 'toolInvocation', 'createAgent')
   // Without the one property that is read here, they are what they were.
   const plain = rest as typeof options
   if (toolInvocation === 'direct') return createPlainAgent<O, T, E, H>(plain)

@@ -4,6 +4,8 @@ import type { AgentEvent, Decisions, Principal, RunResult, SessionStore, ToolOut
 import { ProvostError, toJson } from '@provost/core'
 import type { Agent as AiSdkAgent, ModelMessage } from 'ai'
 
+import { checkAiAgentOptions } from './known-server-options.ts'
+
 /** How an agent stands in for one of the AI SDK. */
 export interface AiAgentOptions {
   /** On whose behalf its runs act. Make one stand-in for each principal: approvals are answered where they were asked for. */
@@ -32,6 +34,7 @@ const mostWaiting = 1_000
  * app.post('/chat', async (context) => createAgentUIStreamResponse({ agent: standIn, uiMessages: (await context.req.json()).messages }))
  */
 export function aiAgent(agent: Agent<unknown, never>, options: AiAgentOptions = {}): AiSdkAgent {
+  checkAiAgentOptions(options)
   const waiting = new Map<string, OpenSession>()
 
   function remember(session: OpenSession, { pending }: RunResult<unknown>): void {

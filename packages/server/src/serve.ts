@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ProvostError } from '@provost/core'
 
+import { checkCloseOptions, checkServeOptions } from './known-server-options.ts'
 import { isLocal } from './local-request.ts'
 import type { Server } from './server.ts'
 
@@ -41,10 +42,9 @@ export interface Listening {
  * const listening = await serve(server, { port: 8080 })
  * process.once('SIGTERM', () => void listening.close())
  */
-export async function serve(
-  server: Server,
-  { port = 8080, hostname = '127.0.0.1', keepAliveMs = 65_000, stalledMs = 60_000 }: ServeOptions = {},
-): Promise<Listening> {
+export async function serve(server: Server, options: ServeOptions = {}): Promise<Listening> {
+  checkServeOptions(options)
+  const { port = 8080, hostname = '127.0.0.1', keepAliveMs = 65_000, stalledMs = 60_000 } = options
   if (!server.authenticated && !isLocal(hostname)) {
     throw new ProvostError(
       'public-without-authentication',
@@ -92,9 +92,10 @@ export async function serve(
   return {
     url: `http://${name}:${bound}`,
     port: bound,
-    async close(options) {
+    async close(ending) {
+      checkCloseOptions(ending)
       const ended = new Promise<void>((resolve) => http.close(() => resolve()))
-      await server.close(options)
+      await server.close(ending)
       if ('closeAllConnections' in http) http.closeAllConnections()
       await ended
     },

@@ -12,6 +12,7 @@ import { chatOperation } from './chat-operation.ts'
 import { closingStore } from './closing-store.ts'
 import { createConnections } from './connections.ts'
 import { errorResponse, HttpError, isInternal } from './http-error.ts'
+import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
 import { defaultLimits } from './limits.ts'
 import { isRemote } from './local-request.ts'
 import { answerMcp } from './mcp.ts'
@@ -46,13 +47,14 @@ export interface Server {
 /**
  * Makes a server of agents over one store. Any number of processes can serve the same sessions.
  *
- * @throws ProvostError `invalid-option`
+ * @throws ProvostError `unknown-option`, `invalid-option`
  *
  * @example
  * const server = createServer({ agents: [desk], store: postgresStore(url), authenticate: (request) => userOf(request) })
  * await serve(server, { port: 8080, hostname: '0.0.0.0' })
  */
 export function createServer(options: ServerOptions): Server {
+  checkServerOptions(options)
   checkOptions(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
   const report = reporter(options.agents, options.onError)
@@ -256,7 +258,9 @@ export function createServer(options: ServerOptions): Server {
     app,
     fetch: (request, env) => app.fetch(request, isRecord(env) ? env : {}),
     authenticated: authenticate !== undefined,
-    close({ graceMs = 5_000 } = {}) {
+    async close(ending = {}) {
+      checkCloseOptions(ending)
+      const { graceMs = 5_000 } = ending
       closed ??= close(graceMs)
       return closed
     },

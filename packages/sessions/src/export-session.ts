@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import type { Entry, SessionStore } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type { Entry, KnownKeys, SessionStore } from '@provost/core'
+import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
 import { hashesIn } from './blob-mentions.ts'
 import { createdIn, isCreated } from './created-entry.ts'
@@ -20,6 +20,11 @@ export interface ExportOptions {
   /** A secret of 16 bytes or more that signs the export: whoever imports it with the same key may trust it. */
   readonly key?: string | Uint8Array
 }
+
+const optionKeys = {
+  for: true,
+  key: true,
+} satisfies KnownKeys<ExportOptions>
 
 /**
  * A session as JSON lines: a header, the entries of its log and of the logs of its children, the blobs that they
@@ -41,7 +46,9 @@ export async function* exportSession(
   sessionId: string,
   options: ExportOptions = {},
 ): AsyncGenerator<string, void> {
+  checkOptions(options, optionKeys, 'exportSession')
   const { for: reader, key } = options
+  checkChoice(reader, ['outside'], 'for', 'exportSession')
   checkKey(key)
   const sum = createHash('sha256')
   const counts = { logs: 0, entries: 0, blobs: 0 }

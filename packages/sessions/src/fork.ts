@@ -1,5 +1,5 @@
-import type { Entry, EntryOf, NewEntry, Principal, SessionStore } from '@provost/core'
-import { isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
+import type { Entry, EntryOf, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
+import { checkOptions, isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
 
 import { artifactLogIn } from './belongings.ts'
 import { createdBody, createdId, createdIn, isCreated } from './created-entry.ts'
@@ -22,6 +22,12 @@ export interface Fork {
   readonly offset: number
 }
 
+const optionKeys = {
+  at: true,
+  id: true,
+  principal: true,
+} satisfies KnownKeys<ForkOptions>
+
 /**
  * Makes a new session of the turns of another one, in the same store: both go on by themselves from there. A turn ends
  * where the agent would stop; what is still under way is left out.
@@ -38,6 +44,7 @@ export interface Fork {
  * await agent.run('And the other way round?', { sessionId })
  */
 export async function forkSession(store: SessionStore, sessionId: string, options: ForkOptions = {}): Promise<Fork> {
+  checkOptions(options, optionKeys, 'forkSession')
   const { at, id = uuidv7(), principal } = options
   const entries: Entry[] = []
   for await (const entry of store.read(sessionId)) entries.push(entry)

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-import type { Entry, Lease, SessionStore } from '@provost/core'
-import { canonicalJson, hostileKeyIn, isRecord, ProvostError, toJson, uuidv7 } from '@provost/core'
+import type { Entry, KnownKeys, Lease, SessionStore } from '@provost/core'
+import { canonicalJson, checkOptions, hostileKeyIn, isRecord, ProvostError, toJson, uuidv7 } from '@provost/core'
 
 import { isHash } from './blob-mentions.ts'
 import { isEntry } from './entry-shape.ts'
@@ -56,6 +56,13 @@ const dataKeys: ReadonlySet<string> = new Set([
 ])
 const leaseMs = 60_000
 
+const optionKeys = {
+  id: true,
+  key: true,
+  maxBytes: true,
+  maxEntries: true,
+} satisfies KnownKeys<ImportOptions>
+
 /**
  * Takes an exported session into a store: all of it or nothing, after its version, checksum, counts, entries and blobs
  * were found to be right.
@@ -76,6 +83,7 @@ export async function importSession(
   lines: TextPieces,
   options: ImportOptions = {},
 ): Promise<Imported> {
+  checkOptions(options, optionKeys, 'importSession')
   const { key } = options
   checkKey(key)
   const { header, logs, blobs, footer } = await readExport(lines, options)

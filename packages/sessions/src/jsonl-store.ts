@@ -3,7 +3,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import type { Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import { checkChoice, checkOptions } from '@provost/core'
 
 import { belongingMarks, belongingsOf } from './belongings.ts'
 import { freshBlobs, hashesIn, isHash } from './blob-mentions.ts'
@@ -37,6 +38,11 @@ export interface JsonlStoreOptions {
 
 const intervalMs = 1_000
 
+const optionKeys = {
+  sync: true,
+  onRepair: true,
+} satisfies KnownKeys<JsonlStoreOptions>
+
 /**
  * A store of JSON lines in a folder, a file for each log, to be read with any tool. For one process at a time: a lock
  * file keeps others out, and one that a dead process left is taken over. Lists and deletions read all files. The folder
@@ -48,7 +54,9 @@ const intervalMs = 1_000
  * const agent = createAgent({ name: 'desk', model, store: jsonlStore('data/sessions') })
  */
 export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'jsonlStore')
   const { sync = 'calls', onRepair = warn } = options
+  checkChoice(sync, ['calls', 'always', 'interval', 'never'], 'sync', 'jsonlStore')
   const folder = makeFolder(dir)
   const unlock = lockFolder(dir)
   let firstFence: number

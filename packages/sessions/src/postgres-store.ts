@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import type { Delivery, SessionStore } from '@provost/core'
+import type { Delivery, KnownKeys, SessionStore } from '@provost/core'
+import { checkOptions } from '@provost/core'
 
 import { isHash } from './blob-mentions.ts'
 import { freezeParsed } from './entry-text.ts'
@@ -22,6 +23,12 @@ export interface PostgresStoreOptions {
   readonly pollMs?: number
 }
 
+const optionKeys = {
+  schema: true,
+  connections: true,
+  pollMs: true,
+} satisfies KnownKeys<PostgresStoreOptions>
+
 /**
  * A store in PostgreSQL (14 or later), for any number of processes on any number of machines. Connects at the first
  * use, and brings its tables up to date then. Leases run by the server's clock. What a commit survives is the server's
@@ -35,6 +42,7 @@ export interface PostgresStoreOptions {
  * const agent = createAgent({ name: 'desk', model, store })
  */
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'postgresStore')
   const { schema = 'provost', connections = 10, pollMs = 2_000 } = options
   const database = postgresDatabase(url, schema, connections)
   const { t, channel, query } = database

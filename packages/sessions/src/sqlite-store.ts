@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import type { Appended, Delivery, SessionInfo, SessionStore } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type { Appended, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
+import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
 import { isHash } from './blob-mentions.ts'
 import { freezeParsed } from './entry-text.ts'
@@ -35,6 +35,12 @@ export interface SqliteStoreOptions {
   readonly pollMs?: number
 }
 
+const optionKeys = {
+  sync: true,
+  busyMs: true,
+  pollMs: true,
+} satisfies KnownKeys<SqliteStoreOptions>
+
 /**
  * A store in one SQLite file, for the processes of one machine: any number of them at once. The file must not be on a
  * network drive. Opens at once; the file and its directory are made where they are missing.
@@ -46,7 +52,9 @@ export interface SqliteStoreOptions {
  * const agent = createAgent({ name: 'desk', model, store: sqliteStore('data/sessions.db') })
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'sqliteStore')
   const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
+  checkChoice(sync, ['calls', 'always', 'never'], 'sync', 'sqliteStore')
   const file = openSqlite(path, busyMs)
   const logs = sqliteLogs(file, alive)
   const watchers = watchFile(file, pollMs)

@@ -1,3 +1,6 @@
+import { checkOptions } from '@provost/core'
+import type { KnownKeys } from '@provost/core'
+
 import type { CollectedSpan } from './collect-spans.ts'
 import { duration, shown } from './print-spans.ts'
 import type { TreeLine } from './span-tree.ts'
@@ -18,8 +21,15 @@ export interface DrawOptions {
 const row = 20
 const indent = 7.3
 
+const optionKeys = {
+  title: true,
+  attributes: true,
+  width: true,
+} satisfies KnownKeys<DrawOptions>
+
 /** Draws spans as an SVG picture: the tree, and when each span was under way. */
 export function drawSpans(spans: readonly CollectedSpan[], options: DrawOptions = {}): string {
+  checkOptions(options, optionKeys, 'drawSpans')
   const { title = 'Spans', attributes = false, width = 1000 } = options
   const lines = treeLines(spanTree(spans))
   const start = Math.min(...spans.map((span) => span.start))

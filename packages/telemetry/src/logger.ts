@@ -1,5 +1,6 @@
 import { context, trace } from '@opentelemetry/api'
-import type { Scrubber } from '@provost/core'
+import type { KnownKeys, Scrubber } from '@provost/core'
+import { checkOptions } from '@provost/core'
 import type { DestinationStream, Level, Logger } from 'pino'
 import { pino } from 'pino'
 
@@ -21,6 +22,13 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream
 }
 
+const optionKeys = {
+  level: true,
+  name: true,
+  scrubber: true,
+  destination: true,
+} satisfies KnownKeys<LoggerOptions>
+
 /**
  * Makes a pino logger whose lines say which run and which span they belong to, and hold no secret.
  *
@@ -32,6 +40,7 @@ export interface LoggerOptions {
  * log.info({ order: 17 }, 'refunded')
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
+  checkOptions(options, optionKeys, 'createLogger')
   const { level = 'info', name, scrubber, destination } = options
   const settings = {
     level,

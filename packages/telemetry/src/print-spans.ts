@@ -1,5 +1,8 @@
 import { styleText } from 'node:util'
 
+import { checkOptions } from '@provost/core'
+import type { KnownKeys } from '@provost/core'
+
 import type { CollectedSpan } from './collect-spans.ts'
 import { spanTree, treeLines } from './span-tree.ts'
 
@@ -15,12 +18,20 @@ export interface PrintOptions {
   readonly width?: number
 }
 
+const optionKeys = {
+  colours: true,
+  times: true,
+  attributes: true,
+  width: true,
+} satisfies KnownKeys<PrintOptions>
+
 /**
  * Writes spans as a tree for a terminal. What models and tools put into names and attributes is made harmless.
  *
  * @returns lines, each with its end.
  */
 export function printSpans(spans: readonly CollectedSpan[], options: PrintOptions = {}): string {
+  checkOptions(options, optionKeys, 'printSpans')
   const { colours = false, times = true, attributes = false, width = 80 } = options
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     colours && text !== '' ? styleText(format, text, { validateStream: false }) : text

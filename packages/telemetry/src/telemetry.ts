@@ -1,7 +1,7 @@
 import type { Context, Meter, Span, Tracer } from '@opentelemetry/api'
 import { context, trace } from '@opentelemetry/api'
-import type { Extension, HookContext, OpOf, Scrubber, Watching } from '@provost/core'
-import { assertNever, defineExtension } from '@provost/core'
+import type { Extension, HookContext, KnownKeys, MovedKeys, OpOf, Scrubber, Watching } from '@provost/core'
+import { assertNever, checkOptions, defineExtension } from '@provost/core'
 
 import type { ContentKind } from './content.ts'
 import { createRecorder } from './content.ts'
@@ -45,6 +45,23 @@ const ownOps: Watching['ops'] = ['run', 'child']
 const everyOp: Watching['ops'] = [...ownOps, 'model', 'tool']
 const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
 
+const optionKeys = {
+  tracer: true,
+  meter: true,
+  recordContent: true,
+  scrubber: true,
+  maxContentLength: true,
+  retrievalTools: true,
+  sandboxTools: true,
+} satisfies KnownKeys<TelemetryOptions>
+
+const movedKeys: MovedKeys = {
+  recordInputs: "Write recordContent: ['messages', 'tools'].",
+  recordOutputs: "Write recordContent: ['messages', 'tools'].",
+  isEnabled: 'Remove it: the extension traces where it is in "extensions".',
+  functionId: 'Remove it: spans carry the name of the agent.',
+}
+
 /**
  * Traces runs by the OpenTelemetry conventions for generative AI, and measures them. It is an extension like any other:
  * what it knows it has from hooks and events. It covers children and handoff targets too.
@@ -59,6 +76,7 @@ const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools',
  * const agent = createAgent({ name: 'desk', model, tools, extensions: [telemetry({ recordContent: ['errors'] })] })
  */
 export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'telemetry', movedKeys)
   const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
   const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
   const recorded: ReadonlySet<ContentKind> = new Set(kinds)

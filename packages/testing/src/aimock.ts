@@ -4,6 +4,7 @@ import type { ChatCompletionRequest, Fixture } from '@copilotkit/aimock'
 import { ProvostError } from '@provost/core'
 
 import { fixtureOf } from './wire-fixture.ts'
+import { checkWireSteps } from './wire-step.ts'
 import type { WireStep } from './wire-step.ts'
 
 /** A request as rules see it: in the form of OpenAI's chat completions, whatever protocol it came in. */
@@ -98,6 +99,7 @@ function repair(server: Server): void {
  * await server.close()
  */
 export async function startAimock(script: readonly WireStep[] = []): Promise<Aimock> {
+  checkWireSteps(script)
   const { createServer } = await load()
   const fixtures: Fixture[] = []
   const rules: { readonly matches: (prompt: WirePrompt) => boolean; readonly fixture: Fixture }[] = []
@@ -128,9 +130,11 @@ export async function startAimock(script: readonly WireStep[] = []): Promise<Aim
     baseURL: `${url}/v1`,
     requests,
     play(...steps) {
+      checkWireSteps(steps)
       for (const step of steps) queue.push(add(step))
     },
     on(matches, step) {
+      checkWireSteps([step])
       rules.push({ matches, fixture: add(step) })
     },
     close() {

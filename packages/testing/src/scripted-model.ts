@@ -4,9 +4,10 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider'
-import { ProvostError } from '@provost/core'
+import { checkChoice, checkOptions, ProvostError } from '@provost/core'
+import type { KnownKeys } from '@provost/core'
 
-import { contentOf, finishReasonOf, usageOf } from './scripted-step.ts'
+import { checkStep, contentOf, finishReasonOf, usageOf } from './scripted-step.ts'
 import type { ScriptedPrompt, ScriptedStep } from './scripted-step.ts'
 import { hangUp, streamOf, wait } from './scripted-stream.ts'
 
@@ -32,6 +33,12 @@ async function connect(step: ScriptedStep, call: LanguageModelV4CallOptions): Pr
   throw step.error
 }
 
+const optionKeys = {
+  provider: true,
+  modelId: true,
+  after: true,
+} satisfies KnownKeys<ScriptedModelOptions>
+
 /**
  * A language model that answers from a script: the n-th call gets the n-th step.
  *
@@ -48,6 +55,9 @@ async function connect(step: ScriptedStep, call: LanguageModelV4CallOptions): Pr
  * ])
  */
 export function scriptedModel(steps: readonly ScriptedEntry[], options: ScriptedModelOptions = {}): LanguageModelV4 {
+  checkOptions(options, optionKeys, 'scriptedModel')
+  checkChoice(options.after, ['repeat-last', 'error'], 'after', 'scriptedModel')
+  for (const step of steps) if (typeof step !== 'function') checkStep(step)
   const { provider = 'scripted', modelId = 'scripted-model', after = 'error' } = options
   let calls = 0
 
@@ -64,7 +74,9 @@ export function scriptedModel(steps: readonly ScriptedEntry[], options: Scripted
       )
     }
     if (typeof entry !== 'function') return { step: entry, index }
-    return { step: entry({ messages: call.prompt, tools: call.tools ?? [], options: call }, index), index }
+    const step = entry({ messages: call.prompt, tools: call.tools ?? [], options: call }, index)
+    checkStep(step)
+    return { step, index }
   }
 
   return {

@@ -8,7 +8,8 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import type { FinishReason, Usage } from '@provost/core'
+import { checkOptions } from '@provost/core'
+import type { FinishReason, KnownKeys, MovedKeys, Usage } from '@provost/core'
 
 /** One tool call a scripted model makes. */
 export interface ScriptedToolCall {
@@ -45,6 +46,33 @@ export interface ScriptedStep {
    * `connect`: the call itself never comes back.
    */
   readonly stall?: boolean | 'connect'
+}
+
+const stepKeys = {
+  text: true,
+  reasoning: true,
+  toolCalls: true,
+  usage: true,
+  finishReason: true,
+  delayMs: true,
+  error: true,
+  failAfterChunks: true,
+  stall: true,
+} satisfies KnownKeys<ScriptedStep>
+
+const callKeys = { name: true, input: true, id: true } satisfies KnownKeys<ScriptedToolCall>
+
+const movedCall: MovedKeys = {
+  toolName: 'Name it "name".',
+  args: 'Name it "input".',
+  arguments: 'Name it "input".',
+  toolCallId: 'Name it "id".',
+}
+
+/** @throws ProvostError `unknown-option` for a step that says something else than it seems. */
+export function checkStep(step: ScriptedStep): void {
+  checkOptions(step, stepKeys, 'a step of scriptedModel', { content: 'Name it "text".', tools: 'Name it "toolCalls".' })
+  for (const call of step.toolCalls ?? []) checkOptions(call, callKeys, 'a tool call of scriptedModel', movedCall)
 }
 
 /** What a step that is a function may look at. Nothing of it is kept. */

@@ -1,4 +1,5 @@
-import type { FinishReason, Usage } from '@provost/core'
+import { checkOptions } from '@provost/core'
+import type { FinishReason, KnownKeys, Usage } from '@provost/core'
 
 import type { ScriptedToolCall } from './scripted-step.ts'
 
@@ -36,4 +37,33 @@ export interface WireStep {
   readonly delayMs?: number
   /** The connection breaks after so many server-sent events, those that carry no text included. */
   readonly cutAfterEvents?: number
+}
+
+const stepKeys = {
+  text: true,
+  reasoning: true,
+  signature: true,
+  webSearches: true,
+  toolCalls: true,
+  usage: true,
+  finishReason: true,
+  failure: true,
+  chunkSize: true,
+  delayMs: true,
+  cutAfterEvents: true,
+} satisfies KnownKeys<WireStep>
+
+const failureKeys = {
+  status: true,
+  message: true,
+  code: true,
+  retryAfterSeconds: true,
+} satisfies KnownKeys<WireFailure>
+
+/** @throws ProvostError `unknown-option` for a step that says something else than it seems. */
+export function checkWireSteps(steps: readonly WireStep[]): void {
+  for (const step of steps) {
+    checkOptions(step, stepKeys, 'a step of startAimock')
+    checkOptions(step.failure, failureKeys, '"failure" of a step of startAimock')
+  }
 }

@@ -1,7 +1,7 @@
 import type { Part, StreamResponse, TaskStatus } from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
-import type { Effect, Json, Tool } from '@provost/core'
-import { ProvostError, toJson } from '@provost/core'
+import type { Effect, Json, KnownKeys, Tool } from '@provost/core'
+import { checkOptions, ProvostError, toJson } from '@provost/core'
 import { z } from 'zod'
 
 import { limitedFetch } from './a2a-fetch.ts'
@@ -56,6 +56,17 @@ const inputSchema: z.ZodType<A2aToolInput, A2aToolInput> = z.object({
 
 const defaultTimeoutMs = 300_000
 
+const optionKeys = {
+  name: true,
+  description: true,
+  url: true,
+  cardPath: true,
+  headers: true,
+  origins: true,
+  effect: true,
+  timeoutMs: true,
+} satisfies KnownKeys<A2aToolOptions>
+
 /**
  * A tool that asks an agent elsewhere, over A2A (JSON-RPC, streaming where its card says so). What it answers is untrusted.
  * Answering what a task of its waits for, which may be an approval, needs approval here. Needs the package `@a2a-js/sdk`,
@@ -67,6 +78,7 @@ const defaultTimeoutMs = 300_000
  * const tools = [a2aTool({ name: 'ask_travel', description: 'Books trips.', url: 'https://travel.example.com' })]
  */
 export function a2aTool(options: A2aToolOptions): Tool<A2aToolInput, A2aToolResult, unknown> {
+  checkOptions(options, optionKeys, 'a2aTool')
   const {
     name,
     description,

@@ -12,15 +12,17 @@ import type {
   ToolInputListener,
   ToolOutput,
 } from '@provost/core'
-import { isPromise, isRecord, parseWith, ProvostError } from '@provost/core'
+import { checkLabel, checkOptions, isPromise, isRecord, parseWith, ProvostError } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 
 import { aiSchema, asStandard, isAiSchema } from './ai-schema.ts'
 import type { AiSchema } from './ai-schema.ts'
+import { aiMoreKeys, aiToolKeys, movedAiKeys } from './known-tool-options.ts'
 import { invalidTool, makeTool } from './make-tool.ts'
 import { fixLabel } from './result-label.ts'
 import { rich } from './rich.ts'
-import { cachingOf, rolesOf, timeoutOf } from './tool.ts'
+import { checkExamples } from './tool-example.ts'
+import { cachingOf, checkWord, rolesOf, timeoutOf } from './tool.ts'
 
 /** A tool of the AI SDK, as `tool()`, `dynamicTool()` and the provider packages make them. */
 export type AiTool = ToolSet[string]
@@ -52,20 +54,28 @@ export function isAiTool(value: unknown): value is AiTool {
  * is our call id, `context` the run's app value, checked by its `contextSchema`. A `description` that is a function is
  * asked once, without a context.
  *
- * @throws ProvostError `invalid-tool`
+ * `metadata` and `supportsDeferredResults` of the AI SDK have no meaning here and change nothing.
+ *
+ * @throws ProvostError `unknown-option` for keys that the AI SDK does not know; `invalid-tool`, `invalid-label`
  *
  * @example
  * createAgent({ name: 'desk', model, tools: [fromAiTool('weather', weatherTool, { effect: 'read' })] })
  */
 export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): Tool {
+  checkOptions(more, aiMoreKeys, `fromAiTool ${JSON.stringify(name)}`)
+  checkOptions(tool, aiToolKeys, `the AI SDK tool ${JSON.stringify(name)}`, movedAiKeys)
   const { effect = 'egress', idempotent = false, returns } = more
+  checkWord(name, 'effect', effect, ['none', 'read', 'write', 'egress'])
+  checkLabel(returns, `"returns" of tool ${name}`)
   const { deferLoading = false, title } = tool
   const input = aiSchema(tool.inputSchema)
   const output = tool.outputSchema === undefined ? undefined : aiSchema(tool.outputSchema)
   const executed = tool.type === 'provider' && tool.isProviderExecuted
+  const examples = (): MaybePromise<void> => checkExamples(name, tool.inputExamples ?? [], input.get())
   const prepare = (): MaybePromise<void> => {
     const first = input.prepare()
-    return isPromise(first) ? first.then(() => output?.prepare()) : output?.prepare()
+    const second = isPromise(first) ? first.then(() => output?.prepare()) : output?.prepare()
+    return isPromise(second) ? second.then(examples) : examples()
   }
   // Whether it has to be waited for shows only when it is tried, and of deferred ones few are.
   const waiting = deferLoading || isLater(name, prepare)
@@ -81,7 +91,7 @@ export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): T
     title,
     description,
     effect,
-    roles: rolesOf(more.args ?? {}),
+    roles: rolesOf(name, more.args ?? {}),
     idempotent,
     remote: !executed && tool.execute === undefined,
     deferred: deferLoading,
@@ -97,6 +107,7 @@ function isLater(name: string, prepare: () => MaybePromise<void>): boolean {
     done.then(undefined, () => {})
     return true
   } catch (cause) {
+    if (cause instanceof ProvostError && cause.code === 'invalid-tool') throw cause
     throw invalidTool(
       name,
       cause instanceof Error ? cause.message.replace(/\.$/, '') : 'its schema fails',
@@ -121,6 +132,7 @@ function definitionOf(
 ): ToolDefinition {
   const { execute, needsApproval } = tool
   const { timeoutMs = timeoutOf(execute ?? executed), executionMode = 'parallel', effect = 'egress', returns } = more
+  checkWord(name, 'executionMode', executionMode, ['parallel', 'sequential'])
   const cache = cachingOf(name, more.cache, effect, execute === undefined)
   const listener = listenerOf(tool)
   const definition: ToolDefinition = {

@@ -1,4 +1,4 @@
-import { isStandardSchema, ProvostError } from '@provost/core'
+import { isRecord, isStandardSchema, nearestName, ProvostError } from '@provost/core'
 import type {
   AnySchema,
   ArgRole,
@@ -12,6 +12,7 @@ import type {
 } from '@provost/core'
 
 import { jsonCheckOf, jsonSchemaOf } from './json-schema.ts'
+import { mayHave } from './schema-place.ts'
 import { checkSchemaSize } from './schema-size.ts'
 
 /** What a tool is made of, once everything has been checked that can be checked without its schema. */
@@ -65,7 +66,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
     const outputSchema = outputSchemaOf(definition)
     return Object.freeze({
       ...rest,
-      inputSchema: inputSchemaOf(name, definition.input),
+      inputSchema: inputSchemaOf(name, definition.input, roles),
       ...(outputSchema && { outputSchema }),
     })
   }
@@ -74,7 +75,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
   return Object.freeze({
     ...rest,
     get inputSchema() {
-      return (inputSchema ??= inputSchemaOf(name, definition.input))
+      return (inputSchema ??= inputSchemaOf(name, definition.input, roles))
     },
     get outputSchema() {
       return (outputSchema ??= outputSchemaOf(definition) ?? {})
@@ -98,7 +99,7 @@ function checkName(name: string): void {
   )
 }
 
-function inputSchemaOf(name: string, schema: AnySchema): JsonSchema {
+function inputSchemaOf(name: string, schema: AnySchema, roles: ToolParts['roles']): JsonSchema {
   try {
     if (!isStandardSchema(schema)) {
       checkSchemaSize(schema)
@@ -106,12 +107,28 @@ function inputSchemaOf(name: string, schema: AnySchema): JsonSchema {
     }
     const json = jsonSchemaOf(schema)
     checkSchemaSize(json)
-    if (json.type === undefined || json.type === 'object') return json
+    if (json.type === undefined || json.type === 'object') {
+      for (const pointer of Object.keys(roles)) checkPlace(name, pointer, json)
+      return json
+    }
   } catch (cause) {
+    if (cause instanceof ProvostError && cause.code === 'invalid-tool') throw cause
     if (cause instanceof ProvostError) throw invalidTool(name, cause.message.replace(/\.$/, ''), cause.hint, cause)
     throw cause
   }
   throw invalidTool(name, 'its input is not an object', 'Models write the input of a call as a JSON object: use one.')
+}
+
+/** A role at a place that no input has would govern nothing. */
+function checkPlace(name: string, pointer: string, schema: JsonSchema): void {
+  if (mayHave(schema, `/${pointer.slice(1)}`)) return
+  const { properties } = schema
+  const near = nearestName(pointer.slice(1), isRecord(properties) ? Object.keys(properties) : [])
+  throw invalidTool(
+    name,
+    `args has a role at ${JSON.stringify(pointer.slice(0, 200))}, and its input has no such place`,
+    near === undefined ? 'Name a key of the input, or a JSON pointer into it such as /items/0/id.' : `Write "${near}".`,
+  )
 }
 
 /** What cannot be said in JSON Schema is still validated; it is only not described. */

@@ -1,4 +1,5 @@
-import type { FilePart, JsonPointer, LabelInit, TextPart, ToolOutput } from '@provost/core'
+import type { FilePart, JsonPointer, KnownKeys, LabelInit, TextPart, ToolOutput } from '@provost/core'
+import { checkLabel, checkOptions } from '@provost/core'
 
 /** What a result has beyond its value. */
 export interface RichMore {
@@ -23,6 +24,14 @@ export interface Rich<T> {
   readonly [brand]: RichMore
 }
 
+const moreKeys = {
+  content: true,
+  output: true,
+  details: true,
+  label: true,
+  fields: true,
+} satisfies KnownKeys<RichMore>
+
 /**
  * A result with more than its value: what the model sees instead, what only a user interface sees, labels.
  *
@@ -30,6 +39,8 @@ export interface Rich<T> {
  * execute: () => rich({ points: 3 }, { content: [{ type: 'text', text: 'a chart' }], details: { svg } })
  */
 export function rich<T>(value: T, more: RichMore): Rich<T> {
+  checkOptions(more, moreKeys, 'rich')
+  checkLabel(more.label, '"label" of rich')
   return { '~rich': value, [brand]: more }
 }
 

@@ -1,11 +1,13 @@
-import { escapePointer, isRecord, isStandardSchema } from '@provost/core'
+import { checkLabel, checkOptions, escapePointer, isRecord, isStandardSchema } from '@provost/core'
 import type {
   AnySchema,
   ArgRole,
   Effect,
+  InboundPolicy,
   JsonPointer,
   StandardSchemaV1,
   Stated,
+  Tier,
   Tool,
   ToolCaching,
   ToolDefinition,
@@ -13,9 +15,11 @@ import type {
   WrittenFor,
 } from '@provost/core'
 
+import { cacheKeys, movedToolKeys, toolKeys } from './known-tool-options.ts'
 import { invalidTool, makeTool } from './make-tool.ts'
 import type { ToolParts } from './make-tool.ts'
 import { fixLabel, isPointer } from './result-label.ts'
+import { checkExamples } from './tool-example.ts'
 import type { ResultOf, ToolOptions } from './tool-options.ts'
 
 /** Milliseconds a call may take unless its tool says otherwise. */
@@ -29,7 +33,8 @@ const longestTimeoutMs = 2 ** 31 - 1
 /**
  * Defines a tool. Types follow from the schemas and from what `execute` returns.
  *
- * @throws ProvostError `invalid-tool` for a name, schema, timeout or pointer that cannot work, saying which.
+ * @throws ProvostError `unknown-option`; `invalid-tool` for a name, schema, timeout, role, pointer or example that cannot
+ *   work, saying which; `invalid-label` for `returns`.
  *
  * @example
  * const refund = tool({
@@ -49,6 +54,7 @@ export function tool<
   C extends boolean = false,
   const Secret extends string = never,
 >(options: ToolOptions<S, R, App, O, Asking, C, Secret>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
+  checkOptions(options, toolKeys, placeOf(options?.name), movedToolKeys)
   const { name, title, description, effect = 'write', idempotent = false, deferLoading = false } = options
   if (!isStandardSchema(options.input) && !isRecord(options.input))
     throw invalidTool(
@@ -61,7 +67,7 @@ export function tool<
     title,
     description,
     effect,
-    roles: rolesOf(options.args ?? {}),
+    roles: rolesOf(name, options.args ?? {}),
     idempotent,
     remote: options.execute === undefined,
     composite: compositeOf(options, options.execute, options.lookup),
@@ -70,8 +76,13 @@ export function tool<
     definition: definitionOf(options),
     lazy: deferLoading,
     ...limitOf(options),
-    sanitize: options.sanitize,
+    sanitize: sanitizeOf(options),
   })
+}
+
+/** How messages name the call that makes a tool. */
+function placeOf(name: unknown): string {
+  return typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(name.slice(0, 100))}` : 'tool'
 }
 
 function compositeOf(
@@ -97,6 +108,10 @@ function definitionOf<
 >(options: ToolOptions<S, R, App, O, Asking, C, Secret>): ToolDefinition {
   const { name, input, output, execute, returns, needsApproval, preferredModel, lookup, secrets } = options
   const { timeoutMs = timeoutOf(execute), executionMode = 'parallel', examples = [], effect = 'write' } = options
+  checkWord(name, 'effect', effect, effects)
+  checkWord(name, 'executionMode', executionMode, modes)
+  if (preferredModel !== undefined) checkWord(name, 'preferredModel', preferredModel, tiers)
+  if (typeof returns !== 'function') checkLabel(returns, `"returns" of tool ${name}`)
   const cache = cachingOf(name, options.cache, effect, execute === undefined)
   const trustedFields = (options.trustedFields ?? []).map((field) => pointerIn(name, field))
   if (options.timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
@@ -109,8 +124,12 @@ function definitionOf<
     )
   if (lookup && !execute)
     throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
+  const checking = checkExamples(name, examples, input, output)
+  // Told of where it is waited for.
+  if (checking) checking.catch(() => {})
   const definition: ToolDefinition = Object.freeze({
     input,
+    ...(checking && { prepare: () => checking }),
     ...(output && { output }),
     timeoutMs,
     executionMode,
@@ -152,7 +171,9 @@ export function cachingOf(
       "Cache only tools of effect 'read' or 'none', and say so.",
     )
   if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Keep results where it is executed.')
+  if (cache !== true) checkOptions(cache, cacheKeys, `"cache" of tool ${name}`)
   const { ttlMs = defaultCacheMs, share = 'session' } = cache === true ? {} : cache
+  checkWord(name, 'share', share, shares)
   if (!(ttlMs > 0)) throw invalidTool(name, `its cache has ttlMs: ${ttlMs}`, 'Give milliseconds from 1.')
   return { ttlMs, share }
 }
@@ -170,11 +191,49 @@ function limitOf(
 
 const truncations: ReadonlySet<Truncation> = new Set<Truncation>(['head', 'middle', 'spill'])
 
-/** Roles by JSON pointer. */
-export function rolesOf(args: Readonly<Record<string, ArgRole | undefined>>): Record<JsonPointer, ArgRole> {
+function sanitizeOf({ name, sanitize }: Pick<Tool, 'name' | 'sanitize'>): Tool['sanitize'] {
+  if (typeof sanitize === 'string') checkWord(name, 'sanitize', sanitize, policies)
+  return sanitize
+}
+
+const effects: readonly Effect[] = ['none', 'read', 'write', 'egress']
+const modes: readonly ToolDefinition['executionMode'][] = ['parallel', 'sequential']
+const tiers: readonly Tier[] = ['fast', 'balanced', 'smart']
+const shares: readonly ToolCaching['share'][] = ['session', 'agent']
+const policies: readonly InboundPolicy[] = ['flag', 'strip', 'wrap', 'strip+wrap']
+
+/** Words that the compiler has not seen come from JavaScript, or from a file. */
+export function checkWord(name: string, option: string, word: unknown, words: readonly string[]): void {
+  if (words.some((known) => known === word)) return
+  const said = typeof word === 'string' ? JSON.stringify(word.slice(0, 60)) : String(word).slice(0, 60)
+  throw invalidTool(name, `${option} is ${said}`, `Give ${words.map((known) => `'${known}'`).join(', ')}.`)
+}
+
+const roleWords: Readonly<Record<ArgRole, true>> = {
+  destination: true,
+  content: true,
+  selector: true,
+  attachment: true,
+  credential: true,
+  amount: true,
+  time: true,
+  flag: true,
+}
+
+/**
+ * Roles by JSON pointer.
+ *
+ * @throws ProvostError `invalid-tool` for a role that there is not.
+ */
+export function rolesOf(
+  name: string,
+  args: Readonly<Record<string, ArgRole | undefined>>,
+): Record<JsonPointer, ArgRole> {
   const roles: Record<JsonPointer, ArgRole> = {}
   for (const [key, role] of Object.entries(args)) {
-    if (role !== undefined) roles[pointerOf(key)] = role
+    if (role === undefined) continue
+    checkWord(name, `the role of "${key}" in args`, role, Object.keys(roleWords))
+    roles[pointerOf(key)] = role
   }
   return roles
 }

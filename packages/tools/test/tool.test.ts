@@ -32,7 +32,8 @@ test('a tool without execute is remote', () => {
 })
 
 test('roles by key and by pointer both become pointers', () => {
-  const { roles } = tool({ name: 't', input, args: { to: 'destination', 'a/b~c': 'content', '/x/0': 'flag' } })
+  const listed = input.extend({ x: z.array(z.boolean()) })
+  const { roles } = tool({ name: 't', input: listed, args: { to: 'destination', 'a/b~c': 'content', '/x/0': 'flag' } })
   expect(roles).toEqual({ '/to': 'destination', '/a~1b~0c': 'content', '/x/0': 'flag' })
 })
 

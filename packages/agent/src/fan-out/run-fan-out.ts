@@ -2,6 +2,7 @@ import type { Decisions, Extension, FanOut, FanOutResult, OnApproval, Principal,
 import { toJson } from '@provost/core'
 
 import type { AgentOptions } from '../agent-options.ts'
+import { checkFanOut, checkLone } from '../known-team-options.ts'
 import { runLone } from '../lone-composite.ts'
 import type { Session } from '../session/session.ts'
 
@@ -40,12 +41,15 @@ export function runFanOut<T = string>(
 }
 
 /** A fan-out for an agent: what governs the agent governs the children. */
-export function fanOutFor<T>(
+export async function fanOutFor<T>(
   agent: AgentOptions | undefined,
   options: FanOutOptions<T> & { readonly store?: SessionStore },
 ): Promise<FanOutResult<T>> {
+  const where = agent ? 'agent.fanOut' : 'runFanOut'
+  checkFanOut(options, where)
+  checkLone(options, where)
   const { session, extensions, signal, onApproval, decisions, principal, context, store, children } = options
-  const { maxConcurrentChildren = 4 } = options
+  const { maxConcurrentChildren = 4, mergeStrategy, perBudget } = options
   const same = children.map((child) =>
     'agent' in child ? [child.key ?? '', child.agent.name, toJson(child.input)] : [child.agentId],
   )
@@ -63,6 +67,6 @@ export function fanOutFor<T>(
       context,
       maxParallelTools: maxConcurrentChildren,
     },
-    (ctx) => ctx.fanOut(options),
+    (ctx) => ctx.fanOut({ children, mergeStrategy, maxConcurrentChildren, ...(perBudget && { perBudget }) }),
   )
 }

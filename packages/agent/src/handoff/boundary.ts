@@ -131,10 +131,10 @@ export function givenTo(
   }
 }
 
-/** What the child is to do, under the label of all that whoever says so has been told. */
+/** What the child is to do, under the label of all that whoever says so has been told. Who spawns it has checked it. */
 function taskOf({ scope, call }: Boundary, { id, agent }: Crosser, input: Input): readonly Message[] {
   const label = joinLabels(call.label, bridgeOf(call).label)
-  return messagesOf(input, `${id}.task`, agent).map((message) => ({
+  return messagesOf(input, `${id}.task`, { name: agent, allowSystemMessages: true }).map((message) => ({
     ...scrubMessage(scope.secrets.scrubber, message),
     label: joinLabels(labelOf(message), label),
   }))

@@ -1,5 +1,5 @@
 import type { FilterDescriptor, SensitivityRule } from '@provost/core'
-import { checkFilter } from '@provost/core'
+import { checkFilter, checkOptions } from '@provost/core'
 
 /**
  * What crosses a handoff, as data. Reasoning and system prompts never cross, whatever the filter, and a call crosses
@@ -39,8 +39,12 @@ export const filters: {
   full: () => checkFilter({ kind: 'full' }),
   lastN: (n) => checkFilter({ kind: 'lastN', n }),
   lastUser: () => checkFilter({ kind: 'lastUser' }),
-  summary: ({ maxTokens } = {}) => checkFilter({ kind: 'summary', ...(maxTokens !== undefined && { maxTokens }) }),
-  bySensitivity: (rule) => checkFilter({ kind: 'bySensitivity', ...rule }),
+  summary: (options = {}) => {
+    checkOptions(options, { maxTokens: true }, 'filters.summary')
+    const { maxTokens } = options
+    return checkFilter({ kind: 'summary', ...(maxTokens !== undefined && { maxTokens }) })
+  },
+  bySensitivity: (rule) => checkFilter({ ...rule, kind: 'bySensitivity' }),
   stripReasoning: () => checkFilter({ kind: 'stripReasoning' }),
   stripSensitiveOutputs: () => checkFilter({ kind: 'stripSensitiveOutputs' }),
   stripToolCalls: () => checkFilter({ kind: 'stripToolCalls' }),

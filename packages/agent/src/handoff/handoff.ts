@@ -13,6 +13,7 @@ import { tool } from '@provost/tools'
 import type { Agent } from '../agent.ts'
 import { longestTimerMs } from '../deadline.ts'
 import { isAgent } from '../known-plan.ts'
+import { checkHandoff } from '../known-team-options.ts'
 
 /** An agent as the target of another, with what crosses. Made by {@link handoff}. */
 export interface Handoff<App = never> extends NeedsContext<App> {
@@ -47,13 +48,14 @@ const targets = new WeakMap<object, Agent<unknown, never>>()
  * caller that are scoped to the tree. With `return` it works on what crosses in a log of its own, and the caller goes on
  * with its answer.
  *
- * @throws ProvostError `not-an-agent`; `invalid-handoff` for another mode; `invalid-filter`, for functions too: what crosses is data
+ * @throws ProvostError `not-an-agent`, `unknown-option`; `invalid-handoff` for another mode; `invalid-filter`, for functions too: what crosses is data
  *
  * @example
  * const triage = createAgent({ name: 'triage', model, handoffs: [handoff(billing, { filter: filters.lastN(6) })] })
  */
 export function handoff<Output, App>(agent: Agent<Output, App>, options: HandoffOptions = {}): Handoff<App> {
   if (!isAgent(agent)) throw notAnAgent()
+  checkHandoff(options)
   const { mode = 'transfer', filter = { kind: 'full' }, description } = options
   if (mode !== 'transfer' && mode !== 'return') {
     throw new ProvostError('invalid-handoff', `The handoff to ${agent.name} has mode: ${JSON.stringify(mode)}.`, {

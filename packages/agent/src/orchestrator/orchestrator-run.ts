@@ -1,6 +1,16 @@
-import type { Json, Message, StandardSchemaV1, ToolResult, View } from '@provost/core'
-import { fillLabel, joinLabels, parseWith, ProvostError, textOf, toJson } from '@provost/core'
-import { estimateTokens, messageTokens, windowOf } from '@provost/provider'
+import type { Json, KnownKeys, Message, StandardSchemaV1, ToolResult, View } from '@provost/core'
+import {
+  checkChoice,
+  checkLabel,
+  checkOptions,
+  fillLabel,
+  joinLabels,
+  parseWith,
+  ProvostError,
+  textOf,
+  toJson,
+} from '@provost/core'
+import { checkModel, checkSettings, estimateTokens, messageTokens, windowOf } from '@provost/provider'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import type { LogState } from '../log-state.ts'
@@ -8,13 +18,23 @@ import { readJson } from '../output.ts'
 import { callsAt, next } from '../position.ts'
 import { toolCall } from '../tool-call.ts'
 import { toolTokens } from '../view-size.ts'
-import type { OrchestratorRun, StepOptions, StepRequest, Wish } from './orchestrator.ts'
+import type { ExecuteOptions, OrchestratorRun, StepOptions, StepRequest, Wish } from './orchestrator.ts'
 import { orchestratorName } from './orchestrator.ts'
 import type { Past } from './past.ts'
 import type { WishList } from './wish-list.ts'
 
 /** How often the model is asked to mend data that does not fit. */
 const mostRepairs = 1
+
+const objectKeys = { tools: true, tail: true, model: true, tier: true, settings: true } as const
+const stepKeys = { ...objectKeys, output: true } satisfies KnownKeys<StepOptions>
+const executeKeys = { only: true, reason: true } satisfies KnownKeys<ExecuteOptions>
+
+function checkStep({ model, tier, settings }: StepOptions, where: string): void {
+  if (model !== undefined) checkModel(model, where)
+  checkChoice(tier, ['fast', 'balanced', 'smart'], 'tier', where)
+  checkSettings(settings, where)
+}
 
 /** What an orchestrator holds of its run: reads from the log, wishes to the loop. */
 export function orchestratorRun(
@@ -38,16 +58,22 @@ export function orchestratorRun(
     return wish((granted) => ({ kind: 'model', options: labelled(past, options), granted }))
   }
 
-  const execute: OrchestratorRun['execute'] = (options = {}) =>
-    wish<readonly ToolResult[]>((granted) => ({ kind: 'execute', options, granted }))
+  const execute: OrchestratorRun['execute'] = (options = {}) => {
+    checkOptions(options, executeKeys, 'run.execute')
+    return wish<readonly ToolResult[]>((granted) => ({ kind: 'execute', options, granted }))
+  }
 
-  const say: OrchestratorRun['say'] = (content, label) =>
-    wish<Message>((granted) => ({ kind: 'say', content, label, granted }))
+  const say: OrchestratorRun['say'] = (content, label) => {
+    checkLabel(label, 'run.say')
+    return wish<Message>((granted) => ({ kind: 'say', content, label, granted }))
+  }
 
   async function object<S extends StandardSchemaV1>(
     schema: S,
     options: Omit<StepOptions, 'output'> = {},
   ): Promise<StandardSchemaV1.InferOutput<S>> {
+    checkOptions(options, objectKeys, 'run.object')
+    checkStep(options, 'run.object')
     for (let repairs = 0; ;) {
       const message = await step({ ...options, output: schema })
       if ((past.state.run?.openCalls ?? 0) > 0) {
@@ -115,7 +141,11 @@ export function orchestratorRun(
       return steers
     },
     signal,
-    model: (options = {}) => step(options),
+    model(options = {}) {
+      checkOptions(options, stepKeys, 'run.model')
+      checkStep(options, 'run.model')
+      return step(options)
+    },
     object,
     execute,
     say,

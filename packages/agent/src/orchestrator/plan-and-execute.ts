@@ -1,5 +1,6 @@
-import type { Message, ModelSpec, ToolInfo, ToolResult } from '@provost/core'
-import { ProvostError, textOf } from '@provost/core'
+import type { KnownKeys, Message, ModelSpec, ToolInfo, ToolResult } from '@provost/core'
+import { checkOptions, ProvostError, textOf } from '@provost/core'
+import { checkModel } from '@provost/provider'
 import { z } from 'zod'
 
 import type { Orchestrator, OrchestratorRun, StepOptions } from './orchestrator.ts'
@@ -41,6 +42,8 @@ const plan = z.object({
 const mostTools = 100
 const longestDescription = 200
 
+const optionKeys = { planner: true, maxReplans: true } satisfies KnownKeys<PlanAndExecuteOptions>
+
 /**
  * Plans first, then does one step after the other, then answers: after Wang et al., "Plan-and-Solve Prompting" (2023).
  *
@@ -56,7 +59,10 @@ const longestDescription = 200
  * @example
  * createAgent({ name: 'clerk', model: 'openai/gpt-5-mini', tools, orchestrator: planAndExecute({ planner: 'openai/gpt-5' }) })
  */
-export function planAndExecute({ planner, maxReplans = 2 }: PlanAndExecuteOptions = {}): Orchestrator {
+export function planAndExecute(options: PlanAndExecuteOptions = {}): Orchestrator {
+  checkOptions(options, optionKeys, 'planAndExecute')
+  const { planner, maxReplans = 2 } = options
+  if (planner !== undefined) checkModel(planner, 'planAndExecute')
   if (!(maxReplans >= 0)) {
     throw new ProvostError('invalid-agent', `planAndExecute() has maxReplans: ${maxReplans}.`, {
       hint: 'Give a number from 0.',

@@ -1,5 +1,5 @@
-import type { Message } from '@provost/core'
-import { ProvostError, trustedLabel } from '@provost/core'
+import type { KnownKeys, Message } from '@provost/core'
+import { checkOptions, ProvostError, trustedLabel } from '@provost/core'
 import { estimateTokens } from '@provost/provider'
 
 import type { Orchestrator } from './orchestrator.ts'
@@ -9,6 +9,8 @@ export interface ReactOptions {
   /** Tokens a thought may take, as asked of the model and estimated afterwards. Default 300. */
   readonly maxThoughtTokens?: number
 }
+
+const optionKeys = { maxThoughtTokens: true } satisfies KnownKeys<ReactOptions>
 
 /**
  * Thought, action, observation: before each action the model writes down what it knows, what is missing and what to do
@@ -28,7 +30,9 @@ export interface ReactOptions {
  * @example
  * createAgent({ name: 'scout', model, tools: [search, read], orchestrator: react({ maxThoughtTokens: 200 }) })
  */
-export function react({ maxThoughtTokens = 300 }: ReactOptions = {}): Orchestrator {
+export function react(options: ReactOptions = {}): Orchestrator {
+  checkOptions(options, optionKeys, 'react')
+  const { maxThoughtTokens = 300 } = options
   if (!(maxThoughtTokens >= 1)) {
     throw new ProvostError('invalid-agent', `react() has maxThoughtTokens: ${maxThoughtTokens}.`, {
       hint: 'Give a number from 1.',

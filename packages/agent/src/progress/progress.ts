@@ -1,5 +1,5 @@
-import type { Confidentiality, NewEntry, SessionStore } from '@provost/core'
-import { confidentialities, isRecord, ProvostError } from '@provost/core'
+import type { Confidentiality, KnownKeys, NewEntry, SessionStore } from '@provost/core'
+import { checkOptions, confidentialities, isRecord, ProvostError } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import { currentRun } from '../current-run.ts'
@@ -164,8 +164,17 @@ function bytesOf(content: unknown): Uint8Array {
   return bytes
 }
 
+const metaKeys = { role: true, seq: true, confidentiality: true, tags: true } satisfies KnownKeys<ProgressMeta>
+const filterKeys = {
+  runId: true,
+  role: true,
+  sinceSeq: true,
+  maxArtifacts: true,
+} satisfies KnownKeys<ProgressFilter>
+
 function checkedMeta(meta: unknown): ProgressMeta & { readonly tags: readonly string[] } {
   if (!isRecord(meta)) throw invalid('does not say what it is')
+  checkOptions(meta, metaKeys, 'progress.write')
   const { role, seq, confidentiality, tags = [] } = meta
   if (!isName(role)) throw invalid(`has no role of 1 to ${longestRole} characters`)
   if (!isCount(seq)) throw invalid('has a seq that is no whole number from 0')
@@ -179,6 +188,7 @@ function checkedMeta(meta: unknown): ProgressMeta & { readonly tags: readonly st
 
 function checkedFilter(filter: unknown): ProgressFilter {
   if (!isRecord(filter)) throw invalidFilter('it is no object')
+  checkOptions(filter, filterKeys, 'progress.read')
   const { runId, role, sinceSeq, maxArtifacts } = filter
   if (runId !== undefined && (typeof runId !== 'string' || runId === '' || runId.length > 2000)) {
     throw invalidFilter('runId is no id')

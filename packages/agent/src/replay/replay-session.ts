@@ -1,5 +1,5 @@
-import type { Entry, RunStatus } from '@provost/core'
-import { ProvostError, toErrorInfo } from '@provost/core'
+import type { Entry, KnownKeys, RunStatus } from '@provost/core'
+import { checkOptions, ProvostError, toErrorInfo } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import { planOf } from '../agent-plan.ts'
@@ -16,6 +16,8 @@ export interface ReplayOptions {
   /** The limit that its runs had; default the agent's. */
   readonly maxSteps?: number
 }
+
+const optionKeys = { maxSteps: true } satisfies KnownKeys<ReplayOptions>
 
 /**
  * Drives the agent's loop through a recorded session: what models answered, hooks and humans decided and tools gave
@@ -35,6 +37,7 @@ export async function replaySession(
   entries: Iterable<Entry> | AsyncIterable<Entry>,
   options: ReplayOptions = {},
 ): Promise<ReplayDifference | undefined> {
+  checkOptions(options, optionKeys, 'replaySession')
   const plan = planOf(agent)
   const tape = createTape(await collected(entries))
   const { state } = tape

@@ -1,11 +1,12 @@
 import type { Extension, Input, NewEntry, SessionStatus, SessionStore } from '@provost/core'
-import { SessionBusyError, uuidv7 } from '@provost/core'
+import { checkOptions, SessionBusyError, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Given } from '../agent.ts'
 import { hookTable } from '../hook-table.ts'
 import { abortToken, inboxCursor } from '../inbox.ts'
+import { checkAbortOptions, checkOnlyDecisions, checkStreamOptions } from '../known-options.ts'
 import { pendingWork } from '../position.ts'
 import type { RunHandle } from '../run-handle.ts'
 import { createCompactor } from './compact-session.ts'
@@ -62,7 +63,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const runs = createRuns<Output>({ id, plan, known, given, sendMode, cursor, edits, outbox, writer, isHeard, track })
   const sender = createSender({
     id,
-    agent: plan.name,
+    agent: plan,
     store,
     state,
     runs,
@@ -139,13 +140,18 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return sender.deliver(input, sending)
     },
 
-    stream: (input: Input, more: Given = {}) => start(input, more, true),
+    stream(input: Input, more: Given = {}) {
+      checkStreamOptions(more)
+      return start(input, more, true)
+    },
     resume(decisions = {}) {
+      checkOnlyDecisions(decisions, 'session.resume')
       alive()
       if (runs.underway()) throw new SessionBusyError(id)
       return runs.resume(decisions, true)
     },
     async resolve(decisions) {
+      checkOnlyDecisions(decisions, 'session.resolve')
       alive()
       await deliverDecisions(decisions, state, runs, outbox)
     },
@@ -170,7 +176,9 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       return session
     },
 
-    async fork({ at } = {}) {
+    async fork(forking = {}) {
+      checkOptions(forking, { at: true }, 'session.fork')
+      const { at } = forking
       alive()
       // The log is what is copied: what was edited has to be in it.
       if (!runs.underway() && edits.length > 0) await writer.write()
@@ -190,6 +198,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
     },
 
     async abort(abortOptions) {
+      checkAbortOptions(abortOptions, 'session.abort')
       alive()
       compactor.abort()
       await runs.refresh()

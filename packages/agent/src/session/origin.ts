@@ -36,7 +36,7 @@ export async function beginSession(plan: AgentPlan, store: SessionStore, beginni
   const id = checkId(beginning.id ?? uuidv7())
   const { principal, messages = [] } = beginning
   const place = { runId: id, step: 0, agent: plan.name }
-  const imported = messages.length > 0 ? importHistory(messages, place) : { entries: [], repairs: [] }
+  const imported = messages.length > 0 ? importHistory(messages, place, plan) : { entries: [], repairs: [] }
   const known = knownLog(id)
   const { repairs } = imported
   const created = createdBody({ agent: plan.name, ...(principal && { principal }), repairs })
@@ -79,9 +79,10 @@ function originOf({ entries }: LogState, plan: AgentPlan): Created {
 function importHistory(
   messages: readonly (Message | ModelMessage)[],
   place: Place,
+  plan: AgentPlan,
 ): { readonly entries: readonly NewEntry[]; readonly repairs: readonly string[] } {
   const key = positionId(place.runId, 0, 'message', 'import')
-  const { messages: whole, repairs } = historyOf(messages, key, place.agent)
+  const { messages: whole, repairs } = historyOf(messages, key, plan)
   const entries = whole.map((message, index) => {
     // Whatever it says of itself: nobody here has seen where it comes from.
     const label = joinLabels(labelOf(message), untrustedLabel('import'))

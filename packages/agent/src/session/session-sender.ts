@@ -4,6 +4,8 @@ import { uuidv7 } from '@provost/core'
 import type { SendMode } from '../agent-options.ts'
 import type { InboxCursor } from '../inbox.ts'
 import { messagesOf } from '../input.ts'
+import type { Recipient } from '../input.ts'
+import { checkDeliverOptions, checkSendOptions } from '../known-options.ts'
 import { isRunId, letterValue, sendToken, standingOf } from '../letter.ts'
 import type { Letter, Standing } from '../letter.ts'
 import type { LogState } from '../log-state.ts'
@@ -22,7 +24,7 @@ export type SessionSender = Pick<Session, 'send' | 'deliver'>
 /** What a sender has of its session. */
 export interface SenderSetup {
   readonly id: string
-  readonly agent: string
+  readonly agent: Recipient
   readonly store: SessionStore
   readonly state: LogState
   readonly runs: SessionRuns<unknown>
@@ -91,9 +93,13 @@ export function createSender({
 
   /** One that waits reads it when it would end. */
   function letterTo(input: Input, to: string, mode: SendMode, token: string, found: Standing): Omit<Letter, 'token'> {
-    const target = 'agent' in found ? found.agent : agent
+    const target = 'agent' in found ? found.agent : agent.name
     const waits = 'isPaused' in found && (found.isPaused || (!runs.underway() && state.run?.status === 'suspended'))
-    return { to, mode: waits ? 'queue' : mode, input: messagesOf(input, token, target) }
+    return {
+      to,
+      mode: waits ? 'queue' : mode,
+      input: messagesOf(input, token, { name: target, allowSystemMessages: agent.allowSystemMessages }),
+    }
   }
 
   /** The run that this object takes for open may have ended elsewhere: then nobody is there to take what was sent. */
@@ -104,7 +110,9 @@ export function createSender({
   }
 
   return {
-    send(input, { mode = sendMode, signal, to } = {}) {
+    send(input, options = {}) {
+      checkSendOptions(options)
+      const { mode = sendMode, signal, to } = options
       checkMode(mode)
       const token = `${sendToken}${uuidv7()}`
       // What cannot be said is refused to whoever says it, not to the run.
@@ -130,7 +138,9 @@ export function createSender({
       outbox.send(token, { mode: enters, input: messages }, goOnIfEnded)
     },
 
-    async deliver(input, { mode = sendMode, key, maxSteps, to } = {}) {
+    async deliver(input, options = {}) {
+      checkDeliverOptions(options)
+      const { mode = sendMode, key, maxSteps, to } = options
       checkMode(mode)
       const token = `${sendToken}${key ?? uuidv7()}`
       const messages = messagesOf(input, token, agent)

@@ -9,6 +9,7 @@ import { resultValue } from './content.ts'
 import { judgeDefinitions, refusal } from './definitions.ts'
 import type { Accepted } from './definitions.ts'
 import { effectOf } from './effect.ts'
+import { checkMcpOptions, checkMcpSettings } from './known-options.ts'
 import type { McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
 import { readRange } from './resource.ts'
 import { safeNames } from './safe-name.ts'
@@ -27,7 +28,7 @@ const maxTitleLength = 200
  * it was when the connection was made: the server can change it only by making its tool unusable. A question of the
  * server to the user says who asks, and whatever else is in it is the server's word.
  *
- * @throws ProvostError `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
+ * @throws ProvostError `unknown-option`; `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
  * connection; `mcp-definition-changed`, `mcp-invalid-definition` when tools are refused and there is no `onRefused`. By
  * then the server has been ended again.
  *
@@ -39,6 +40,7 @@ const maxTitleLength = 200
  * const agent = createAgent({ name: 'clerk', model, tools: files.tools })
  */
 export async function mcpTools(options: McpOptions): Promise<McpTools> {
+  checkMcpOptions(options)
   const { name, timeoutMs = defaultTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options
   const { elicitation = 'ask' } = options
   const deadline = AbortSignal.timeout(connectTimeoutMs)
@@ -93,6 +95,7 @@ function makeTools(
     const { name } = one.definition
     const settings = options.configure?.(one.definition)
     if (settings === 'leave-out') continue
+    checkMcpSettings(settings, options.name, name)
     try {
       tools.push(makeTool(options, one, names.get(name) ?? name, settings ?? {}, connection, watch))
     } catch (error) {

@@ -1,7 +1,7 @@
 import path from 'node:path'
 
-import { ProvostError } from '@provost/core'
-import type { ExecResult, Runtime } from '@provost/core'
+import { checkOptions, ProvostError } from '@provost/core'
+import type { ExecResult, KnownKeys, Runtime } from '@provost/core'
 
 import { createCapture } from './capture.ts'
 import { createPosixFiles } from './posix-files.ts'
@@ -18,6 +18,12 @@ export interface JustBashRuntimeOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+const optionKeys = {
+  files: true,
+  cwd: true,
+  env: true,
+} satisfies KnownKeys<JustBashRuntimeOptions>
+
 /**
  * A shell that is an interpreter: it has files of its own in memory, no processes, no network and nothing of this
  * machine, and forgets all when it is dropped. Needs the package `just-bash`, which is loaded by the first use.
@@ -32,6 +38,7 @@ export interface JustBashRuntimeOptions {
  * @throws ProvostError `missing-package` at the first use.
  */
 export function justBashRuntime(options: JustBashRuntimeOptions = {}): Runtime {
+  checkOptions(options, optionKeys, 'justBashRuntime')
   const { cwd = '/work', files = {}, env = {} } = options
   let started: ReturnType<typeof startBash> | undefined
   const bash = (): ReturnType<typeof startBash> => (started ??= startBash(cwd, files))

@@ -1,6 +1,7 @@
 import path from 'node:path'
 
-import type { Runtime } from '@provost/core'
+import type { KnownKeys, Runtime } from '@provost/core'
+import { checkOptions } from '@provost/core'
 
 import { createDisk } from './disk.ts'
 import { defaultExecTimeoutMs, runCommand } from './process.ts'
@@ -14,6 +15,11 @@ export interface NodeRuntimeOptions {
 }
 
 const inherited = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR']
+
+const optionKeys = {
+  cwd: true,
+  env: true,
+} satisfies KnownKeys<NodeRuntimeOptions>
 
 /**
  * Files and processes of this machine.
@@ -29,6 +35,7 @@ const inherited = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR']
  * const { stdout } = await runtime.exec('git status --short', { timeout: 10_000 })
  */
 export function nodeRuntime(options: NodeRuntimeOptions = {}): Runtime {
+  checkOptions(options, optionKeys, 'nodeRuntime')
   const cwd = path.resolve(options.cwd ?? process.cwd())
   return {
     cwd,

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { ProvostError } from '@provost/core'
-import type { Runtime } from '@provost/core'
+import { checkOptions, ProvostError } from '@provost/core'
+import type { KnownKeys, Runtime } from '@provost/core'
 
 import { createCapture } from './capture.ts'
 import { createPosixFiles } from './posix-files.ts'
@@ -49,6 +49,11 @@ export interface VercelSandboxRuntime extends Runtime {
 const killAfterMs = 1_000
 const maxListingCharacters = 16 * 1024 * 1024
 
+const optionKeys = {
+  sandbox: true,
+  cwd: true,
+} satisfies KnownKeys<VercelSandboxRuntimeOptions>
+
 /**
  * Files and commands of a virtual machine at Vercel. Needs the package `@vercel/sandbox`, which is loaded by the first
  * use unless a sandbox is handed in, and its credentials.
@@ -60,6 +65,7 @@ const maxListingCharacters = 16 * 1024 * 1024
  * @throws ProvostError `missing-package` at the first use.
  */
 export function vercelSandboxRuntime(options: VercelSandboxRuntimeOptions = {}): VercelSandboxRuntime {
+  checkOptions(options, optionKeys, 'vercelSandboxRuntime')
   const { cwd = '/vercel/sandbox' } = options
   let started: Promise<VercelSandbox> | undefined = options.sandbox && Promise.resolve(options.sandbox)
   const sandbox = (): Promise<VercelSandbox> => (started ??= createSandbox())

@@ -51,26 +51,28 @@ export interface SecretGrant {
 /**
  * The scope of a child: nothing is inherited unless it is named.
  *
- * - `allowlist`: its own secrets, and those of the parent's that `inheritSecrets` names and the parent has; its own go
- *   before them.
- * - `explicit`: those that `inheritSecrets` names and nothing else, not even its own. Each has to be the parent's. This
+ * - `allowlist`: its own secrets, and those of the parent's that `inheritSecrets` names; its own go before them.
+ * - `explicit`: those that `inheritSecrets` names and nothing else, not even its own. This
  *   holds for all below it, too: whomever the child calls or hands over to brings no secrets of its own.
- * - `isolated`: its own alone, whatever `inheritSecrets` names.
+ * - `isolated`: its own alone; `inheritSecrets` is then refused.
  *
  * The scrubber is the parent's: what the child resolves does not come back in its result.
  *
  * @param parent of the run that calls.
  * @param own of the agent that is called.
- * @throws ProvostError `secret-denied` where `explicit` names what the parent does not have.
+ * @throws ProvostError `secret-denied` where `inheritSecrets` names what the parent does not have.
  */
 export function childSecrets(parent: SecretScope, own: SecretScope, grant: SecretGrant = {}): SecretScope {
   const { secrets = 'allowlist', inheritSecrets = [] } = grant
   const closed = parent.closed || secrets === 'explicit'
   const refs = new Map<string, SecretRef>(closed ? [] : own.refs)
-  for (const name of secrets === 'isolated' ? [] : inheritSecrets) {
+  if (secrets === 'isolated' && inheritSecrets.length > 0) {
+    throw denied(inheritSecrets.join(', '), 'an isolated child inherits none')
+  }
+  for (const name of inheritSecrets) {
     const ref = parent.refs.get(name)
-    if (ref && !refs.has(name)) refs.set(name, ref)
-    else if (!ref && secrets === 'explicit') throw denied(name, 'the parent does not have it itself')
+    if (!ref) throw denied(name, 'the parent does not have it itself')
+    if (!refs.has(name)) refs.set(name, ref)
   }
   return scopeOf(refs, parent.scrubber, closed)
 }

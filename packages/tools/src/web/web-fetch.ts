@@ -1,5 +1,5 @@
-import { ProvostError } from '@provost/core'
-import type { Tool } from '@provost/core'
+import { checkChoice, checkOptions, ProvostError } from '@provost/core'
+import type { KnownKeys, Tool } from '@provost/core'
 import { z } from 'zod'
 
 import { isBinary } from '../files/text.ts'
@@ -46,6 +46,13 @@ const defaultTimeoutMs = 15_000
 const maxTextBytes = 48 * 1024
 const maxUrlCharacters = 2_000
 
+const optionKeys = {
+  allow: true,
+  redirects: true,
+  timeoutMs: true,
+  lookup: true,
+} satisfies KnownKeys<WebFetchOptions>
+
 /**
  * A tool that fetches a public web page and gives its readable text: at most 50 KB of it, within 15 seconds.
  *
@@ -57,7 +64,9 @@ const maxUrlCharacters = 2_000
  * const tools = [webFetchTool({ allow: ['wiki.corp.example'] })]
  */
 export function webFetchTool(options: WebFetchOptions = {}): Tool<{ url: string }, WebFetchResult, unknown> {
+  checkOptions(options, optionKeys, 'webFetchTool')
   const { allow = [], redirects = 'same-host', timeoutMs = defaultTimeoutMs, lookup } = options
+  checkChoice(redirects, ['same-host', 'any'], 'redirects', 'webFetchTool')
   return tool({
     name: 'web_fetch',
     description: 'Fetches a public web page with GET and gives its text.',

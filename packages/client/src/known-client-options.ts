@@ -1,0 +1,108 @@
+import { checkOptions } from '@provost/core'
+import type { Decisions, KnownKeys } from '@provost/core'
+
+import type { ClientSession, ClientSessionOptions, ExecuteOptions } from './client-session.ts'
+import type { SendOptions } from './client-stream.ts'
+import type { ClientTool } from './client-tool.ts'
+import type { Client } from './client.ts'
+import type { ClientOptions } from './transport.ts'
+
+const clientKeys = {
+  baseUrl: true,
+  headers: true,
+  fetch: true,
+  reconnectMs: true,
+} satisfies KnownKeys<ClientOptions>
+
+/** @throws ProvostError `unknown-option`, `invalid-options` */
+export function checkClientOptions(options: ClientOptions): void {
+  checkOptions(options, clientKeys, 'createClient', {
+    url: 'Name it "baseUrl".',
+    baseURL: 'Name it "baseUrl".',
+    token: 'Write headers: { authorization: `Bearer ${token}` }.',
+    apiKey: 'Write headers: { authorization: `Bearer ${apiKey}` }.',
+  })
+}
+
+const sessionKeys = { id: true, agent: true, messages: true, tools: true } satisfies KnownKeys<ClientSessionOptions>
+const toolKeys = {
+  name: true,
+  description: true,
+  input: true,
+  timeoutMs: true,
+  execute: true,
+} satisfies KnownKeys<ClientTool>
+
+/** @throws ProvostError `unknown-option` */
+export function checkSessionOptions(options: ClientSessionOptions): void {
+  checkOptions(options, sessionKeys, 'client.session', {
+    sessionId: 'Name it "id".',
+    onApproval: 'Give it to session.execute.',
+    store: 'The sessions are where the server keeps them. Remove it.',
+  })
+  for (const tool of options.tools ?? []) {
+    checkOptions(tool, toolKeys, `client tool ${JSON.stringify(tool.name)}`, {
+      inputSchema: 'Name it "input".',
+      parameters: 'Name it "input".',
+      effect: 'The server takes tools of clients for egress. Remove it.',
+      needsApproval: 'Ask in "execute", where the tool runs.',
+    })
+  }
+}
+
+const executeKeys = {
+  signal: true,
+  onApproval: true,
+  onInput: true,
+  maxSteps: true,
+} satisfies KnownKeys<ExecuteOptions>
+
+const movedExecute = {
+  abortSignal: 'Name it "signal".',
+  maxTurns: 'Name it "maxSteps".',
+  stopWhen: 'Name it "maxSteps": the number of model calls that a run may take.',
+}
+
+/** @throws ProvostError `unknown-option` */
+export function checkExecuteOptions(options: ExecuteOptions): void {
+  checkOptions(options, executeKeys, 'session.execute', movedExecute)
+}
+
+/** @throws ProvostError `unknown-option` */
+export function checkFollowOptions(options: Parameters<ClientSession['follow']>[0]): void {
+  const known = { ...executeKeys, lastEventId: true } satisfies KnownKeys<NonNullable<typeof options>>
+  checkOptions(options, known, 'session.follow', movedExecute)
+}
+
+const sendKeys = { to: true } satisfies KnownKeys<SendOptions>
+
+/** @throws ProvostError `unknown-option` */
+export function checkSendOptions(options: SendOptions | undefined, where: string): void {
+  checkOptions(options, sendKeys, where, { mode: 'Call steer or followUp.' })
+}
+
+const abortKeys = { drain: true } satisfies KnownKeys<NonNullable<Parameters<ClientSession['abort']>[0]>>
+
+/** @throws ProvostError `unknown-option` */
+export function checkAbortOptions(options: unknown): void {
+  checkOptions(options, abortKeys, 'session.abort')
+}
+
+const decisionKeys = {
+  approvals: true,
+  toolResults: true,
+  uncertain: true,
+  inputs: true,
+} satisfies KnownKeys<Decisions>
+
+/** What each holds, the server checks. @throws ProvostError `unknown-option` */
+export function checkDecisions(decisions: Decisions): void {
+  checkOptions(decisions, decisionKeys, 'session.resolve')
+}
+
+const listKeys = { after: true, limit: true } satisfies KnownKeys<NonNullable<Parameters<Client['sessions']>[0]>>
+
+/** @throws ProvostError `unknown-option` */
+export function checkListOptions(options: unknown): void {
+  checkOptions(options, listKeys, 'client.sessions')
+}

@@ -1,0 +1,596 @@
+import * as agent from '@provost/agent'
+import * as client from '@provost/client'
+import * as codeMode from '@provost/code-mode'
+import type { CompositeContext } from '@provost/core'
+import * as core from '@provost/core'
+import * as governance from '@provost/governance'
+import * as memory from '@provost/memory'
+import * as provider from '@provost/provider'
+import * as server from '@provost/server'
+import * as sessions from '@provost/sessions'
+import * as telemetry from '@provost/telemetry'
+import * as testing from '@provost/testing'
+import * as tools from '@provost/tools'
+import * as provost from 'provost'
+import { z } from 'provost'
+import { describe, expect, test } from 'vitest'
+
+/** What is put beside valid options. */
+type More = Readonly<Record<string, unknown>>
+/** Each function is called with valid options and something more; all of them have to refuse it. */
+type Doors = readonly ((more: More) => unknown)[]
+/** Its options are refused where they are unknown; it takes none; or it takes some that nothing has to be said of. */
+type Entry = Doors | 'no options' | { readonly unchecked: string }
+
+const model = testing.scriptedModel([{ text: 'ok' }], { after: 'repeat-last' })
+const input = z.object({ to: z.string() })
+const note = tools.tool({ name: 'note', input, execute: () => 1 })
+const store = (): ReturnType<typeof sessions.memoryStore> => sessions.memoryStore()
+const desk = agent.createAgent({ name: 'desk', model })
+const clerk = agent.createAgent({ name: 'clerk', model })
+const child = { agent: clerk, input: 'go' }
+const made = { name: 'made', model }
+const perStep = 'The loop makes it for each step; the doors to it are checked.'
+const data = 'Data of the log, read as far as it is known.'
+const port = 'An interface that somebody implements: it may have more methods.'
+const generic = 'Any value.'
+
+const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
+  core: {
+    ProvostError: { unchecked: 'Of errors; a hint is text.' },
+    SessionBusyError: 'no options',
+    addUsage: { unchecked: data },
+    argsByRole: 'no options',
+    assertNever: 'no options',
+    canonicalJson: 'no options',
+    checkChoice: 'no options',
+    checkFilter: [
+      (more) => core.checkFilter({ kind: 'lastN', n: 1, ...more }),
+      (more) => core.checkFilter({ kind: 'compose', filters: [{ kind: 'full', ...more }] }),
+    ],
+    checkLabel: [(more) => core.checkLabel({ integrity: 'trusted', ...more }, 'here')],
+    checkOptions: [(more) => core.checkOptions({ a: 1, ...more }, { a: true }, 'here')],
+    createScrubber: 'no options',
+    deepFreeze: 'no options',
+    defineExtension: [
+      (more) => core.defineExtension({ name: 'x', ...more }),
+      (more) => core.defineExtension({ name: 'x', skills: [{ name: 'a', when: 'b', content: 'c', ...more }] }),
+    ],
+    escapePointer: 'no options',
+    fillLabel: { unchecked: 'Fails closed: an unknown key makes the label the strictest.' },
+    fromErrorInfo: { unchecked: data },
+    grow: 'no options',
+    hostileKeyIn: { unchecked: 'Two limits that the packages themselves give.' },
+    isCallTo: 'no options',
+    isEventType: 'no options',
+    isPromise: 'no options',
+    isRecord: 'no options',
+    isStandardSchema: 'no options',
+    joinLabels: { unchecked: 'Takes whole labels, which fillLabel gives.' },
+    labelOf: { unchecked: data },
+    liveFields: { unchecked: generic },
+    mapTexts: 'no options',
+    nearestName: 'no options',
+    parseWith: 'no options',
+    placeIn: 'no options',
+    positionId: 'no options',
+    redactedToken: 'no options',
+    replaceTokens: 'no options',
+    scrubAnswer: { unchecked: data },
+    scrubEntry: { unchecked: data },
+    scrubError: 'no options',
+    scrubErrorInfo: { unchecked: data },
+    scrubMessage: { unchecked: data },
+    scrubOutput: { unchecked: data },
+    scrubParts: { unchecked: data },
+    scrubPayload: { unchecked: data },
+    secretToken: 'no options',
+    textOf: { unchecked: data },
+    toErrorInfo: 'no options',
+    toJson: 'no options',
+    untrustedLabel: 'no options',
+    uuidv7: 'no options',
+    wireToolName: 'no options',
+  },
+  agent: {
+    WaitsForSomebodyError: 'no options',
+    agentic: 'no options',
+    applyFilter: 'no options',
+    createAgent: [
+      (more) => agent.createAgent({ ...made, ...more }),
+      (more) => agent.createAgent({ ...made, settings: { seed: 1, ...more } }),
+      (more) => agent.createAgent({ ...made, settings: { toolChoice: { tool: 'note', ...more } } }),
+      (more) => agent.createAgent({ ...made, prices: { 'a/b': { input: 1, output: 1, ...more } } }),
+      (more) => agent.createAgent({ ...made, model: { fast: model, ...more } }),
+      (more) => agent.createAgent({ ...made, model: { model, accepts: ['public'], ...more } }),
+    ],
+    drive: { unchecked: port },
+    evaluatorOptimizer: [
+      (more) => agent.evaluatorOptimizer({ ...evaluating, ...more }),
+      (more) => agent.evaluatorOptimizer({ ...evaluating, evaluator: { ...evaluating.evaluator, ...more } }),
+      (more) => agent.evaluatorOptimizer({ ...evaluating, decisions: { approvals: [{ ...approval, ...more }] } }),
+    ],
+    foldLog: { unchecked: data },
+    handoff: [(more) => agent.handoff(desk, { mode: 'return', ...more })],
+    logEvents: { unchecked: 'The server reads a log with it.' },
+    loop: { unchecked: data },
+    next: { unchecked: data },
+    pendingWork: { unchecked: data },
+    planAndExecute: [(more) => agent.planAndExecute({ maxReplans: 1, ...more })],
+    react: [(more) => agent.react({ maxThoughtTokens: 1, ...more })],
+    replayHandoffs: { unchecked: data },
+    replayInputs: { unchecked: data },
+    replaySession: [(more) => agent.replaySession(desk, [], { maxSteps: 1, ...more })],
+    runFanOut: [
+      (more) => agent.runFanOut({ children: [child], mergeStrategy: 'concat', ...more }),
+      (more) => agent.runFanOut({ children: [{ ...child, ...more }], mergeStrategy: 'concat' }),
+      (more) =>
+        agent.runFanOut({ children: [{ agentId: 'a', invoke: async () => 1, ...more }], mergeStrategy: 'concat' }),
+      (more) => agent.runFanOut({ children: [child], mergeStrategy: { kind: 'concat', ...more } }),
+      (more) => agent.runFanOut({ children: [child], mergeStrategy: 'concat', perBudget: { tokens: 1, ...more } }),
+    ],
+    startEntries: 'no options',
+  },
+  tools: {
+    a2aTool: [(more) => tools.a2aTool({ name: 'ask', url: 'https://a.example', ...more })],
+    buildRegistry: { unchecked: 'createAgent checks what it is made of.' },
+    childSecrets: { unchecked: 'spawn and toTool check what is lent.' },
+    createSecretScope: { unchecked: 'Secrets by names of the user.' },
+    createSlots: 'no options',
+    createToolIndex: 'no options',
+    declaredSecrets: 'no options',
+    fromAiTool: [
+      (more) => tools.fromAiTool('x', aiTool, { effect: 'read', ...more }),
+      (more) => tools.fromAiTool('x', { ...aiTool, ...more }),
+      (more) => tools.fromAiTool('x', aiTool, { returns: { integrity: 'trusted', ...more } }),
+      (more) => tools.fromAiTool('x', aiTool, { effect: 'read', cache: { ttlMs: 1, ...more } }),
+    ],
+    jsonSchemaOf: 'no options',
+    justBashRuntime: [(more) => tools.justBashRuntime({ cwd: '/work', ...more })],
+    listTools: { unchecked: 'Tools by names of the user.' },
+    loadSkills: 'no options',
+    mcpTools: [
+      (more) => tools.mcpTools({ name: 'x', transport: stdio, ...more }),
+      (more) => tools.mcpTools({ name: 'x', transport: { ...stdio, ...more } }),
+    ],
+    nodeRuntime: [(more) => tools.nodeRuntime({ cwd: '.', ...more })],
+    parseInput: 'no options',
+    readResultTool: { unchecked: 'Readers by schemes of the user.' },
+    restoredInput: 'no options',
+    resultLimits: { unchecked: 'Readers by schemes of the user.' },
+    resultOf: { unchecked: perStep },
+    rich: [
+      (more) => tools.rich(1, { details: 1, ...more }),
+      (more) => tools.rich(1, { label: { integrity: 'trusted', ...more } }),
+    ],
+    runBatch: { unchecked: perStep },
+    runTool: { unchecked: perStep },
+    secretRef: 'no options',
+    tool: [
+      (more) => tools.tool({ name: 'x', input, ...more }),
+      (more) => tools.tool({ name: 'x', input, returns: { integrity: 'trusted', ...more } }),
+      (more) => tools.tool({ name: 'x', input, examples: [{ input: { to: 'a' }, ...more }] }),
+      (more) => tools.tool({ name: 'x', input, effect: 'read', cache: { ttlMs: 1, ...more }, execute: () => 1 }),
+    ],
+    toolCache: 'no options',
+    toolInputs: 'no options',
+    toolSearch: 'no options',
+    toolSet: { unchecked: 'Tools by names of the user.' },
+    vercelSandboxRuntime: [(more) => tools.vercelSandboxRuntime({ cwd: '/x', ...more })],
+    webFetchTool: [(more) => tools.webFetchTool({ timeoutMs: 1, ...more })],
+  },
+  provider: {
+    callModel: { unchecked: perStep },
+    checkModel: [(more) => provider.checkModel({ fast: model, ...more }, 'here')],
+    checkOneModel: [(more) => provider.checkOneModel({ model, accepts: [], ...more }, 'here')],
+    checkPrices: [
+      (more) => provider.checkPrices({ 'a/b': { input: 1, output: 1, ...more } }, 'here'),
+      (more) =>
+        provider.checkPrices(
+          { 'a/b': { input: 1, output: 1, long: { above: 1, input: 1, output: 1, ...more } } },
+          'here',
+        ),
+    ],
+    checkSettings: [(more) => provider.checkSettings({ seed: 1, ...more }, 'here')],
+    chooseModel: 'no options',
+    classifyError: 'no options',
+    costOf: { unchecked: 'Prices by names of models; createAgent checks them.' },
+    createPrompt: [(more) => provider.createPrompt({ reasoning: 'keep', ...more })],
+    estimateTokens: 'no options',
+    fromModelMessages: { unchecked: data },
+    hasTiers: 'no options',
+    mayRead: 'no options',
+    messageTokens: { unchecked: data },
+    modelFallback: [
+      (more) => provider.modelFallback([model], { name: 'x', ...more }),
+      (more) => provider.modelFallback([{ model, accepts: [], ...more }]),
+    ],
+    modelName: 'no options',
+    priceOf: { unchecked: 'Prices by names of models; createAgent checks them.' },
+    resolveModel: 'no options',
+    restOf: 'no options',
+    retryDelayMs: { unchecked: data },
+    toModelMessages: { unchecked: data },
+    windowOf: 'no options',
+    withCachePoints: { unchecked: perStep },
+  },
+  sessions: {
+    attributionOf: { unchecked: data },
+    createdBody: { unchecked: data },
+    createdId: 'no options',
+    createdIn: { unchecked: data },
+    exportSession: [async (more) => sessions.exportSession(store(), 'x', { for: 'outside', ...more }).next()],
+    forkSession: [(more) => sessions.forkSession(store(), 'x', { id: 'y', ...more })],
+    fromMessageStore: { unchecked: port },
+    importSession: [(more) => sessions.importSession(store(), [], { id: 'x', ...more })],
+    isCreated: { unchecked: data },
+    isEntry: { unchecked: data },
+    isPart: { unchecked: data },
+    jsonlStore: [(more) => sessions.jsonlStore('/nowhere/at/all', { sync: 'never', ...more })],
+    memoryStore: 'no options',
+    messageFault: { unchecked: data },
+    postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
+    repairHistory: { unchecked: data },
+    sanitizeCommentary: { unchecked: data },
+    sessionInfo: { unchecked: data },
+    sqliteStore: [(more) => sessions.sqliteStore(':memory:', { sync: 'never', ...more })],
+  },
+  governance: {
+    approvalPolicy: 'no options',
+    auditChain: { unchecked: data },
+    auditLog: [(more) => governance.auditLog({ key: 'k', ...more })],
+    budget: [
+      (more) => governance.budget({ tokens: 1, ...more }),
+      (more) => governance.budget({ tokens: 1 }, { per: 'run', ...more }),
+    ],
+    causalityMonitor: [
+      (more) => governance.causalityMonitor({ strictness: 'deny', ...more }),
+      (more) => governance.causalityMonitor({ capabilities: { clerk: { effects: ['read'], ...more } } }),
+    ],
+    createTaintIndex: [(more) => governance.createTaintIndex({ minSpan: 20, ...more })],
+    dataFlowPolicy: [(more) => governance.dataFlowPolicy({ mode: 'enforce', ...more })],
+    escapeFor: 'no options',
+    inspectInbound: 'no options',
+    isSafeFor: 'no options',
+    mergeGuard: [(more) => governance.mergeGuard({ untrustedShare: 0.5, ...more })],
+    protocolGuard: [(more) => governance.protocolGuard({ onViolation: 'deny', ...more })],
+    sanitizeInbound: [(more) => governance.sanitizeInbound({ policy: 'flag', ...more })],
+    stripInbound: { unchecked: 'Findings of inspectInbound.' },
+    verifyAudit: [(more) => governance.verifyAudit([], { head: 'x', ...more })],
+  },
+  memory: {
+    compaction: [(more) => memory.compaction({ threshold: 0.5, ...more })],
+    createMemory: [
+      (more) => memory.createMemory({ store: store(), ...more }),
+      (more) => memory.createMemory({ store: store(), weights: { next: 1, ...more } }),
+      (more) => memory.createMemory({ store: store(), reminders: { limit: 1, ...more } }),
+      (more) => memory.createMemory({ store: store(), blocks: [{ name: 'a', about: 'b', ...more }] }),
+    ],
+    postgresMemory: [(more) => memory.postgresMemory('postgres://nowhere/x', { schema: 'x', ...more })],
+    sqliteMemory: [(more) => memory.sqliteMemory(':memory:', { busyMs: 1, ...more })],
+  },
+  'code-mode': {
+    codeMode: [
+      (more) => codeMode.codeMode({ frozen: true, ...more }),
+      (more) => codeMode.codeMode({ limits: { cpuMs: 1, ...more } }),
+    ],
+    createSandbox: [
+      (more) => codeMode.createSandbox({ workers: 1, ...more }),
+      (more) => codeMode.createSandbox({ limits: { cpuMs: 1, ...more } }),
+    ],
+  },
+  telemetry: {
+    collectSpans: 'no options',
+    createLogger: [(more) => telemetry.createLogger({ level: 'silent', ...more })],
+    currentRun: 'no options',
+    drawSpans: [(more) => telemetry.drawSpans([], { title: 'x', ...more })],
+    printSpans: [(more) => telemetry.printSpans([], { width: 1, ...more })],
+    spanTree: { unchecked: data },
+    telemetry: [(more) => telemetry.telemetry({ recordContent: false, ...more })],
+    traceHeaders: { unchecked: 'Headers by names of the user.' },
+    traceMeta: { unchecked: 'Fields by names of the user.' },
+    withTrace: { unchecked: 'Headers of a request.' },
+  },
+  testing: {
+    assertWellFormed: { unchecked: data },
+    crashAt: { unchecked: 'The moment is a number or a name.' },
+    effectFile: 'no options',
+    findPostgres: 'no options',
+    pauseAt: { unchecked: 'The moment is a number or a name.' },
+    runtimeConformance: 'no options',
+    scriptedModel: [
+      (more) => testing.scriptedModel([], { modelId: 'x', ...more }),
+      (more) => testing.scriptedModel([{ text: 'x', ...more }]),
+      (more) => testing.scriptedModel([{ toolCalls: [{ name: 'x', ...more }] }]),
+    ],
+    startAimock: [
+      (more) => testing.startAimock([{ text: 'x', ...more }]),
+      (more) => testing.startAimock([{ failure: { status: 429, ...more } }]),
+    ],
+    startPostgres: 'no options',
+    storeConformance: { unchecked: port },
+  },
+  server: {
+    aiAgent: [(more) => server.aiAgent(desk, { principal: { id: 'ann' }, ...more })],
+    createServer: [
+      (more) => server.createServer({ agents: [desk], store: store(), ...more }),
+      (more) => server.createServer({ agents: [desk], store: store(), limits: { runs: 1, ...more } }),
+    ],
+    serve: [(more) => server.serve(aServer, { port: 0, ...more })],
+  },
+  client: {
+    ServerError: 'no options',
+    createClient: [(more) => client.createClient({ baseUrl: 'https://a.example', ...more })],
+  },
+}
+
+const evaluating = {
+  generator: clerk,
+  input: 'go',
+  evaluator: { kind: 'free-form' as const, evaluate: () => ({ accepted: true, feedback: '' }) },
+}
+const approval = { id: 'x', decision: 'approve' as const }
+const aiTool = { inputSchema: input, execute: async () => 1 }
+const stdio = { type: 'stdio' as const, command: 'false' }
+const aServer = server.createServer({ agents: [desk], store: store() })
+
+const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  core,
+  agent,
+  tools,
+  provider,
+  sessions,
+  governance,
+  memory,
+  'code-mode': codeMode,
+  telemetry,
+  testing,
+  server,
+  client,
+}
+
+const functionsOf = (object: object): string[] =>
+  Object.entries(object)
+    .filter(([, value]) => typeof value === 'function')
+    .map(([name]) => name)
+    .toSorted()
+
+/** The error of a call, whether it is thrown or rejected with. */
+async function refusal(call: () => unknown): Promise<unknown> {
+  try {
+    await call()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+/** Only what is too much is named: the rest of the options is valid. */
+const itAlone = /^Unknown option "definitelyNotAnOption" in (?:(?!Unknown option).)+\.$/
+
+/** The doors that do not refuse it, and what came instead. */
+async function leaks(doors: Doors): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const door of doors) {
+    const error = await refusal(() => door({ definitelyNotAnOption: 1 }))
+    const isRefused =
+      error instanceof core.ProvostError && error.code === 'unknown-option' && itAlone.test(error.message)
+    if (!isRefused) found.push(`${String(door)}: ${String(error)}`)
+  }
+  return found
+}
+
+describe('every function of the packages', () => {
+  test.each(Object.entries(modules))('is in the manifest: %s', (name, module) => {
+    expect(functionsOf(module)).toEqual(Object.keys(manifest[name] ?? {}).toSorted())
+  })
+
+  test('of the umbrella comes from one of them', () => {
+    const known = new Set(Object.values(modules).flatMap((module) => Object.values(module)))
+    const own = Object.entries(provost).flatMap(([name, value]) =>
+      typeof value === 'function' && !known.has(value) ? [name] : [],
+    )
+    expect(own).toEqual(['createAgent'])
+  })
+
+  test.each(
+    Object.entries(manifest).flatMap(([name, entries]) =>
+      Object.entries(entries).flatMap(([its, entry]) => (Array.isArray(entry) ? [[`${name}: ${its}`, entry]] : [])),
+    ) as [string, Doors][],
+  )('refuses an option that it does not know: %s', async (_, doors) => {
+    expect(await leaks(doors)).toEqual([])
+  })
+
+  test('refuses it in the umbrella, whose createAgent takes one option more', async () => {
+    const doors: Doors = [
+      (more) => provost.createAgent({ ...made, toolInvocation: 'direct', ...more }),
+      (more) => provost.createAgent({ ...made, toolInvocation: 'code-mode', ...more }),
+      (more) => provost.filters.summary({ maxTokens: 1, ...more }),
+      (more) => provost.filters.bySensitivity({ keep: 'public', ...more }),
+    ]
+    expect(await leaks(doors)).toEqual([])
+  })
+})
+
+/** What a composite refuses, while it runs. */
+async function composite(door: (ctx: CompositeContext, more: More) => unknown): Promise<unknown> {
+  let error: unknown
+  const acting = tools.tool({
+    name: 'act',
+    input: z.object({}),
+    composite: true,
+    async execute(_, ctx) {
+      error = await refusal(() => door(ctx, { definitelyNotAnOption: 1 }))
+      return 'done'
+    },
+  })
+  const steps = testing.scriptedModel([{ toolCalls: [{ name: 'act' }] }, { text: 'ok' }])
+  await agent.createAgent({ name: 'boss', model: steps, tools: [acting, note] }).run('go', { onInput: () => 'yes' })
+  return error
+}
+
+const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Entry>>>>> = {
+  agent: async () => ({
+    abort: [(more) => desk.abort({ drain: true, ...more })],
+    createSession: [(more) => desk.createSession({ store: store(), ...more })],
+    fanOut: [(more) => desk.fanOut({ children: [child], mergeStrategy: 'concat', ...more })],
+    resumeSession: [(more) => desk.resumeSession('x', { store: store(), ...more })],
+    run: [
+      (more) => desk.run('go', { maxSteps: 1, ...more }),
+      (more) => desk.run('go', { settings: { seed: 1, ...more } }),
+    ],
+    stream: [(more) => desk.stream('go', { maxSteps: 1, ...more })],
+    toTool: [(more) => desk.toTool({ name: 'x', description: 'x', ...more })],
+  }),
+  'agent.progress': async () => ({
+    read: [(more) => desk.progress.read({ role: 'x', ...more })],
+    write: [(more) => desk.progress.write('x', { role: 'x', seq: 0, ...more })],
+  }),
+  stream: async () => {
+    const stream = desk.stream('go')
+    return {
+      abort: [(more) => stream.abort({ graceMs: 1, ...more })],
+      fail: { unchecked: 'Of the runtime itself: its type does not say that it is there.' },
+      followUp: 'no options',
+      resolve: [
+        (more) => stream.resolve({ approvals: [], ...more }),
+        (more) => stream.resolve({ approvals: [{ ...approval, ...more }] }),
+        (more) => stream.resolve({ toolResults: [{ callId: 'x', output: 1, ...more }] }),
+        (more) => stream.resolve({ uncertain: [{ callId: 'x', decision: 'done', ...more }] }),
+        (more) => stream.resolve({ inputs: [{ id: 'x', value: 1, ...more }] }),
+      ],
+      steer: 'no options',
+    }
+  },
+  session: async () => {
+    const session = await desk.createSession()
+    return {
+      abort: [(more) => session.abort({ graceMs: 1, ...more })],
+      close: 'no options',
+      compact: 'no options',
+      deliver: [(more) => session.deliver('go', { key: 'x', ...more })],
+      fork: [(more) => session.fork({ at: 'x', ...more })],
+      off: 'no options',
+      on: 'no options',
+      reset: 'no options',
+      resolve: [(more) => session.resolve({ approvals: [{ ...approval, ...more }] })],
+      resume: [(more) => session.resume({ approvals: [], ...more })],
+      send: [(more) => session.send('go', { mode: 'queue', ...more })],
+      stream: [(more) => session.stream('go', { maxSteps: 1, ...more })],
+      waitForIdle: 'no options',
+    }
+  },
+  memory: async () => {
+    const its = memory.createMemory({ store: store() })
+    return {
+      close: 'no options',
+      confirm: [(more) => its.confirm('x', { by: 'ann', ...more })],
+      explain: 'no options',
+      forget: [(more) => its.forget({ scope: { kind: 'user', id: 'ann' }, ...more })],
+      list: [(more) => its.list({ limit: 1, ...more })],
+      recall: [
+        (more) => its.recall('x', { limit: 1, ...more }),
+        (more) => its.recall('x', { scopes: [{ kind: 'user', id: 'ann', ...more }] }),
+      ],
+      remember: [
+        (more) => its.remember('x', { source: 'crm', ...more }),
+        (more) => its.remember('x', { source: 'crm', label: { integrity: 'trusted', ...more } }),
+      ],
+      supersede: 'no options',
+      update: [(more) => its.update('x', 'y', { source: 'crm', ...more })],
+    }
+  },
+  client: async () => {
+    const its = client.createClient({ baseUrl: 'https://a.example' })
+    const brought = { name: 'x', input: {}, execute: () => 1 }
+    return {
+      session: [
+        (more) => its.session({ id: 'x', ...more }),
+        (more) => its.session({ tools: [{ ...brought, ...more }] }),
+      ],
+      sessions: [(more) => its.sessions({ limit: 1, ...more })],
+    }
+  },
+  'client.session': async () => {
+    const its = client.createClient({ baseUrl: 'https://a.example' }).session('x')
+    return {
+      abort: [(more) => its.abort({ drain: true, ...more })],
+      delete: 'no options',
+      execute: [(more) => its.execute('go', { maxSteps: 1, ...more })],
+      export: 'no options',
+      follow: [(more) => its.follow({ maxSteps: 1, ...more })],
+      followUp: [(more) => its.followUp('go', { to: 'x', ...more })],
+      get: 'no options',
+      resolve: [(more) => its.resolve({ approvals: [], ...more })],
+      steer: [(more) => its.steer('go', { to: 'x', ...more })],
+    }
+  },
+  sandbox: async () => ({
+    close: 'no options',
+    run: [(more) => codeMode.createSandbox().run('return 1', { tools: {}, ...more })],
+  }),
+  server: async () => ({
+    close: [(more) => aServer.close({ graceMs: 1, ...more })],
+    fetch: 'no options',
+  }),
+}
+
+const objects: Readonly<Record<string, () => unknown>> = {
+  agent: () => desk,
+  'agent.progress': () => desk.progress,
+  stream: () => desk.stream('go'),
+  session: () => desk.createSession(),
+  memory: () => memory.createMemory({ store: store() }),
+  client: () => client.createClient({ baseUrl: 'https://a.example' }),
+  'client.session': () => client.createClient({ baseUrl: 'https://a.example' }).session(),
+  sandbox: () => codeMode.createSandbox(),
+  server: () => server.createServer({ agents: [desk], store: store() }),
+}
+
+describe('every method', () => {
+  test.each(Object.keys(methods))(
+    'is in the manifest, and refuses an option that it does not know: %s',
+    async (name) => {
+      const object = await objects[name]?.()
+      if (typeof object !== 'object' || object === null) throw new Error(`There is no ${name}.`)
+      const entries = (await methods[name]?.()) ?? {}
+      expect(functionsOf(object)).toEqual(Object.keys(entries).toSorted())
+      const doors = Object.values(entries).flatMap((entry): Doors => (Array.isArray(entry) ? entry : []))
+      expect(await leaks(doors)).toEqual([])
+    },
+  )
+
+  test.each<[string, (ctx: CompositeContext, more: More) => unknown]>([
+    ['call', (ctx, more) => ctx.call('note', { to: 'x' }, { key: 'k', ...more })],
+    ['spawn', (ctx, more) => ctx.spawn(clerk, 'go', { key: 'k', ...more })],
+    ['spawn: grant', (ctx, more) => ctx.spawn(clerk, 'go', { key: 'k', grant: { tokens: 1, ...more } })],
+    ['fanOut', (ctx, more) => ctx.fanOut({ children: [child], mergeStrategy: 'concat', ...more })],
+    ['fanOut: key', (ctx, more) => ctx.fanOut({ children: [child], mergeStrategy: 'concat' }, { key: 'k', ...more })],
+    ['wait', (ctx, more) => ctx.wait('t', { message: 'x', ...more })],
+    ['ask', (ctx, more) => ctx.ask({ message: 'x', ...more })],
+  ])('of a composite refuses it: %s', async (_, door) => {
+    expect(await composite(door)).toMatchObject({ code: 'unknown-option' })
+  })
+
+  test('of a hook and of an orchestrator refuses it', async () => {
+    const errors: unknown[] = []
+    const more: More = { definitelyNotAnOption: 1 }
+    const asking = provost.defineExtension({
+      name: 'asking',
+      hooks: {
+        async 'model.request'(_, ctx) {
+          errors.push(await refusal(() => ctx.generate({ prompt: 'x', ...more })))
+        },
+      },
+    })
+    const orchestrator: provost.Orchestrator = async (run) => {
+      errors.push(await refusal(() => run.model({ tools: [], ...more })))
+      errors.push(await refusal(() => run.object(z.string(), { tools: [], ...more })))
+      errors.push(await refusal(() => run.execute({ only: [], ...more })))
+      errors.push(await refusal(() => run.say('x', { integrity: 'trusted', ...more })))
+      await run.model()
+    }
+    await agent.createAgent({ ...made, extensions: [asking], orchestrator }).run('go')
+    expect(errors).toEqual(Array(5).fill(expect.objectContaining({ code: 'unknown-option' })))
+  })
+})

@@ -1,0 +1,123 @@
+import type { AnySchema, KnownKeys, MovedKeys, StandardSchemaV1, ToolCaching, ToolExample } from '@provost/core'
+
+import type { AiTool, AiToolMore } from './ai-tool.ts'
+import type { ToolOptions } from './tool-options.ts'
+
+/** The options of {@link tool}. */
+export const toolKeys = {
+  name: true,
+  description: true,
+  title: true,
+  input: true,
+  output: true,
+  composite: true,
+  execute: true,
+  examples: true,
+  effect: true,
+  returns: true,
+  trustedFields: true,
+  args: true,
+  needsApproval: true,
+  timeoutMs: true,
+  idempotent: true,
+  lookup: true,
+  maxResultTokens: true,
+  truncation: true,
+  secrets: true,
+  executionMode: true,
+  preferredModel: true,
+  modelOnly: true,
+  deferLoading: true,
+  cache: true,
+  sanitize: true,
+} satisfies KnownKeys<ToolOptions<AnySchema, unknown, unknown, StandardSchemaV1>>
+
+export const cacheKeys = { ttlMs: true, share: true } satisfies KnownKeys<ToolCaching>
+
+export const exampleKeys = { input: true, output: true, note: true } satisfies KnownKeys<ToolExample>
+
+const fromAi = 'Pass the tool of the AI SDK itself, or fromAiTool(name, tool, { … }).'
+
+/** Names that other runtimes give to what a tool here has too, or does not need. Keys of the AI SDK's shape stand in front. */
+export const movedToolKeys: MovedKeys = {
+  inputSchema: 'Name it "input".',
+  outputSchema: 'Name it "output".',
+  inputExamples: 'Name it "examples".',
+  type: `It has no meaning in tool(). ${fromAi}`,
+  id: `It has no meaning in tool(). ${fromAi}`,
+  isProviderExecuted: `It has no meaning in tool(). ${fromAi}`,
+  supportsDeferredResults: `It has no meaning in tool(). ${fromAi}`,
+  strict: `It has no meaning in tool(): each input is checked against its schema. ${fromAi}`,
+  metadata: 'It has no meaning here: return rich(value, { details }) from "execute".',
+  providerOptions: `It has no meaning in tool(). ${fromAi}`,
+  contextSchema: 'It has no meaning in tool(): annotate the second parameter of "execute" as ToolContext<App>.',
+  toModelOutput: 'Return rich(value, { content }) from "execute".',
+  experimental_toToolResultContent: 'Return rich(value, { content }) from "execute".',
+  onInputStart: 'Listen to the event tool.call.start.',
+  onInputDelta: 'Listen to the event tool.call.delta.',
+  onInputAvailable: 'Listen to the event tool.call.end.',
+  parameters: 'Name it "input".',
+  schema: 'Name it "input".',
+  args_schema: 'Name it "input".',
+  outputType: 'Name it "output".',
+  handler: 'Name it "execute".',
+  run: 'Name it "execute".',
+  func: 'Name it "execute".',
+  invoke: 'Name it "execute".',
+  requiresApproval: 'Name it "needsApproval".',
+  requireApproval: 'Name it "needsApproval".',
+  needs_approval: 'Name it "needsApproval".',
+  timeout: 'Name it "timeoutMs"; it is in milliseconds.',
+  label: 'Name it "returns".',
+  labels: 'Name it "returns".',
+  roles: 'Name it "args".',
+  readOnly: "Give effect: 'read'.",
+  inputGuardrails: "Add an extension with the hook 'tool.call' to the agent.",
+  outputGuardrails: "Add an extension with the hook 'tool.result' to the agent.",
+}
+
+/** What fromAiTool takes beside the tool. */
+export const aiMoreKeys = {
+  effect: true,
+  args: true,
+  returns: true,
+  timeoutMs: true,
+  idempotent: true,
+  executionMode: true,
+  cache: true,
+} satisfies KnownKeys<AiToolMore>
+
+/** The shape of a tool of the AI SDK. Of these, `metadata` and `supportsDeferredResults` have no meaning here. */
+const aiKeys = {
+  type: true,
+  id: true,
+  args: true,
+  isProviderExecuted: true,
+  supportsDeferredResults: true,
+  title: true,
+  description: true,
+  metadata: true,
+  inputSchema: true,
+  outputSchema: true,
+  inputExamples: true,
+  contextSchema: true,
+  strict: true,
+  deferLoading: true,
+  providerOptions: true,
+  needsApproval: true,
+  execute: true,
+  toModelOutput: true,
+  onInputStart: true,
+  onInputDelta: true,
+  onInputAvailable: true,
+} satisfies KnownKeys<AiTool>
+
+/** What else such objects are known to bring: `_meta` is what an MCP client of the AI SDK puts there. */
+export const aiToolKeys: Readonly<Record<string, true>> = { ...aiKeys, _meta: true }
+
+/** What a tool of the AI SDK cannot say of itself. */
+export const movedAiKeys: MovedKeys = {
+  ...Object.fromEntries(Object.keys(aiMoreKeys).map((key) => [key, `Say it in fromAiTool(name, tool, { ${key} }).`])),
+  parameters: 'Name it "inputSchema".',
+  experimental_toToolResultContent: 'Name it "toModelOutput".',
+}
