@@ -39,6 +39,11 @@ export interface ExtensionOptions<App = unknown> {
    * It only listens to events: no other hooks, no tools. A run can go on where it is missing, as no manifest names it.
    */
   readonly observer?: true
+  /**
+   * `false` promises that its hooks never ask a human: a server then needs no approver for it. An ask of theirs counts as a
+   * hook that throws.
+   */
+  readonly asks?: false
   readonly tools?: readonly Tool<never, unknown, App>[]
   readonly skills?: readonly Skill[]
   /** Once for each agent, before its first run. */
@@ -56,6 +61,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
   readonly name: string
   readonly scope: 'agent' | 'tree'
   readonly observer?: true
+  readonly asks?: false
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
@@ -75,7 +81,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
  * } })
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
-  const { name, scope = 'agent', observer, tools = [], skills = [], init, watches, hooks = {} } = options
+  const { name, scope = 'agent', observer, asks, tools = [], skills = [], init, watches, hooks = {} } = options
   for (const hook of Object.keys(hooks)) {
     // A policy on a misspelt hook would govern nothing, and nobody would know.
     if (Object.hasOwn(hookNames, hook)) continue
@@ -96,6 +102,7 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
     name,
     scope,
     ...(observer && { observer }),
+    ...(asks === false && { asks }),
     tools,
     skills,
     ...(init && { init }),

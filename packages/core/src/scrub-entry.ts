@@ -44,7 +44,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
           return assertNever(entry)
       }
     case 'wait':
-      return fields(entry, { reason: scrubJson, evidence: tokenise })
+      return fields(entry, { reason: scrubJson, evidence: tokenise, about: scrubJson })
     case 'resolved':
       return fields(entry, { value: (value) => scrubAnswer(scrubber, value) })
     case 'view':

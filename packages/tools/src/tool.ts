@@ -58,6 +58,7 @@ export function tool<
     )
   return makeTool({
     name,
+    version: versionOf(options),
     title,
     description,
     effect,
@@ -72,6 +73,11 @@ export function tool<
     ...limitOf(options),
     sanitize: options.sanitize,
   })
+}
+
+function versionOf({ name, version }: { readonly name: string; readonly version?: string }): string | undefined {
+  if (version === undefined || (typeof version === 'string' && version !== '')) return version
+  throw invalidTool(name, `its version is ${JSON.stringify(version)}`, "Give a text such as '2'.")
 }
 
 function compositeOf(
