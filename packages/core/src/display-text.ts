@@ -24,19 +24,16 @@ export interface DisplayOptions {
 /**
  * Returns a value as text that is safe to show to a person: control characters, ANSI sequences, marks of the reading
  * direction, zero-width and other invisible characters become visible escapes such as `\u202e`. A value that is not a
- * string is written as JSON. The value itself is not changed: never send the text on in its place.
+ * string is written as JSON, which reads as the same value unless it was cut. The value itself is not changed: never send the text on in its place.
  *
  * @example
  * displayText('pay\u202eexe.pdf') // 'pay\\u202eexe.pdf'
  */
-export function displayText(
-  value: unknown,
-  { lines = false, limit = 100_000 }: DisplayOptions = {},
-): string {
+export function displayText(value: unknown, { lines = false, limit = 100_000 }: DisplayOptions = {}): string {
   const whole = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   const text = whole.length > limit ? cut(whole, limit) : whole
   const left = whole.length - text.length
-  return escaped(text, lines) + (left > 0 ? `… (${left} more characters)` : '')
+  return escaped(text, lines, typeof value !== 'string') + (left > 0 ? `… (${left} more characters)` : '')
 }
 
 /** Whether a text has characters that {@link displayText} would escape; line breaks and tabs do not count. */
@@ -44,32 +41,38 @@ export function hasHidden(text: string): boolean {
   return hidden.test(text) && escaped(text, true) !== text
 }
 
-function escaped(text: string, lines: boolean): string {
+function escaped(text: string, lines: boolean, json = false): string {
   if (!hidden.test(text)) return text
   const emoji = new Map<string, boolean>()
   return text.replaceAll(hiddenOrEmoji, (found, candidate: string | undefined) => {
-    if (candidate === undefined) return escapeOf(found, lines)
+    if (candidate === undefined) return escapeOf(found, lines, json)
     let isWhole = emoji.get(candidate)
     if (isWhole === undefined) {
       isWhole = emoji.size < mostEmoji && wholeEmoji.test(candidate)
       emoji.set(candidate, isWhole)
     }
-    return isWhole ? candidate : candidate.replaceAll(hiddenAll, (character) => escapeOf(character, lines))
+    return isWhole ? candidate : candidate.replaceAll(hiddenAll, (character) => escapeOf(character, lines, json))
   })
 }
 
 const escapes = new Map<string, string>()
 
-function escapeOf(character: string, lines: boolean): string {
+/** @param json writes what JSON reads: two escapes for a character outside of the basic plane. */
+function escapeOf(character: string, lines: boolean, json: boolean): string {
   if (character === '\n') return lines ? character : '\\n'
   if (character === '\t') return lines ? character : '\\t'
+  if (json && character.length > 1) return unit(character.charCodeAt(0)) + unit(character.charCodeAt(1))
   let escape = escapes.get(character)
   if (escape === undefined) {
     const code = character.codePointAt(0) ?? 0
-    escape = code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
+    escape = code > 0xffff ? `\\u{${code.toString(16)}}` : unit(code)
     if (escapes.size < 1_000) escapes.set(character, escape)
   }
   return escape
+}
+
+function unit(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`
 }
 
 /** Never between the halves of one character. */

@@ -36,6 +36,8 @@ test('line breaks stay in a place of their own, and what is too long is cut with
   expect(displayText('abcdef', { limit: 4 })).toBe('abcd… (2 more characters)')
   expect(displayText('abc😀', { limit: 4 })).toBe('abc… (2 more characters)')
   expect(displayText({ to: 'a\u202eb' })).toBe('{"to":"a\\u202eb"}')
+  const value = { a: 'x\u{e0041}\u202e\n', b: ['é 👩‍💻'] }
+  expect(JSON.parse(displayText(value))).toEqual(value)
   expect(displayText(undefined)).toBe('undefined')
 })
 
