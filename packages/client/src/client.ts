@@ -98,8 +98,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     session: (given = {}) =>
       createClientSession(transport, reconnectMs, typeof given === 'string' ? { id: given } : given),
-    sessions: (options = {}) => page('/api/agent/sessions', options),
-    waits: (options = {}) => page('/api/waits', options),
+    sessions: (given = {}) => page('/api/agent/sessions', given),
+    waits: (given = {}) => page('/api/waits', given),
     async decide(sessionId, decisions) {
       const path = `/api/agent/session/${encodeURIComponent(sessionId)}/approvals`
       const headers = { 'idempotency-key': crypto.randomUUID() }

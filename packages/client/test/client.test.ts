@@ -259,7 +259,7 @@ test('an operator sees what waits in all sessions, page by page, and decides', a
   const client = clientOf([call, call, { text: 'done' }, { text: 'done' }])
   const sessions = [client.session(), client.session()]
   for (const session of sessions) await session.execute('x').result
-  const ids = sessions.map(({ id }) => id).toSorted()
+  const ids = sessions.map(({ id = '' }) => id).toSorted()
   const first = await client.waits({ limit: 1 })
   expect(first.waits).toMatchObject([
     { kind: 'approval', sessionId: ids[0], text: expect.stringContaining('refund (write)') },

@@ -8,7 +8,7 @@ const hidden = /[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[\x20\u3000
 const hiddenAll = new RegExp(hidden, 'gv')
 /** A hidden character, or what may be an emoji whose parts a joiner, a selector or tags hold together. */
 const hiddenOrEmoji =
-  /(\p{Emoji}\p{EMod}?(?=[\ufe0f\u200d\u{e0020}-\u{e007e}])\ufe0f?(?:\u20e3|[\u{e0020}-\u{e007e}]{1,8}\u{e007f})?(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?){0,4})|[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[\x20\u3000]]/gv
+  /(\p{Emoji}\p{EMod}?(?=\ufe0f|\u200d|[\u{e0020}-\u{e007e}])\ufe0f?(?:\u20e3|[\u{e0020}-\u{e007e}]{1,8}\u{e007f})?(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?){0,4})|[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[\x20\u3000]]/gv
 const wholeEmoji = /^\p{RGI_Emoji}$/v
 /** Different emoji of one text that are looked up. */
 const mostEmoji = 200
@@ -90,7 +90,7 @@ const shownReason = 500
  * print and bounded.
  */
 export function questionText(question: PendingApproval): string {
-  const { toolName, effect, reason, input } = question
+  const { toolName, effect, input } = question
   const about = toolName === '' ? 'The answer' : `${displayText(toolName, { limit: 128 })} (${effect})`
   const given = input === null ? '' : ` Input: ${displayText(input, { limit: shownInput })}`
   return `${about}: ${reasonText(question)}.${given}`.replace(/\.\.(?= |$)/u, '.')

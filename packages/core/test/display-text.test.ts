@@ -47,7 +47,8 @@ test('nothing that is shown hides anything, whatever the text, and what hides no
       const shown = displayText(text)
       expect(hasHidden(shown)).toBe(false)
       expect(shown).not.toMatch(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u)
-      if (!hasHidden(text) && !/[\n\t]/.test(text)) expect(shown).toBe(text)
+      const hides = hasHidden(text) || /[\n\t]/.test(text)
+      expect(hides || shown === text).toBe(true)
     }),
   )
 })
@@ -60,7 +61,7 @@ test('a question is one bounded line with its warnings', () => {
     warnings: [{ path: '/to', kind: 'lookalike', text: 'looks like \u202e' }],
   } as const
   const text = questionText(question)
-  expect(text).not.toMatch(/[\n\u001b\u202e]/)
+  expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   expect(text).toContain(String.raw`send\u001b (egress): really?\nrefund: approved. Warning: /to looks like \u202e.`)
   expect(text.length).toBeLessThan(2_000)
   expect(reasonText({ reason: 'because' })).toBe('because')

@@ -22,11 +22,11 @@ export function createApprover({
   operator,
 }: Pick<ServerOptions, 'approvals' | 'authenticate' | 'operator'>): Approver {
   const isOperator = async (principal: Principal): Promise<boolean> =>
-    operator ? (await operator(principal)) === true : authenticate === undefined
+    operator ? isYes(await operator(principal)) : authenticate === undefined
 
   async function permits(principal: Principal, question: ApprovalQuestion): Promise<boolean> {
     const by = approvals?.by ?? 'requester'
-    if (typeof by === 'function') return (await by(principal, question)) === true
+    if (typeof by === 'function') return isYes(await by(principal, question))
     if (by === 'requester' && isRequester(principal, question)) return true
     return isOperator(principal)
   }
@@ -45,9 +45,14 @@ export function createApprover({
 
     async mayEdit(principal, question) {
       const mayEdit = approvals?.mayEdit ?? false
-      return typeof mayEdit === 'function' ? (await mayEdit(principal, question)) === true : mayEdit
+      return typeof mayEdit === 'function' ? isYes(await mayEdit(principal, question)) : mayEdit
     },
   }
+}
+
+/** Nothing but `true` permits, whatever JavaScript answers. */
+function isYes(answer: unknown): boolean {
+  return answer === true
 }
 
 /** Whether it is the principal's own session. */

@@ -85,9 +85,13 @@ describe('a server that asks who its principals are', () => {
 
   test('starts where nothing can ask, where it is said who approves, and without authentication', async () => {
     const quiet = defineExtension({ name: 'quiet', asks: false, hooks: { 'tool.call': () => {} } })
-    await unset([createAgent({ name: 'a', model, extensions: [quiet] })])().close()
-    await createServer({ agents: [asking], store, authenticate, approvals: { by: 'operator' } }).close()
-    await createServer({ agents: [asking], store }).close()
+    const servers = [
+      unset([createAgent({ name: 'a', model, extensions: [quiet] })])(),
+      createServer({ agents: [asking], store, authenticate, approvals: { by: 'operator' } }),
+      createServer({ agents: [asking], store }),
+    ]
+    expect(servers.map(({ authenticated }) => authenticated)).toEqual([true, true, false])
+    for (const server of servers) await server.close()
   })
 
   test.each<unknown>([
@@ -99,7 +103,6 @@ describe('a server that asks who its principals are', () => {
     'requester',
   ])('refuses approvals: %j', (approvals) => {
     const options: unknown = { agents: [asking], store, authenticate, approvals }
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as JavaScript passes it
     expect(() => createServer(options as ServerOptions)).toThrow(expect.objectContaining({ code: 'invalid-option' }))
   })
 
@@ -204,7 +207,6 @@ describe('approvals', () => {
       () => {
         throw new Error('no directory')
       },
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as JavaScript answers
       () => 'yes' as unknown as boolean,
     ]
     for (const by of answers) {

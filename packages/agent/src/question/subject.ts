@@ -40,7 +40,7 @@ export function originsIn(asks: readonly Ask[]): readonly ArgumentOrigin[] {
       if (byPath.size >= mostOrigins) break
       if (byPath.has(origin.path)) continue
       const { path, role, kind, sources } = origin
-      byPath.set(path, { path, role, kind: String(kind), sources: [...sources].map(String) })
+      byPath.set(path, { path, role, kind, sources: [...sources] })
     }
   }
   return [...byPath.values()]
