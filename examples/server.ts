@@ -21,6 +21,7 @@ const server = createServer({
   agents: [agent],
   store,
   authenticate: (request) => (request.headers.get('authorization') === 'Bearer ann-token' ? { id: 'ann' } : undefined),
+  approvals: { by: 'requester' },
 })
 const listening = await serve(server, { port: 0 })
 

@@ -45,7 +45,7 @@ console.log(
 // → {"order":17,"key":"⟦secret:PAYMENT_KEY⟧","agent":"desk","msg":"refunding"}
 // → invoke_agent desk  completed
 // → ├─ chat scripted-model  120 → 15 tokens · tool-calls
-// → ├─ · approval.requested  name refund
+// → ├─ · approval.requested  name refund · effect write · integrity trusted
 // → ├─ · approval.resolved  name refund · decision approve · by ann · waited_s …
 // → ├─ execute_tool refund
 // → └─ chat scripted-model  150 → 2 tokens · stop

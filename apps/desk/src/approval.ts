@@ -1,21 +1,30 @@
 import { createInterface } from 'node:readline/promises'
 
-import type { OnApproval } from 'provost'
+import type { OnApproval, PendingApproval } from 'provost'
 
-import { oneLine } from './terminal.ts'
+import { oneLine, printableJson } from './terminal.ts'
+import { discardKeys } from './typed-keys.ts'
 
 /**
- * Asks whoever sits at the terminal. Who does not say yes or no decides later: the run is suspended.
+ * Asks whoever sits at the terminal. Who does not say yes or no decides later: the run is suspended. What was typed before
+ * the question was shown is no answer to it.
  *
  * @param signal ends the question, as Ctrl-C does.
  */
 export function askAtTerminal(signal: AbortSignal): OnApproval {
-  return async ({ toolName, reason }) => {
+  const interrupt = (): void => void process.kill(process.pid, 'SIGINT')
+  return async (approval) => {
+    if (!(await discardKeys(process.stdin, interrupt))) {
+      process.stdout.write('  Keys keep coming, so nothing is asked: decide later.\n')
+      return undefined
+    }
+    if (signal.aborted) return undefined
     const terminal = createInterface({ input: process.stdin, output: process.stdout })
     // While a line is being read, Ctrl-C comes to its reader.
-    terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+    terminal.once('SIGINT', interrupt)
     try {
-      const question = `  ${oneLine(toolName, 40)}: ${oneLine(reason, 160)}. Yes, no or later? `
+      process.stdout.write(subjectOf(approval))
+      const question = `  ${oneLine(approval.toolName, 40)}: ${oneLine(approval.reason, 160)}. Yes, no or later? `
       // Ctrl-D is no answer either.
       const said = await terminal.question(question, { signal }).catch((error: unknown) => {
         if (signal.aborted || !(error instanceof Error && error.name === 'AbortError')) throw error
@@ -29,4 +38,16 @@ export function askAtTerminal(signal: AbortSignal): OnApproval {
       terminal.close()
     }
   }
+}
+
+/** What the question is about, and what is odd about it. */
+function subjectOf({ effect, input, label, warnings = [] }: PendingApproval): string {
+  const given = typeof input === 'object' && input !== null ? printableJson(input) : String(input)
+  const from =
+    label.integrity === 'untrusted' ? `, written from untrusted ${oneLine(label.sources.join(', '), 80)}` : ''
+  const lines = [
+    `  ${effect}${from}: ${oneLine(given, 300)}`,
+    ...warnings.map(({ path, text }) => `  ! ${oneLine(path, 60)} ${oneLine(text, 300)}`),
+  ]
+  return `${lines.join('\n')}\n`
 }

@@ -3,7 +3,6 @@ import type { Writable } from 'node:stream'
 import { DeskError, reasonOf } from './fault.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
 import { help, type Options, parseOptions } from './options.ts'
-import { neutralise } from './terminal.ts'
 
 /** What a command has of the process that it runs in: `process` itself, or what stands for it. */
 export interface Surroundings {
@@ -37,6 +36,7 @@ export async function runCommand(args: readonly string[], io: Surroundings): Pro
   } catch (error) {
     const mistake = await mistakeIn(error)
     const text = mistake ?? (error instanceof Error ? (error.stack ?? error.message) : reasonOf(error))
+    const { neutralise } = await import('./terminal.ts')
     io.stderr.write(`desk: ${neutralise(text)}\n`)
     return mistake === undefined ? 1 : 2
   }

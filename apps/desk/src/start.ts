@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { sqliteStore } from 'provost'
+import { questionText, sqliteStore } from 'provost'
 
 import { createDeskTeam } from './agent.ts'
 import { askAtTerminal } from './approval.ts'
@@ -113,7 +113,8 @@ function listSessions(sessions: readonly OpenSession[], command: string, write: 
     const { id, pending } = session
     const ways = why === 'waiting' ? ['approve', 'deny'] : ['resume']
     write(`${why.padEnd(8)} ${oneLine(mail, 60)}\n`)
-    for (const { reason } of why === 'waiting' ? pending.approvals : []) write(`  ? ${oneLine(reason, 120)}\n`)
+    for (const approval of why === 'waiting' ? pending.approvals : [])
+      write(`  ? ${oneLine(questionText(approval), 240)}\n`)
     for (const way of ways) write(`  ${neutralise(command)} --${way} ${id}\n`)
   }
   return 0

@@ -144,6 +144,8 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           return
         case 'tool.approval.requested':
           line(`  ${yellow('?')} ${oneLine(event.toolName, 40)} needs approval: ${oneLine(event.reason, width)}`)
+          for (const { path, text } of event.warnings ?? [])
+            line(`    ${red('!')} ${oneLine(`${path} ${text}`, width * 2)}`)
           return
         case 'tool.approval.resolved':
           line(`  ${yellow('?')} ${oneLine(event.toolName, 40)}: ${event.decision} by ${oneLine(event.by, 40)}`)

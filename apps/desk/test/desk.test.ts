@@ -290,7 +290,7 @@ test('a mail with escape sequences cannot write to the terminal', { timeout: 30_
     // oxlint-disable-next-line no-control-regex
     expect(out + err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
   }
-  expect(plain.out).toContain('␛')
+  expect(plain.out).toContain(String.raw`\u001b`)
   expect(json.out).toContain('\\u001b[2J')
 })
 

@@ -37,7 +37,7 @@ test('a refund over the limit is suspended without a terminal, and decided in la
   const id = idIn(first.out, '--approve')
   expect(first.out).toContain(`npm start -- --data=${data} --approve ${id}`)
   const listed = await desk('--data', data, '--sessions')
-  expect(listed.out).toContain('waiting  06-csv-attachment.eml\n  ? 312.00 EUR on order 1050')
+  expect(listed.out).toContain('waiting  06-csv-attachment.eml\n  ? refund (write): 312.00 EUR on order 1050')
   expect(idIn(listed.out, '--deny')).toBe(id)
 
   const approved = await (full ? start : desk)('--data', data, '--approve', id)

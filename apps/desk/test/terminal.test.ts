@@ -8,7 +8,7 @@ test('escape sequences, control characters and invisible letters do not reach th
   const safe = neutralise(hostile)
   // oxlint-disable-next-line no-control-regex
   expect(safe).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u2028\u202a-\u202e\u2066\ufeff]/)
-  expect(safe).toContain('␛[2J')
+  expect(safe).toContain(String.raw`\u001b[2J`)
   expect(safe).toContain('abc')
 })
 

@@ -126,7 +126,7 @@ test('escape sequences in mails, arguments, results, words and errors are shown,
     ) + summaryOf(tallied(escape), palette(false), '/out', 'npm start --')
   // oxlint-disable-next-line no-control-regex
   expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
-  expect(out).toContain('␛[2J')
+  expect(out).toContain(String.raw`\u001b[2J`)
 })
 
 test('an attempt that broke off is said to have', () => {

@@ -1,4 +1,14 @@
-import type { AnySchema, Input, ParsedBy, Part, RunResult, Spawnable, SpawnOptions, Tool } from '@provost/core'
+import type {
+  AnySchema,
+  Input,
+  ParsedBy,
+  Part,
+  RunResult,
+  Spawnable,
+  SpawnOptions,
+  Tool,
+  ToolDefinition,
+} from '@provost/core'
 import { checkFilter, textOf, toJson } from '@provost/core'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
@@ -33,7 +43,7 @@ export function agentTool(
   const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
   const { secrets, inheritSecrets } = options
   const inputFilter = options.inputFilter && checkFilter(options.inputFilter)
-  return tool({
+  const made = tool({
     name,
     description,
     input: input ?? (inputFilter ? taskBeside : taskAlone),
@@ -53,6 +63,15 @@ export function agentTool(
       return exposeTurns ? rich(result.output, { content: turnsOf(result) }) : result.output
     },
   })
+  offered.set(made['~tool'], agent)
+  return made
+}
+
+const offered = new WeakMap<ToolDefinition, Spawnable>()
+
+/** The agent that a tool runs; undefined for a tool that does something else. */
+export function agentBehind(made: Pick<Tool, '~tool'>): Spawnable | undefined {
+  return offered.get(made['~tool'])
 }
 
 const taskAlone = taskSchema('All that the agent has to know: it sees nothing else.')

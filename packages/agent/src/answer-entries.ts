@@ -30,6 +30,8 @@ export function answerEntries(state: LogState, plan: AgentPlan, place: Place, an
         reason: ask.reason,
         ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
         ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
+        // Whoever reads the answer learns of it.
+        about: { effect: 'egress', roles: {}, label: message.label ?? trustedLabel },
       }),
     )
   } else if (repair) entries.push(...repairEntries(place, message, repair))

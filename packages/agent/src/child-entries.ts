@@ -37,7 +37,7 @@ export function joinedEntry(
 
 /** That a child waits, for those who answer the runs above it. */
 export function childWait(state: LogState, callId: string, wait: EntryOf<'wait'>, child: LogState): NewEntry {
-  const { token, kind, reason, deadline, evidence, sticky, schema } = wait
+  const { token, kind, reason, deadline, evidence, sticky, schema, about: subject, approves } = wait
   const all = Object.values(pendingOn(child, [wait])).flat()
   const [about] = all
   return newEntry(placeOf(state), token, {
@@ -50,6 +50,8 @@ export function childWait(state: LogState, callId: string, wait: EntryOf<'wait'>
     ...(evidence !== undefined && { evidence }),
     ...(sticky && { sticky }),
     ...(schema && { schema }),
+    ...(subject && { about: subject }),
+    ...(approves && { approves }),
     child: {
       callId,
       toolName: about?.toolName ?? '',

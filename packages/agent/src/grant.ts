@@ -11,6 +11,7 @@ export function grants(): Extension<unknown> {
 
 const extension: Extension<unknown> = defineExtension({
   name: 'grant',
+  asks: false,
   hooks: {
     'model.request'(request, ctx) {
       const { remaining } = ctx.run

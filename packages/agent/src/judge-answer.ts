@@ -14,6 +14,7 @@ import type { PreparedRequest } from './model-request.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { checkOutput } from './output.ts'
 import { paidFor } from './paid.ts'
+import { checkAsks } from './question/unexpected-ask.ts'
 import type { RunScope } from './run-scope.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 
@@ -65,8 +66,10 @@ async function judgeMessage(scope: RunScope, spoken: Message, final: boolean): P
       const judged = await hook(message, knowing(scope, extension, labelOf(message)))
       if (!judged) continue
       if ('stop' in judged) throw stopped(judged)
-      if ('ask' in judged) asks.push(judged.ask)
-      else if ('repair' in judged) repair ??= { content: judged.repair }
+      if ('ask' in judged) {
+        checkAsks(extension)
+        asks.push(judged.ask)
+      } else if ('repair' in judged) repair ??= { content: judged.repair }
       else message = messageOf({ role: 'assistant', ...judged.message }, message.id, message.label, message.agent)
     } catch (thrown) {
       throw hookFailed(scope, extension.name, 'model.response', thrown)

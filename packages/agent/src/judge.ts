@@ -1,10 +1,12 @@
 import type {
+  ApprovalDecision,
   Ask,
   CallAnswer,
   ErrorInfo,
   HookContext,
   Json,
   MaybePromise,
+  QuestionSubject,
   Tool,
   ToolCall,
   ToolOutput,
@@ -22,6 +24,10 @@ import { joinAsks } from './join-asks.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import type { Verdict } from './loop-asks.ts'
+import { knownAddresses } from './question/known-addresses.ts'
+import { definitionHash, originsIn, subjectOf } from './question/subject.ts'
+import { checkAsks } from './question/unexpected-ask.ts'
+import { warningsOf } from './question/warnings.ts'
 import { heedAbort, report } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { standingApproval } from './standing-approval.ts'
@@ -140,12 +146,17 @@ async function judgeByHooks(
     approval?.args === undefined ? undefined : deepFreeze(scope.secrets.scrubber.tokenise(toJson(approval.args)))
   let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
 
-  let opinion = await opinionOn(scope, current, tool, approval)
+  const renewed = approval && renewal(tool, state, approval)
+  if (renewed && (state?.decisions ?? 0) >= mostProposals) {
+    return { deny: `${tool.name} was another one each time that it had been approved.`, by: tool.name }
+  }
+  const valid = renewed ? undefined : approval
+  let opinion = await opinionOn(scope, current, tool, valid)
   if (opinion.rewrittenBy !== undefined && !opinion.deny) {
     current = { ...current, input: opinion.args }
     // Nobody has approved what the approval did not cover.
-    const holds = answers(approval, state, current.input, edited)
-    const second = await opinionOn(scope, current, tool, holds ? approval : undefined)
+    const holds = answers(valid, state, current.input, edited)
+    const second = await opinionOn(scope, current, tool, holds ? valid : undefined)
     if (second.movedBy !== undefined) {
       return { deny: 'The arguments were rewritten again after they had been judged.', by: second.movedBy }
     }
@@ -156,18 +167,21 @@ async function judgeByHooks(
     opinion = { ...second, args: current.input }
   }
   const handoff = handoffBy(scope, call)
-  const flow = handoff && !opinion.deny ? await judgeTransfer(scope, current, handoff, approval) : undefined
+  const flow = handoff && !opinion.deny ? await judgeTransfer(scope, current, handoff, valid) : undefined
   const { deny, asks, result } = { ...opinion, ...flow, asks: [...opinion.asks, ...(flow?.asks ?? [])] }
   if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
 
   const parsed = await parseInput(tool, current.input)
   if (!parsed.ok) return { ...failed(current, parsed.error.code, said(parsed.error)), by: 'schema' }
-  let approvedBy = approval?.by
-  if (asks.length > 0 && !answers(approval, state, current.input, edited)) {
-    const ask = joinAsks(asks.map((one) => one.ask))
-    const by = asks.map((one) => one.by).join(', ')
-    const standing = ask.sticky && standingApproval(scope.state, tool.name, by, current.input)
-    if (standing === undefined) return { ask, args: current.input, by }
+  let approvedBy = valid?.by
+  if ((asks.length > 0 || renewed) && !answers(valid, state, current.input, edited)) {
+    const ask = askedAgain(
+      asks.map((one) => one.ask),
+      renewed,
+    )
+    const by = asks.length > 0 ? asks.map((one) => one.by).join(', ') : (state?.askedBy ?? tool.name)
+    const standing = ask.sticky && standingApproval(scope.state, tool, by, current.input)
+    if (standing === undefined) return { ask, args: current.input, by, about: subject(scope, tool, current, asks) }
     approvedBy = standing
   }
   if (result) {
@@ -181,6 +195,34 @@ async function judgeByHooks(
     ...(flow?.crossing && { crossing: flow.crossing }),
     ...(approvedBy !== undefined && { by: approvedBy }),
   }
+}
+
+/** Why an approval answers another question than the one that has to be asked now; undefined where it does not. */
+function renewal(tool: Tool, state: CallState | undefined, { propose }: ApprovalDecision): string | undefined {
+  if (propose) return 'the arguments were changed in the answer'
+  return state?.definitionHash === definitionHash(tool)
+    ? undefined
+    : `${tool.name} has changed since it was asked about`
+}
+
+/** One question of all wishes to ask, and why it is asked again. */
+function askedAgain(asks: readonly Ask[], renewed: string | undefined): Ask {
+  if (renewed === undefined) return joinAsks(asks)
+  if (asks.length === 0) return { reason: renewed }
+  const ask = joinAsks(asks)
+  return { ...ask, reason: `${ask.reason}; ${renewed}` }
+}
+
+/** What the human is told of the call. */
+function subject(
+  scope: RunScope,
+  tool: Tool,
+  { input, label }: ToolCall,
+  asks: readonly { readonly ask: Ask }[],
+): QuestionSubject {
+  const { intent, instructions } = scope.contextFor(scope.plan.self)
+  const known = knownAddresses(scope.plan, scope.state, intent, instructions)
+  return subjectOf(tool, label, { origins: originsIn(asks.map(({ ask }) => ask)), warnings: warningsOf(input, known) })
 }
 
 /** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */
@@ -216,8 +258,10 @@ async function opinionOn(
         const { deny: reason, code } = answer
         return { asks, args, deny: { by, reason, ...(code !== undefined && { code }) } }
       }
-      if ('ask' in answer) asks.push({ by, ask: answer.ask })
-      else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
+      if ('ask' in answer) {
+        checkAsks(extension)
+        asks.push({ by, ask: answer.ask })
+      } else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
       else if ('args' in answer) {
         // Frozen, so that what is judged is what will run.
         args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(answer.args)))

@@ -104,6 +104,7 @@ const approvalKeys = {
   reason: true,
   args: true,
   sticky: true,
+  propose: true,
 } satisfies KnownKeys<Item<'approvals'>>
 
 const resultKeys = { callId: true, output: true, by: true } satisfies KnownKeys<Item<'toolResults'>>

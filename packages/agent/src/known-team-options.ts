@@ -264,7 +264,7 @@ export function checkCallOptions(options: unknown): void {
   checkOptions(options, callKeys, 'ctx.call')
 }
 
-const waitKeys = { message: true, schema: true, withinMs: true } satisfies KnownKeys<WaitAbout>
+const waitKeys = { message: true, schema: true, withinMs: true, approves: true } satisfies KnownKeys<WaitAbout>
 const questionKeys = { message: true, schema: true } satisfies KnownKeys<ToolQuestion>
 
 /** @throws ProvostError `unknown-option` */

@@ -60,6 +60,8 @@ export interface CallState {
   argsHash?: string
   /** Who wanted the human to be asked. */
   askedBy?: string
+  /** Of the tool's definition that the human was asked about. */
+  definitionHash?: string | undefined
   /** How often it was decided: rewritten or approved calls are decided again. */
   decisions: number
   /** How often it was started: more than once only after a crash. */

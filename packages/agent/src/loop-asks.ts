@@ -11,6 +11,7 @@ import type {
   ModelRequest,
   NewEntry,
   PendingWork,
+  QuestionSubject,
   RunStatus,
   ToolCall,
   ToolResult,
@@ -89,7 +90,12 @@ export type Verdict = (
       readonly crossing?: Crossed
     }
   | { readonly deny: string; readonly code?: string }
-  | { readonly ask: Ask; readonly args?: Json }
+  | {
+      readonly ask: Ask
+      readonly args?: Json
+      /** What the question is about; default what the tool and the call say of themselves. */
+      readonly about?: QuestionSubject
+    }
   | { readonly result: ToolResult; readonly error?: ErrorInfo }
 ) & { readonly by?: string }
 

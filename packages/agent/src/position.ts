@@ -6,7 +6,7 @@ import type {
   PendingUncertain,
   PendingWork,
 } from '@provost/core'
-import { noPendingWork } from '@provost/core'
+import { noPendingWork, unknownSubject } from '@provost/core'
 
 import type { CallState, LogState, RunFold } from './log-state.ts'
 import { callOf } from './log-state.ts'
@@ -71,13 +71,19 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
         ...shared,
         reason: wait.reason ?? '',
         ...(wait.evidence !== undefined && { evidence: wait.evidence }),
+        ...(wait.about ?? unknownSubject),
       })
     } else if (wait.kind === 'remote') remoteCalls.push(shared)
     else if (wait.kind === 'uncertain')
       uncertain.push({ ...shared, startedAt: wait.child?.startedAt ?? call?.startedAt ?? wait.at })
     else if (wait.kind === 'input') {
       const { input: _, ...about } = shared
-      inputs.push({ ...about, message: wait.reason ?? '', ...(wait.schema && { schema: wait.schema }) })
+      inputs.push({
+        ...about,
+        message: wait.reason ?? '',
+        ...(wait.schema && { schema: wait.schema }),
+        ...(wait.approves && { approves: wait.approves }),
+      })
     }
   }
   return { approvals, remoteCalls, uncertain, inputs }

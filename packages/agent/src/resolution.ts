@@ -34,7 +34,7 @@ export function resolvedEntries(state: LogState, decisions: Decisions): Resoluti
     if (!wait) return
     entries.push(newEntry(placeOf(state), `${wait.token}/resolved`, { type: 'resolved', token: wait.token, value, by }))
   }
-  for (const { id, by = 'caller', decision, reason, args, sticky } of decisions.approvals ?? []) {
+  for (const { id, by = 'caller', decision, reason, args, propose, sticky } of decisions.approvals ?? []) {
     const wait = waitFor(state, id, 'approval')
     resolve(
       wait,
@@ -42,6 +42,7 @@ export function resolvedEntries(state: LogState, decisions: Decisions): Resoluti
         decision,
         ...(reason !== undefined && { reason }),
         ...(args !== undefined && { args: toJson(args) }),
+        ...(propose && { propose }),
         ...(sticky && { sticky }),
       },
       by,

@@ -1,12 +1,13 @@
-import type { ApprovalDecision, EntryOf, Json } from '@provost/core'
+import type { ApprovalDecision, EntryOf, Json, ToolInfo } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import { hashJson } from './entry.ts'
 import type { CallState, LogState, RunFold } from './log-state.ts'
+import { definitionHash } from './question/subject.ts'
 
 /**
  * Keeps an approval for the session, where the question offered that and the human chose it. It holds for calls of the
- * same tool with the same arguments, asked about by the same extensions or tool, in runs on behalf of the same
+ * same tool, as it was defined then, with the same arguments, asked about by the same extensions or tool, in runs on behalf of the same
  * principal; for nothing else.
  */
 export function keepApproval(
@@ -17,10 +18,13 @@ export function keepApproval(
   verdict: ApprovalDecision,
 ): void {
   if (!wait.sticky || !verdict.sticky || verdict.decision !== 'approve' || call.askedBy === undefined) return
+  // It is not known what was approved.
+  const definition = wait.about?.definitionHash
+  if (definition === undefined || verdict.propose) return
   // Arguments that the human edited are those that were approved.
   const args = verdict.args === undefined ? call.argsHash : hashJson(toJson(verdict.args))
   if (args === undefined) return
-  state.standing.set(keyOf(run, call.part.toolName, call.askedBy, args), verdict.by ?? '')
+  state.standing.set(keyOf(run, call.part.toolName, call.askedBy, args, definition), verdict.by ?? '')
 }
 
 /**
@@ -28,11 +32,11 @@ export function keepApproval(
  *
  * @param askedBy those who want to ask now.
  */
-export function standingApproval(state: LogState, toolName: string, askedBy: string, args: Json): string | undefined {
+export function standingApproval(state: LogState, tool: ToolInfo, askedBy: string, args: Json): string | undefined {
   if (!state.run || state.standing.size === 0) return undefined
-  return state.standing.get(keyOf(state.run, toolName, askedBy, hashJson(args)))
+  return state.standing.get(keyOf(state.run, tool.name, askedBy, hashJson(args), definitionHash(tool)))
 }
 
-function keyOf(run: RunFold, toolName: string, askedBy: string, argsHash: string): string {
-  return JSON.stringify([run.principal?.id ?? null, toolName, askedBy, argsHash])
+function keyOf(run: RunFold, toolName: string, askedBy: string, argsHash: string, definition: string): string {
+  return JSON.stringify([run.principal?.id ?? null, toolName, askedBy, argsHash, definition])
 }

@@ -12,6 +12,7 @@ import {
 import type { CallState, LogState, RunFold } from './log-state.ts'
 import type { Verdict } from './loop-asks.ts'
 import { callsAt } from './position.ts'
+import { subjectOf } from './question/subject.ts'
 import { remoteWait, uncertainWait } from './wait-entries.ts'
 
 /** What becomes of a step's calls: one append, then the calls to execute. */
@@ -41,7 +42,7 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
         entries.push(...unjudgedHandoff(state, plan, call, handoffs))
         continue
       }
-      const verdict = verdicts[index] ?? { deny: 'Nobody judged this call.' }
+      const verdict = whole(plan, call, verdicts[index] ?? { deny: 'Nobody judged this call.' })
       const handoff = plan.handoffs.get(call.part.toolName)
       if (handoff) {
         const told = handoffEntries(state, plan, call, handoff, verdict)
@@ -66,6 +67,12 @@ export function toolPhase(state: LogState, plan: AgentPlan, verdicts: readonly V
     entries.push(startedEntry(state, call, fence, mayRepeat(plan.info(call.part.toolName))))
   }
   return { entries, execute }
+}
+
+/** A question says what it is about, also where a driver of somebody's own asks it. */
+function whole(plan: AgentPlan, { part, label }: CallState, verdict: Verdict): Verdict {
+  if (!('ask' in verdict) || verdict.about) return verdict
+  return { ...verdict, about: subjectOf(plan.info(part.toolName), label) }
 }
 
 /**

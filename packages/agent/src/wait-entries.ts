@@ -8,7 +8,11 @@ import type { Verdict } from './loop-asks.ts'
 import { clock } from './wait-fold.ts'
 
 /** Asks a human about a call. */
-export function approvalWait(place: Place, call: CallState, ask: Extract<Verdict, { ask: unknown }>['ask']): NewEntry {
+export function approvalWait(
+  place: Place,
+  call: CallState,
+  { ask, about }: Extract<Verdict, { ask: unknown }>,
+): NewEntry {
   const token = `${call.part.callId}/approval/${call.decisions + 1}`
   return newEntry(place, token, {
     type: 'wait',
@@ -19,6 +23,7 @@ export function approvalWait(place: Place, call: CallState, ask: Extract<Verdict
     ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
     ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
     ...(ask.sticky && { sticky: ask.sticky }),
+    ...(about && { about }),
   })
 }
 
@@ -67,7 +72,7 @@ export function inputWait(
 
 /** A composite waits for an answer from outside. */
 export function parkingWait(state: LogState, call: CallState, token: string, about: WaitAbout): NewEntry {
-  const { message = '', schema, withinMs = Number.POSITIVE_INFINITY } = about
+  const { message = '', schema, approves, withinMs = Number.POSITIVE_INFINITY } = about
   return newEntry(placeOf(state), token, {
     type: 'wait',
     token,
@@ -76,6 +81,7 @@ export function parkingWait(state: LogState, call: CallState, token: string, abo
     parks: true,
     reason: message,
     ...(schema && { schema }),
+    ...(approves && { approves }),
     ...(Number.isFinite(withinMs) && { deadline: Date.now() + withinMs }),
   })
 }

@@ -23,7 +23,9 @@ export function applyWait(state: LogState, run: RunFold, entry: EntryOf<'wait'>)
   if (entry.callId === undefined) return
   closeWaits(state, entry.callId, ({ kind, parks }) => kind === 'input' && !parks)
   const call = callOf(run, entry.callId)
-  if (call && call.stage !== 'settled') call.stage = 'waiting'
+  if (!call || call.stage === 'settled') return
+  call.stage = 'waiting'
+  if (entry.kind === 'approval') call.definitionHash = entry.about?.definitionHash
 }
 
 /** What was waited for has come, or something else that was delivered has entered. */
@@ -79,6 +81,7 @@ export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' |
     by: entry.by,
     ...(typeof value['reason'] === 'string' && { reason: value['reason'] }),
     ...(value['args'] !== undefined && { args: value['args'] }),
+    ...(value['propose'] === true && { propose: true }),
     ...(value['sticky'] === 'session' && { sticky: 'session' }),
   }
 }

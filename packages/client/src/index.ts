@@ -1,4 +1,4 @@
-export type { Client, SessionRow } from './client.ts'
+export type { Client, SessionRow, WaitRow } from './client.ts'
 export { createClient } from './client.ts'
 export type { ClientSession, ClientSessionOptions, ExecuteOptions, SessionView } from './client-session.ts'
 export type { ClientResult, ClientStream, SendOptions } from './client-stream.ts'

@@ -253,3 +253,22 @@ test('a connection that breaks off each time at the same place is given up', asy
   })
   await expect(client.session().execute('Hi').result).rejects.toMatchObject({ code: 'unreachable' })
 })
+
+test('an operator sees what waits in all sessions, page by page, and decides', async () => {
+  const call = { toolCalls: [{ name: 'refund', input: { amount: 1 } }] }
+  const client = clientOf([call, call, { text: 'done' }, { text: 'done' }])
+  const sessions = [client.session(), client.session()]
+  for (const session of sessions) await session.execute('x').result
+  const ids = sessions.map(({ id = '' }) => id).toSorted()
+  const first = await client.waits({ limit: 1 })
+  expect(first.waits).toMatchObject([
+    { kind: 'approval', sessionId: ids[0], text: expect.stringContaining('refund (write)') },
+  ])
+  const second = await client.waits({ after: first.next ?? '' })
+  expect(second.waits).toMatchObject([{ kind: 'approval', sessionId: ids[1] }])
+  for (const { sessionId, kind, wait } of [...first.waits, ...second.waits]) {
+    if (kind === 'approval') await client.decide(sessionId, { approvals: [{ id: wait.id, decision: 'approve' }] })
+  }
+  for (const session of sessions) expect(await session.follow().result).toMatchObject({ status: 'completed' })
+  expect((await client.waits()).waits).toEqual([])
+})

@@ -102,6 +102,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
 
   return defineExtension<never>({
     name: 'code-mode',
+    asks: false,
     tools: [
       codeExecute({ sandbox: () => sharedSandbox(inside, workers), tools: () => tools, wallMs }),
       codeSearch(() => tools),

@@ -41,6 +41,11 @@ export interface ExtensionOptions<App = unknown> {
    * It only listens to events: no other hooks, no tools. A run can go on where it is missing, as no manifest names it.
    */
   readonly observer?: true
+  /**
+   * `false` promises that its hooks never ask a human: a server then needs no approver for it. An ask of theirs counts as a
+   * hook that throws.
+   */
+  readonly asks?: false
   readonly tools?: readonly Tool<never, unknown, App>[]
   readonly skills?: readonly Skill[]
   /** Once for each agent, before its first run. */
@@ -58,6 +63,7 @@ export interface Extension<App = never> extends NeedsContext<App> {
   readonly name: string
   readonly scope: 'agent' | 'tree'
   readonly observer?: true
+  readonly asks?: false
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
@@ -69,6 +75,7 @@ const extensionKeys = {
   name: true,
   scope: true,
   observer: true,
+  asks: true,
   tools: true,
   skills: true,
   init: true,
@@ -94,7 +101,7 @@ const skillKeys = { name: true, when: true, content: true, files: true, read: tr
  */
 export function defineExtension<App = unknown>(options: ExtensionOptions<App>): Extension<Stated<App>> {
   checkOptions(options, extensionKeys, 'defineExtension', movedKeys)
-  const { name, scope = 'agent', observer, tools = [], skills = [], init, watches, hooks = {} } = options
+  const { name, scope = 'agent', observer, asks, tools = [], skills = [], init, watches, hooks = {} } = options
   if (scope !== 'agent' && scope !== 'tree') {
     throw new ProvostError('invalid-extension', `Extension ${name} has scope: ${JSON.stringify(scope)}.`, {
       hint: "Give 'agent' or 'tree'.",
@@ -111,6 +118,7 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
     name,
     scope,
     ...(observer && { observer }),
+    ...(asks === false && { asks }),
     tools,
     skills,
     ...(init && { init }),

@@ -8,6 +8,7 @@ import type { Message, MessageInit } from './message.ts'
 import type { ModelFailure } from './model-failure.ts'
 import type { ModelSettings, ModelSpec, OneModel } from './model.ts'
 import type { Op } from './op.ts'
+import type { ArgumentOrigin } from './question.ts'
 import type { RunResult } from './run.ts'
 import type { ToolCall, ToolInfo, ToolResult } from './tool.ts'
 import type { View, ViewEdit } from './view.ts'
@@ -20,6 +21,8 @@ export interface Ask {
   readonly expiresInMs?: number
   /** Offers to approve the same call for the whole session. */
   readonly sticky?: 'session'
+  /** Where the arguments come from, for the human to see. */
+  readonly origins?: readonly ArgumentOrigin[]
 }
 
 /** Ends the run as failed, with this code. */

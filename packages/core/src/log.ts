@@ -4,6 +4,7 @@ import type { FilterDescriptor, HandoffMode } from './handoff.ts'
 import type { Json, JsonPointer, Timestamp } from './json.ts'
 import type { Label } from './label.ts'
 import type { Message, MessageInit, ToolOutput } from './message.ts'
+import type { QuestionSubject } from './question.ts'
 import type { Principal, RunStatus } from './run.ts'
 import type { JsonSchema } from './schema.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
@@ -146,6 +147,10 @@ export type EntryBody =
       parks?: true
       /** Of the answer to a question. */
       schema?: JsonSchema
+      /** Of an approval: what it is about, and what it is bound to. */
+      about?: QuestionSubject
+      /** The answer to a question is an approval. */
+      approves?: true
       /** A child waits for it, whose log has the wait itself: here it stands for those who answer the runs above. */
       child?: ChildWait
     }

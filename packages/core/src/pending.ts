@@ -1,4 +1,5 @@
 import type { Json, MaybePromise, Timestamp } from './json.ts'
+import type { QuestionSubject } from './question.ts'
 import type { JsonSchema } from './schema.ts'
 
 interface Pending {
@@ -11,8 +12,11 @@ interface Pending {
   readonly runPath: readonly string[]
   readonly expiresAt?: Timestamp
 }
-/** A call that waits for a human, with the input that was shown. */
-export interface PendingApproval extends Pending {
+/**
+ * A call that waits for a human, with the input that was shown and what the question is about. Show its texts through
+ * `displayText` or `questionText`: the model and others wrote them.
+ */
+export interface PendingApproval extends Pending, QuestionSubject {
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
@@ -30,6 +34,8 @@ export interface PendingUncertain extends Pending {
 export interface PendingInput extends Pending {
   readonly message: string
   readonly schema?: JsonSchema
+  /** The answer `{ decision: 'approve' | 'deny' }` is an approval: over a server, those who may approve give it. */
+  readonly approves?: true
 }
 /** All that a suspended run waits for. */
 export interface PendingWork {
@@ -49,13 +55,18 @@ export const noPendingWork: PendingWork = Object.freeze({
 
 /** What a human says to a call that asks. */
 export type ApprovalVerdict = 'approve' | 'deny'
-/** An answer to an approval: bound to the arguments that were shown; edited `args` are a new proposal. */
+/**
+ * An answer to an approval: bound to the arguments that were shown and to the definition of the tool. Edited `args` are
+ * judged from the start.
+ */
 export interface ApprovalDecision {
   readonly id: string
   readonly decision: ApprovalVerdict
   readonly by?: string
   readonly reason?: string
   readonly args?: unknown
+  /** `args` are a proposal of somebody who may not edit: the call waits again, with a new question about them. */
+  readonly propose?: true
   /**
    * Approves for the whole session, where the question offers it: nobody is asked again about a call of this tool with
    * these arguments, for the same reasons and the same principal.

@@ -69,6 +69,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
         reason: scrubJson,
         evidence: tokenise,
         schema: scrubJson,
+        about: scrubJson,
         child: (child) => fieldsOf(child, { input: tokenise(child.input) }),
       })
     case 'resolved':

@@ -142,6 +142,8 @@ export interface WaitAbout {
   readonly schema?: JsonSchema
   /** Milliseconds by the clock on the wall. Default: for as long as it takes. */
   readonly withinMs?: number
+  /** The answer is an approval: over a server, those who may approve give it. */
+  readonly approves?: true
 }
 
 /** What `execute` of a composite gets besides its input. */

@@ -26,6 +26,8 @@ export type Truncation = 'head' | 'middle' | 'spill'
 /** What everybody may know of a tool. */
 export interface ToolInfo {
   readonly name: string
+  /** Of its definition: an approval given for one version does not hold for another. */
+  readonly version?: string
   readonly title?: string
   readonly description?: string
   readonly effect: Effect

@@ -205,8 +205,32 @@ const waiting = both(
   some({ expiresAt: time }),
 )
 const approval: fc.Arbitrary<PendingApproval> = both(
-  both(waiting, record({ input: json, reason: text })),
-  some({ evidence: json }),
+  both(
+    waiting,
+    record({
+      input: json,
+      reason: text,
+      effect: constantFrom('none' as const, 'read' as const, 'write' as const, 'egress' as const),
+      roles: constant({ '/to': 'destination' as const }),
+      label,
+    }),
+  ),
+  some({
+    evidence: json,
+    definitionHash: word,
+    origins: array(
+      record({
+        path: constant('/to' as const),
+        role: constant('destination' as const),
+        kind: word,
+        sources: array(text, { maxLength: 2 }),
+      }),
+      { maxLength: 2 },
+    ),
+    warnings: array(record({ path: constant('/to' as const), kind: constant('lookalike' as const), text }), {
+      maxLength: 2,
+    }),
+  }),
 )
 const remote: fc.Arbitrary<PendingRemoteCall> = both(waiting, record({ input: json }))
 const uncertain: fc.Arbitrary<PendingUncertain> = both(waiting, record({ input: json, startedAt: time }))

@@ -116,6 +116,7 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
   return defineExtension({
     name: 'budget',
     scope: 'tree',
+    asks: false,
     watches: () => ({ ops: ['run'], events: false }),
     hooks: {
       around(op, next, ctx) {

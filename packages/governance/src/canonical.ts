@@ -1,4 +1,4 @@
-import { lookalikes } from './lookalike.ts'
+import { lookalikes } from '@provost/core'
 
 /**
  * Canonical text is one byte a character: letters and digits only, no accents, lookalikes as the Latin letter they

@@ -76,6 +76,7 @@ export function causalityMonitor(options: CausalityMonitorOptions = {}): Extensi
   return defineExtension({
     name: monitorName,
     scope: 'tree',
+    ...(strictness !== 'ask' && { asks: false }),
     watches: () => ({ ops: ['run', 'child'], events: false }),
     hooks: {
       around(op, next, ctx) {

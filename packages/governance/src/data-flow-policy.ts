@@ -21,6 +21,7 @@ import {
 } from '@provost/core'
 
 import { answerCall } from './answer-sink.ts'
+import { argumentOrigins } from './argument-origin.ts'
 import { roleValuesOf } from './argument-role.ts'
 import { classicPreset, lethalTrifecta } from './classic-preset.ts'
 import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from './data-flow-rule.ts'
@@ -106,6 +107,7 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
   return defineExtension({
     name: 'data-flow-policy',
     scope: 'tree',
+    ...((mode === 'shadow' || options.onViolation === 'deny') && { asks: false }),
     hooks: {
       'tool.call': (call, ctx) => {
         const { effect } = call.tool
@@ -199,7 +201,11 @@ async function decide(policy: Policy, call: ToolCall, ctx: HookContext): Promise
     const answer = await rule(sink, ctx)
     if (!answer) continue
     if ('allow' in answer) return undefined
-    if ('deny' in answer || 'ask' in answer) return { rule: rule.name || 'rule', answer }
+    if ('deny' in answer) return { rule: rule.name || 'rule', answer }
+    if ('ask' in answer) {
+      const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
+      return { rule: rule.name || 'rule', answer: { ask } }
+    }
     throw new ProvostError('invalid-answer', `The rule ${rule.name} gave an answer that means nothing.`, {
       hint: 'Answer { deny }, { ask } or { allow: true }; to leave it to the next rule, answer nothing.',
     })

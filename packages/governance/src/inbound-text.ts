@@ -1,5 +1,6 @@
+import { lookalikes } from '@provost/core'
+
 import { instructionsIn, useFolding } from './instruction-phrase.ts'
-import { lookalikes } from './lookalike.ts'
 import { withoutEscapes } from './plain-form.ts'
 
 /** What is suspicious in text from outside. */

@@ -4,6 +4,7 @@ import { isRecord, textOf } from '@provost/core'
 import { namesIn } from './address.ts'
 import { roleValuesOf } from './argument-role.ts'
 import { isKnownWord } from './concept.ts'
+import { definitionHash } from './definition-hash.ts'
 import { approvalKey, columnOf } from './provenance.ts'
 import type { Leaf, Provenance, Shelf, Source } from './provenance.ts'
 import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
@@ -60,7 +61,8 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
     exact === '' ||
     isOwn(exact, known) ||
     isFrozen(exact, known) ||
-    known.provenance.approved.has(approvalKey(tool.name, value))
+    (known.provenance.approved.size > 0 &&
+      known.provenance.approved.has(approvalKey(tool.name, definitionHash(tool), value)))
   ) {
     return { kind: 'own' }
   }

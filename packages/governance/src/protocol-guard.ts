@@ -43,6 +43,7 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
   return defineExtension({
     name: 'protocol-guard',
     scope: 'tree',
+    asks: false,
     hooks: {
       async 'tool.call'(call, ctx) {
         const declared = Object.hasOwn(boundaries, call.tool.name) ? (boundaries[call.tool.name] ?? {}) : {}

@@ -43,7 +43,7 @@ export interface Provenance {
   readonly columns: Map<string, Set<string>>
   /** Finds stretches of untrusted text, also where they were rewritten. */
   readonly index: TaintIndex
-  /** `tool` and value, where a human has agreed for the rest of the session. */
+  /** The tool with its definition and value, where a human has agreed for the rest of the session. */
   readonly approved: Set<string>
   /** Whether data labelled secret was read. */
   secretRead: boolean
@@ -55,7 +55,7 @@ export interface Provenance {
    * input, and of a script what stands between quotes. The code around it is no value: `mail.id` is not a host of ours.
    */
   readonly frozen: string[]
-  readonly waits: Map<string, string>
+  readonly waits: Map<string, EntryOf<'wait'>>
   /** The message by which an agent tells the next one what to do, which is about to come. */
   note?: string
 }
@@ -129,7 +129,7 @@ function read(state: Provenance, entry: Entry): void {
       } else if (entry.op === 'settled') readResult(state, entry)
       break
     case 'wait':
-      if (entry.kind === 'approval' && entry.callId !== undefined) state.waits.set(entry.token, entry.callId)
+      if (entry.kind === 'approval' && entry.callId !== undefined) state.waits.set(entry.token, entry)
       break
     case 'resolved':
       readApproval(state, entry)
@@ -379,16 +379,18 @@ function note(state: Provenance, label: Label): void {
 
 /** An approval that is to hold for the session makes the values that were shown the human's own, for that tool. */
 function readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): void {
-  const callId = state.waits.get(token)
+  const wait = state.waits.get(token)
   state.waits.delete(token)
-  const call = callId === undefined ? undefined : state.calls.get(callId)
+  const call = wait?.callId === undefined ? undefined : state.calls.get(wait.callId)
   if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['sticky'] !== 'session') return
+  const definition = wait?.about?.definitionHash
+  if (definition === undefined || value['propose'] === true) return
   const found: Found[] = []
   collect(value['args'] ?? call.input, '', untrustedLabel('approver'), undefined, found)
-  for (const one of found) state.approved.add(approvalKey(call.toolName, one.value))
+  for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
 }
 
 /** How an approved value is found again. */
-export function approvalKey(toolName: string, value: string): string {
-  return `${toolName}\n${exactForm(value)}`
+export function approvalKey(toolName: string, definitionHash: string, value: string): string {
+  return `${toolName}\n${definitionHash}\n${exactForm(value)}`
 }

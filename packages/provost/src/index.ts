@@ -242,7 +242,7 @@ export type {
 } from '@provost/core'
 
 // Extensions and their hooks.
-export { argsByRole, defineExtension, isCallTo } from '@provost/core'
+export { argsByRole, defineExtension, displayText, isCallTo, questionText } from '@provost/core'
 export type {
   Answer,
   Ask,

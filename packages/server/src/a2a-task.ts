@@ -1,7 +1,7 @@
 import type { Artifact, Part, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk'
 import { logEvents } from '@provost/agent'
 import type { AgentEvent, ErrorInfo, Json, PendingWork, SessionStore } from '@provost/core'
-import { noPendingWork, uuidv7 } from '@provost/core'
+import { displayText, noPendingWork, reasonText, uuidv7 } from '@provost/core'
 
 import type { A2aSdk } from './a2a-sdk.ts'
 import type { ExecuteComplete } from './completion.ts'
@@ -113,10 +113,10 @@ function saidOf({ status, pending, error }: TaskView): Part[] {
   if (status === 'failed' && error) return [textPart(`${error.code}: ${error.message}`)]
   if (status !== 'suspended') return []
   const asked = [
-    ...pending.approvals.map(({ toolName, reason }) => `${toolName} waits for approval: ${reason}`),
-    ...pending.inputs.map(({ message }) => message),
-    ...pending.remoteCalls.map(({ toolName }) => `${toolName} waits for its result`),
-    ...pending.uncertain.map(({ toolName }) => `nobody knows whether ${toolName} was done`),
+    ...pending.approvals.map((one) => `${displayText(one.toolName)} waits for approval: ${reasonText(one)}`),
+    ...pending.inputs.map(({ message }) => displayText(message, { lines: true })),
+    ...pending.remoteCalls.map(({ toolName }) => `${displayText(toolName)} waits for its result`),
+    ...pending.uncertain.map(({ toolName }) => `nobody knows whether ${displayText(toolName)} was done`),
   ]
   return [textPart(asked.join('\n')), dataPart({ pending })]
 }

@@ -48,7 +48,7 @@ export async function openTask(
 /** Does what a message wants: begins a run, says something to one, or answers what it waits for. */
 export async function takeMessage(asking: A2aAsking, message: Message, signal: AbortSignal): Promise<A2aTurn> {
   const { sdk, setup, agent, principal } = asking
-  const { host, allow, limits } = setup
+  const { host, allow, limits, deciding } = setup
   const reading = { host, signal, waitingBytes: limits.waitingBytes }
 
   if (message.taskId !== '') {
@@ -63,8 +63,8 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
       const key = keyToken(principal, message.messageId)
       await host.send(live, inputOf(message), { mode: 'steer', key })
     } else {
-      await allow(principal, { kind: 'decide', sessionId: live.id })
-      await host.decide(live, answersIn(message, view.pending, principal))
+      const answers = answersIn(message, view.pending, principal)
+      await host.decide(live, await deciding.check(principal, { live, requester: principal }, answers, 'a2a'))
     }
     return { live, runId, isNew: false, events: followSession({ ...reading, live }, after) }
   }

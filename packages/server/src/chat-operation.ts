@@ -25,7 +25,15 @@ const headers = {
 }
 
 /** `POST /api/chat`: what `useChat` of the AI SDK speaks, approvals included. */
-export function chatOperation({ host, limits, connections, allow, accepting, report }: OperationSetup): Operation {
+export function chatOperation({
+  host,
+  limits,
+  connections,
+  allow,
+  accepting,
+  deciding,
+  report,
+}: OperationSetup): Operation {
   async function opened(principal: Principal, body: ChatBody): Promise<LiveSession> {
     const id = sessionOf(principal, body.id)
     try {
@@ -61,7 +69,9 @@ export function chatOperation({ host, limits, connections, allow, accepting, rep
         approvals: turn.approvals.filter(({ id }) => waiting.has(id)).map((one) => ({ ...one, by })),
         toolResults: turn.toolResults.filter(({ callId }) => called.has(callId)).map((one) => ({ ...one, by })),
       }
-      if (decisions.approvals.length + decisions.toolResults.length > 0) await host.decide(live, decisions)
+      if (decisions.approvals.length + decisions.toolResults.length > 0) {
+        await host.decide(live, await deciding.check(principal, { live, requester: principal }, decisions, 'http'))
+      }
       return (signal) => followSession({ ...reading, signal }, after)
     }
     // Whoever goes on talking has not approved: what waits is not done.

@@ -21,7 +21,7 @@ export const resumeHeader = { 'Last-Event-ID': 'The id of the last event that ca
 
 /** `POST /api/agent/execute` */
 export function executeOperation(setup: OperationSetup): Operation {
-  const { host, limits, allow, accepting } = setup
+  const { host, limits, allow, accepting, deciding } = setup
 
   /** Begins a run; one that is refused before it has said anything is an error, not a stream. */
   async function begun(
@@ -58,8 +58,8 @@ export function executeOperation(setup: OperationSetup): Operation {
     last: string | undefined,
   ): Promise<Response> {
     const { agent, sessionId, input, messages, tools, options, ...rest } = body
-    const decisions = decisionsOf(rest, principal)
-    if ((input === undefined) === (decisions === undefined)) {
+    const wanted = decisionsOf(rest, principal)
+    if ((input === undefined) === (wanted === undefined)) {
       throw badRequest('Give either `input` or answers (`approvals`, `toolResults`, `uncertain`, `inputs`).')
     }
     if (sessionId === undefined) {
@@ -87,12 +87,13 @@ export function executeOperation(setup: OperationSetup): Operation {
         hint: 'Leave `agent` out.',
       })
     }
-    await allow(principal, { kind: decisions ? 'decide' : 'send', sessionId })
+    if (input !== undefined) await allow(principal, { kind: 'send', sessionId })
     if (input !== undefined) {
       if (key === undefined) return begun(live, principal, toInput(input), options?.maxSteps)
       const since = await beginOnce({ host, live, principal, key }, toInput(input), options)
       return followed(setup, live, principal, since)
     }
+    const decisions = wanted && (await deciding.check(principal, { live, requester: principal }, wanted, 'http'))
     const after = last === undefined ? await endOf(host.store, sessionId) : givenCursor(sessionId, last)
     if (decisions && key !== undefined) await decideOnce({ host, live, principal, key }, decisions)
     else if (decisions) await host.decide(live, decisions)

@@ -12,6 +12,8 @@ const serverKeys = {
   store: true,
   authenticate: true,
   authorize: true,
+  approvals: true,
+  operator: true,
   context: true,
   origins: true,
   publicUrl: true,

@@ -1,4 +1,5 @@
 import type { Principal } from '@provost/core'
+import { displayText, reasonText } from '@provost/core'
 import { z } from 'zod'
 
 import type { OperationSetup } from './agent-operations.ts'
@@ -63,7 +64,7 @@ async function call(
   const session = `\n\n(session ${live.id})`
   if (status === 'completed') return `${text}${session}`
   if (status === 'failed') throw new HttpError(400, { code: error.code, message: `${error.code}: ${error.message}` })
-  const waiting = pending.approvals.map(({ toolName, reason }) => `${toolName} (${reason})`).join(', ')
+  const waiting = pending.approvals.map((one) => `${displayText(one.toolName)} (${reasonText(one)})`).join(', ')
   return `${status === 'suspended' ? `It waits for a human: ${waiting || 'an answer'}.` : 'It was aborted.'}${session}`
 }
 

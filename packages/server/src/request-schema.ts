@@ -157,6 +157,11 @@ export const listQuery: z.ZodType<ListQuery> = z.object({
   status: z.enum(['idle', 'running', 'suspended', 'failed']).optional(),
 })
 
+export const waitsQuery: z.ZodType<{ after?: string | undefined; limit?: number | undefined }> = z.object({
+  after: z.string().min(1).max(4_000).optional(),
+  limit: z.coerce.number().int().min(1).max(100).optional(),
+})
+
 export const eventsQuery: z.ZodType<{ after?: string | undefined }> = z.object({
   after: z.string().min(1).max(10_000).optional(),
 })

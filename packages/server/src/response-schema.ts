@@ -11,7 +11,18 @@ export const errorSchema: z.ZodType = z.object({
 
 const status = z.enum(['idle', 'running', 'suspended', 'failed', 'completed', 'aborted', 'closed'])
 const pending = z.object({
-  approvals: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
+  approvals: z.array(
+    z.looseObject({
+      id: z.string(),
+      callId: z.string(),
+      toolName: z.string(),
+      effect: z.string(),
+      roles: z.record(z.string(), z.string()),
+      label: z.looseObject({ integrity: z.string(), confidentiality: z.string(), sources: z.array(z.string()) }),
+      definitionHash: z.string().optional(),
+      warnings: z.array(z.object({ path: z.string(), kind: z.string(), text: z.string() })).optional(),
+    }),
+  ),
   remoteCalls: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
   uncertain: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
   inputs: z.array(z.looseObject({ id: z.string(), callId: z.string(), message: z.string() })),
@@ -30,6 +41,21 @@ export const sessionSchema: z.ZodType = z.object({
 
 export const listSchema: z.ZodType = z.object({
   sessions: z.array(z.object({ id: z.string(), agent: z.string(), status, updatedAt: z.number() })),
+  next: z.string().optional(),
+})
+
+export const waitsSchema: z.ZodType = z.object({
+  waits: z.array(
+    z.object({
+      kind: z.enum(['approval', 'input', 'uncertain', 'remote', 'quarantined']),
+      sessionId: z.string(),
+      agent: z.string(),
+      requester: z.string().optional(),
+      updatedAt: z.number(),
+      text: z.string().describe('The question as one line that is safe to print.'),
+      wait: z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() }).optional(),
+    }),
+  ),
   next: z.string().optional(),
 })
 

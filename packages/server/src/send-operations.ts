@@ -12,7 +12,7 @@ import { abortSchema, decisionsSchema, sendSchema, toolResultsSchema } from './r
 import { acceptedSchema } from './response-schema.ts'
 
 /** The routes that tell a session something. */
-export function sendOperations({ host, allow, accepting }: OperationSetup): readonly Operation[] {
+export function sendOperations({ host, allow, accepting, deciding }: OperationSetup): readonly Operation[] {
   async function accepted(live: LiveSession): Promise<Response> {
     return Response.json({ sessionId: live.id, status: live.session.status }, { status: 202 })
   }
@@ -43,10 +43,11 @@ export function sendOperations({ host, allow, accepting }: OperationSetup): read
 
   async function decided(principal: Principal, id: string, given: DecisionsBody, request: Request): Promise<Response> {
     accepting()
-    const live = await host.open(principal, id)
-    await allow(principal, { kind: 'decide', sessionId: id })
-    const decisions = decisionsOf(given, principal)
-    if (!decisions) throw badRequest('Give `approvals`, `toolResults`, `uncertain` or `inputs`.')
+    const wanted = decisionsOf(given, principal)
+    if (!wanted) throw badRequest('Give `approvals`, `toolResults`, `uncertain` or `inputs`.')
+    const reached = await deciding.reach(principal, id)
+    const decisions = await deciding.check(principal, reached, wanted, 'http')
+    const { live } = reached
     const key = keyOf(request)
     if (key === undefined) await host.decide(live, decisions)
     else await decideOnce({ host, live, principal, key }, decisions)

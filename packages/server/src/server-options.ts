@@ -1,15 +1,41 @@
 import type { Agent } from '@provost/agent'
-import type { MaybePromise, Principal, SessionStore } from '@provost/core'
+import type { Effect, Json, MaybePromise, Principal, SessionStore } from '@provost/core'
 
+import type { ApprovalOptions, Via } from './approval-options.ts'
 import type { Limits } from './limits.ts'
 
 /** What somebody is about to do. */
 export type Action =
-  | { readonly kind: 'run' | 'list'; readonly agent?: string }
+  | { readonly kind: 'run' | 'list' | 'waits'; readonly agent?: string }
   | {
-      readonly kind: 'read' | 'send' | 'decide' | 'abort' | 'delete' | 'export'
+      readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release'
       readonly sessionId: string
+      /** On whose behalf the session acts; absent where it is the principal who asks. */
+      readonly requester?: Principal
     }
+  | DecideAction
+
+/** A decision in a session, before it is taken; of the inbox, one that the principal is about to be shown. */
+export interface DecideAction {
+  /** `approve`: of a call, an answer or a handoff that asks. `answer`: to a question of a tool. */
+  readonly kind: 'approve' | 'answer' | 'uncertain' | 'tool-result'
+  readonly sessionId: string
+  /** On whose behalf the session acts. */
+  readonly requester?: Principal
+  readonly via: Via
+  /** Of the wait. */
+  readonly id: string
+  readonly callId: string
+  readonly agent: string
+  readonly toolName: string
+  readonly effect: Effect
+  /** Of the call; null for questions of tools. */
+  readonly input: Json
+  /** What an approver wants to have run instead. */
+  readonly args?: Json
+  /** Absent in the inbox. */
+  readonly decision?: 'approve' | 'deny'
+}
 
 /** What was asked for, or whose events were read, when something failed. Nothing of it: the server looked for runs that were left. */
 export interface ErrorPlace {
@@ -28,8 +54,18 @@ export interface ServerOptions {
    * only, and all are the principal `local`.
    */
   readonly authenticate?: (request: Request) => MaybePromise<Principal | undefined>
-  /** Whether a principal may do something; default yes, in sessions of their own. Nobody may see those of others in any case. */
+  /** Whether a principal may do something; default yes, in sessions of their own. Sessions of others are open to operators and approvers alone. */
   readonly authorize?: (principal: Principal, action: Action) => MaybePromise<boolean>
+  /**
+   * Who approves calls. Without `authenticate` it may be left out: the requester approves. With it, a server whose tools
+   * or extensions can ask is refused without; what asks all the same waits until it is set.
+   */
+  readonly approvals?: ApprovalOptions
+  /**
+   * Who has the operator role: sees `GET /api/waits` and decides in the sessions of all; reads a whole session only where
+   * `authorize` permits it. Default: nobody with `authenticate`, everybody on this machine without it.
+   */
+  readonly operator?: (principal: Principal) => MaybePromise<boolean>
   /** The app value of a principal's runs, as `context` of `agent.run`; asked for again when a run goes on. */
   readonly context?: (principal: Principal) => MaybePromise<unknown>
   /** Origins of web pages that may call this server. Default none. */

@@ -8,9 +8,12 @@ import type { z } from 'zod'
 import type { A2aAgent } from './a2a.ts'
 import { answerA2a, answerCard } from './a2a.ts'
 import { agentOperations } from './agent-operations.ts'
+import { checkApprovals } from './approval-check.ts'
+import { createApprover } from './approver.ts'
 import { chatOperation } from './chat-operation.ts'
 import { closingStore } from './closing-store.ts'
 import { createConnections } from './connections.ts'
+import { createDeciding } from './deciding.ts'
 import { errorResponse, HttpError, isInternal } from './http-error.ts'
 import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
 import { defaultLimits } from './limits.ts'
@@ -24,7 +27,7 @@ import { createRate } from './rate.ts'
 import { reporter } from './report.ts'
 import { jsonOf, textOf } from './request-body.ts'
 import { healthSchema } from './response-schema.ts'
-import type { ServerOptions } from './server-options.ts'
+import type { Action, ServerOptions } from './server-options.ts'
 import { createSessionHost, localPrincipal } from './session-host.ts'
 
 /** A server: a Hono app, which anything that speaks `fetch` can run, and its end. */
@@ -56,6 +59,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   checkServerOptions(options)
   checkOptions(options)
+  checkApprovals(options)
   const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
   const report = reporter(options.agents, options.onError)
   const limits = { ...defaultLimits, ...options.limits }
@@ -91,18 +95,27 @@ export function createServer(options: ServerOptions): Server {
     )
   }
 
+  const permits = async (principal: Principal, action: Action): Promise<boolean> =>
+    !authorize || (await authorize(principal, action))
+
+  async function allow(principal: Principal, action: Action): Promise<void> {
+    if (await permits(principal, action)) return
+    throw new HttpError(403, {
+      code: 'forbidden',
+      message: `You may not ${action.kind} here.`,
+      hint: 'Ask for the right to.',
+    })
+  }
+
+  const approver = createApprover(options)
   const setup = {
     host,
     limits,
     connections,
-    async allow(principal: Principal, action: Parameters<NonNullable<ServerOptions['authorize']>>[1]): Promise<void> {
-      if (!authorize || (await authorize(principal, action))) return
-      throw new HttpError(403, {
-        code: 'forbidden',
-        message: `You may not ${action.kind} here.`,
-        hint: 'Ask for the right to.',
-      })
-    },
+    approver,
+    deciding: createDeciding({ host, approver, authorized: authorize !== undefined, allow }),
+    allow,
+    permits,
     accepting(): void {
       if (closed) throw shuttingDown()
     },

@@ -31,6 +31,8 @@ export interface Beginning {
 export interface SessionHost {
   readonly store: SessionStore
   agentOf(name: string | undefined): Agent<unknown, never>
+  /** Undefined where this server has none of that name. */
+  agentNamed(name: string): Agent<unknown, never> | undefined
   begin(principal: Principal, beginning: Beginning): Promise<LiveSession>
   /**
    * A session of a principal's own.
@@ -142,6 +144,7 @@ export function createSessionHost(
     store,
     running,
     agentOf,
+    agentNamed: (name) => byName.get(name),
 
     async begin(principal, { id = uuidv7(), agent: name, messages, tools = [] }) {
       const agent = agentOf(name)

@@ -13,7 +13,7 @@ import { foldSession } from './session-end.ts'
 
 /** The routes that show sessions, and the one that removes them. */
 export function sessionOperations(setup: OperationSetup): readonly Operation[] {
-  const { host, allow, accepting } = setup
+  const { host, allow, accepting, deciding } = setup
   return [
     operation({
       method: 'get',
@@ -47,8 +47,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       success: 200,
       answer: sessionSchema,
       async handle({ principal, id }) {
-        const live = await host.open(principal, id)
-        await allow(principal, { kind: 'read', sessionId: id })
+        const live = await deciding.read(principal, id, 'read')
         const { state, last } = await foldSession(host.store, id)
         const { run, messages } = state
         const status = run?.status ?? 'idle'
@@ -88,8 +87,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       stream: 'text/event-stream',
       async handle({ principal, id, query, request }) {
         accepting()
-        const live = await host.open(principal, id)
-        await allow(principal, { kind: 'read', sessionId: id })
+        const live = await deciding.read(principal, id, 'read')
         const after = request.headers.get('last-event-id') ?? query.after
         return followed(setup, live, principal, after === undefined ? atBeginning : givenCursor(id, after))
       },
@@ -102,8 +100,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       success: 200,
       stream: 'application/x-ndjson',
       async handle({ principal, id }) {
-        await host.open(principal, id)
-        await allow(principal, { kind: 'export', sessionId: id })
+        await deciding.read(principal, id, 'export')
         const lines = exportSession(host.store, id, { for: 'outside' })
         return new Response(byteStream(lines), {
           headers: {

@@ -1,5 +1,5 @@
 import type { AgentEvent, Json, PendingWork, ToolOutput } from '@provost/core'
-import { textOf, toJson } from '@provost/core'
+import { reasonText, textOf, toJson } from '@provost/core'
 
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { readonly type: string } & { readonly [key: string]: Json }
@@ -92,7 +92,12 @@ export function createUiChunks(sessionId: string): UiChunks {
       case 'tool.approval.requested':
         return [
           ...input(event.callId, event.toolName, event.input),
-          { type: 'tool-approval-request', approvalId: event.token, toolCallId: event.callId, reason: event.reason },
+          {
+            type: 'tool-approval-request',
+            approvalId: event.token,
+            toolCallId: event.callId,
+            reason: reasonText(event),
+          },
         ]
       case 'tool.approval.resolved':
         if (event.decision === 'approve') return []

@@ -56,7 +56,8 @@ function listen(steps: Parameters<typeof deskOf>[0]): Promise<{ url: string; cli
 }
 
 async function listenTo(agent: Agent, store: SessionStore): Promise<{ url: string; client: Client }> {
-  const listening = await serve(createServer({ agents: [agent], store }), { port: 0 })
+  const approvals = { by: 'requester', peers: true } as const
+  const listening = await serve(createServer({ agents: [agent], store, approvals }), { port: 0 })
   open.push(listening)
   return { url: listening.url, client: await new ClientFactory().createFromUrl(listening.url) }
 }

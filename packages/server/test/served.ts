@@ -30,6 +30,7 @@ export function serverOf(steps: readonly ScriptedStep[], options: Partial<Server
       const id = /^Bearer (\w+)$/u.exec(request.headers.get('authorization') ?? '')?.[1]
       return id === undefined ? undefined : { id }
     },
+    approvals: { by: 'requester' },
     ...options,
     store,
   })

@@ -95,6 +95,15 @@ const descriptor: Check = (value) => {
   }
 }
 
+const subject = fields({
+  effect: oneOf('none', 'read', 'write', 'egress'),
+  roles: (value) => isRecord(value) && Object.values(value).every(text),
+  label,
+  origins: optional(listOf(fields({ path: text, role: text, kind: text, sources: texts }))),
+  definitionHash: optional(text),
+  warnings: optional(listOf(fields({ path: text, kind: text, text }))),
+})
+
 /** Of all operations of a type, none forgotten. */
 type ByOp<T extends Entry['type']> = Record<Extract<Entry, { type: T; op: string }>['op'], Check>
 
@@ -160,6 +169,8 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
     reason: optional(text),
     deadline: optional(number),
     sticky: optional(oneOf('session')),
+    about: optional(subject),
+    approves: optional((value) => value === true),
     child: optional(fields({ callId: text, toolName: text, input: json, agent: text, runPath: texts })),
   }),
   resolved: fields({ token: text, value: json, by: text }),

@@ -102,6 +102,7 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
       primary key (log, "at", first)
     );`,
   '0003_begun': (t) => `alter table ${t('logs')} add column begun timestamptz;`,
+  '0004_status': (t) => `create index on ${t('logs')} (status, key) where kind = 'session';`,
 }
 
 const latest = Object.keys(migrations).at(-1)

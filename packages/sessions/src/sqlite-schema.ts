@@ -56,6 +56,7 @@ const migrations: readonly string[] = [
   ) without rowid;
   `,
   'alter table logs add column begun integer;',
+  `create index if not exists logs_by_status on logs (status, key) where kind = 'session';`,
 ]
 
 /**

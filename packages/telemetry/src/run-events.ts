@@ -99,6 +99,9 @@ export function hear(
       return mark(here, 'provost.approval.requested', {
         ...callOf(run, event),
         [own.reason]: record.records('tools') && mayTell(ctx) ? record.text(event.reason) : undefined,
+        [own.effect]: event.effect,
+        [own.integrity]: event.label.integrity,
+        [own.warnings]: event.warnings?.map(({ kind }) => kind),
       })
     case 'tool.approval.resolved': {
       const waited = waitedFor(run, event, ctx)

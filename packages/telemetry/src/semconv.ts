@@ -65,6 +65,8 @@ export const own = {
   sources: 'provost.sources',
   evidence: 'provost.evidence',
   reason: 'provost.reason',
+  integrity: 'provost.approval.integrity',
+  warnings: 'provost.approval.warnings',
   by: 'provost.by',
   decision: 'provost.decision',
   waited: 'provost.waited_s',

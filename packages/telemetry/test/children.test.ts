@@ -96,7 +96,7 @@ describe('the tree of a run whose tools are agents', () => {
         '├─ execute_tool ask_payer',
         '│  └─ invoke_agent payer  suspended',
         '│     ├─ chat payer  tool-calls',
-        '│     ├─ · approval.requested  name pay',
+        '│     ├─ · approval.requested  name pay · effect write · integrity trusted',
         '│     └─ · run.suspended  approvals 1',
         '└─ · run.suspended  approvals 1',
       ],

@@ -151,7 +151,7 @@ describe('the tree of a run that', () => {
     expect(treeOf(before)).toEqual([
       'invoke_agent desk  suspended',
       '├─ chat scripted-model  tool-calls',
-      '├─ · approval.requested  name refund',
+      '├─ · approval.requested  name refund · effect write · integrity trusted',
       '└─ · run.suspended  approvals 1',
     ])
     expect(treeOf(after).map((line) => line.replace(/waited_s [\d.]+/, 'waited_s S'))).toEqual([
@@ -248,7 +248,7 @@ describe('the tree of a run that', () => {
       '├─ chat scripted-model  tool-calls',
       '├─ execute_tool both',
       '│  └─ execute_tool look',
-      '├─ · approval.requested  name refund',
+      '├─ · approval.requested  name refund · effect write · integrity untrusted',
       '└─ · run.suspended  approvals 1',
     ])
     await agent.run(state, { approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve', by: 'ann' })) })

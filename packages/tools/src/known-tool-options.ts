@@ -13,6 +13,7 @@ export const toolKeys = {
   composite: true,
   execute: true,
   examples: true,
+  version: true,
   effect: true,
   returns: true,
   trustedFields: true,

@@ -18,6 +18,7 @@ import { checkSchemaSize } from './schema-size.ts'
 /** What a tool is made of, once everything has been checked that can be checked without its schema. */
 export interface ToolParts {
   readonly name: string
+  readonly version?: string | undefined
   readonly title?: string | undefined
   readonly description?: string | undefined
   readonly effect: Effect
@@ -42,11 +43,12 @@ export interface ToolParts {
  * @throws ProvostError `invalid-tool` for a name or, unless it is lazy, for a schema that cannot work.
  */
 export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
-  const { name, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
+  const { name, version, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
   const { maxResultTokens, truncation, sanitize, modelOnly, composite = false } = parts
   checkName(name)
   const rest = {
     name,
+    ...(version !== undefined && { version }),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     effect,

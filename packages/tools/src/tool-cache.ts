@@ -18,6 +18,7 @@ export function toolCache(find: (name: string) => Tool | undefined): Extension {
 
   return defineExtension<never>({
     name: 'tool-cache',
+    asks: false,
     hooks: {
       'tool.call'(call, ctx) {
         const key = keyFor(find, call.tool, call.input, ctx)

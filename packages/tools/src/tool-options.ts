@@ -69,6 +69,11 @@ export interface ToolOptions<
   readonly name: string
   /** For the model: what the tool does and when to use it. */
   readonly description?: string
+  /**
+   * Of the definition, such as `2`. An approval holds for the version that was asked about: raise it when `execute` does
+   * something else with the same input, and open questions are asked again.
+   */
+  readonly version?: string
   /** For people. */
   readonly title?: string
   /** Any Standard Schema (zod, valibot, arktype, …) or a JSON Schema, of an object. */

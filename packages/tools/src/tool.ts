@@ -64,6 +64,7 @@ export function tool<
     )
   return makeTool({
     name,
+    version: versionOf(options),
     title,
     description,
     effect,
@@ -83,6 +84,11 @@ export function tool<
 /** How messages name the call that makes a tool. */
 function placeOf(name: unknown): string {
   return typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(name.slice(0, 100))}` : 'tool'
+}
+
+function versionOf({ name, version }: { readonly name: string; readonly version?: string }): string | undefined {
+  if (version === undefined || (typeof version === 'string' && version !== '')) return version
+  throw invalidTool(name, `its version is ${JSON.stringify(version)}`, "Give a text such as '2'.")
 }
 
 function compositeOf(

@@ -4,6 +4,7 @@ import { isRecord, joinLabels, labelOf, ProvostError, scrubMessage } from '@prov
 import { knowing } from '../hook-context.ts'
 import { joinAsks } from '../join-asks.ts'
 import { messageOf } from '../message-init.ts'
+import { checkAsks } from '../question/unexpected-ask.ts'
 import { report } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import { applyFilter } from './apply-filter.ts'
@@ -36,6 +37,7 @@ export async function judgeFlow(
     let said: Awaited<ReturnType<typeof hook>>
     try {
       said = await hook(now, knowing(scope, extension, now.label))
+      if (said && 'ask' in said) checkAsks(extension)
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: extension.name })
       return { denied: { code: notReturned, message: `${extension.name} could not judge what crosses.` } }
@@ -79,6 +81,7 @@ export async function isApproved(
   const answer = await wait({
     message: `${what} needs approval: ${reason}`,
     schema: { type: 'object', properties: { decision: { enum: ['approve', 'deny'] } }, required: ['decision'] },
+    approves: true,
     ...(expiresInMs !== undefined && { withinMs: expiresInMs }),
   })
   return isRecord(answer) && answer['decision'] === 'approve'

@@ -4,6 +4,7 @@ import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
 import { knowing } from '../hook-context.ts'
 import type { Crossed } from '../loop-asks.ts'
 import { messageOf } from '../message-init.ts'
+import { checkAsks } from '../question/unexpected-ask.ts'
 import { heedAbort, report } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import { applyFilter } from './apply-filter.ts'
@@ -51,8 +52,10 @@ export async function judgeTransfer(
       const answer = await hook(flow, knowing(scope, extension, flow.label, approval))
       if (!answer) continue
       if ('deny' in answer) return { asks, deny: { by, reason: answer.deny } }
-      if ('ask' in answer) asks.push({ by, ask: answer.ask })
-      else {
+      if ('ask' in answer) {
+        checkAsks(extension)
+        asks.push({ by, ask: answer.ask })
+      } else {
         const { label } = flow
         const messages = answer.payload.map((init, index) =>
           messageOf(init, `${call.callId}/payload/${index}`, label, handoff.to),

@@ -1,0 +1,94 @@
+import type { Message } from '@provost/core'
+import { argsByRole, textOf } from '@provost/core'
+
+import type { AgentPlan } from '../agent-plan.ts'
+import type { LogState } from '../log-state.ts'
+import type { Address } from './address.ts'
+import { addressesIn, addressKey } from './address.ts'
+import { skeletonOf } from './confusable.ts'
+
+/** Addresses that a session knows, by what a reader takes them for. */
+export interface KnownAddresses {
+  /** Whether the address, or its host, was named as it is. */
+  has(address: Address): boolean
+  /** A known address or host that looks like this one and is another. */
+  like(address: Address): string | undefined
+}
+
+interface Shelf {
+  read: number
+  readonly keys: Set<string>
+  readonly bySkeleton: Map<string, string>
+}
+
+/** Addresses that are kept of one session; text of one message that is looked through. */
+const mostKept = 5_000
+const mostOfOne = 500
+const mostText = 100_000
+
+const shelves = new WeakMap<object, Shelf>()
+const spoken = new WeakMap<Message, readonly string[]>()
+
+/**
+ * Returns the addresses that the user's words and the instructions name, and the destinations of earlier calls of the
+ * session. Each message is read once.
+ */
+export function knownAddresses(
+  plan: AgentPlan,
+  state: LogState,
+  intent: readonly Message[],
+  instructions: string,
+): KnownAddresses {
+  const shelf = calledBefore(plan, state)
+  const texts = intent.flatMap(namesIn)
+  const own = new Set(texts)
+  for (const key of keysIn(instructions.slice(0, mostText))) own.add(key)
+  const bySkeleton = new Map([...own].map((key) => [skeletonOf(key), key] as const))
+  return {
+    has: (address) => [addressKey(address), address.host].some((key) => own.has(key) || shelf.keys.has(key)),
+    like(address) {
+      for (const key of new Set([addressKey(address), address.host])) {
+        if (own.has(key) || shelf.keys.has(key)) return undefined
+        const skeleton = skeletonOf(key)
+        const known = bySkeleton.get(skeleton) ?? shelf.bySkeleton.get(skeleton)
+        if (known !== undefined && known !== key) return known
+      }
+      return undefined
+    },
+  }
+}
+
+function namesIn(message: Message): readonly string[] {
+  let known = spoken.get(message)
+  if (!known) spoken.set(message, (known = keysIn(textOf(message).slice(0, mostText))))
+  return known
+}
+
+/** Destinations of the calls of finished steps: a refused one warns of a second try as well. */
+function calledBefore({ info }: AgentPlan, { messages, run }: LogState): Shelf {
+  let shelf = shelves.get(messages)
+  // What was cut off behind is read again, and known already.
+  if (!shelf) shelves.set(messages, (shelf = { read: 0, keys: new Set(), bySkeleton: new Map() }))
+  const end = run && run.openCalls > 0 ? messages.length - 1 : messages.length
+  for (; shelf.read < end; shelf.read++) {
+    for (const part of messages[shelf.read]?.content ?? []) {
+      if (part.type !== 'tool-call' || shelf.keys.size >= mostKept) continue
+      const call = { callId: part.callId, tool: info(part.toolName), input: part.input, label: noLabel }
+      for (const { value } of argsByRole(call, 'destination').slice(0, mostOfOne)) keep(shelf, value)
+    }
+  }
+  return shelf
+}
+
+const noLabel = { integrity: 'untrusted', confidentiality: 'internal', sources: [] } as const
+
+function keep({ keys, bySkeleton }: Shelf, value: string): void {
+  for (const key of keysIn(value.slice(0, mostText))) {
+    keys.add(key)
+    bySkeleton.set(skeletonOf(key), key)
+  }
+}
+
+function keysIn(text: string): readonly string[] {
+  return addressesIn(text, mostOfOne).flatMap((address) => [addressKey(address), address.host])
+}

@@ -1,0 +1,14 @@
+import type { Extension } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+/**
+ * Holds an extension to its promise not to ask: a server may have no approver for it.
+ *
+ * @throws ProvostError `invalid-answer`
+ */
+export function checkAsks({ name, asks }: Extension): void {
+  if (asks !== false) return
+  throw new ProvostError('invalid-answer', `A hook of ${name} asks a human, and the extension says \`asks: false\`.`, {
+    hint: 'Leave `asks` out of defineExtension, or answer something else.',
+  })
+}
