@@ -18,6 +18,7 @@ export interface PostgresTables {
     origin: string | null
     principal: string | null
     status: string | null
+    quarantined: Date | null
   }
   entries: { log: string; offset: number; id: string; body: string }
   inbox: { session: string; seq: string; token: string; body: string }
@@ -102,6 +103,8 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
       primary key (log, "at", first)
     );`,
   '0003_begun': (t) => `alter table ${t('logs')} add column begun timestamptz;`,
+  '0004_takeovers': (t) => `
+    alter table ${t('logs')} add column takeovers integer not null default 0, add column quarantined timestamptz;`,
 }
 
 const latest = Object.keys(migrations).at(-1)

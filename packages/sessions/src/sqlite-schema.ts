@@ -56,6 +56,10 @@ const migrations: readonly string[] = [
   ) without rowid;
   `,
   'alter table logs add column begun integer;',
+  `
+  alter table logs add column takeovers integer not null default 0;
+  alter table logs add column quarantined integer;
+  `,
 ]
 
 /**
