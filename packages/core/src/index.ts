@@ -1,4 +1,5 @@
 export * from './arg-roles.ts'
+export * from './base64.ts'
 export type * from './context.ts'
 export * from './error.ts'
 export * from './event.ts'
