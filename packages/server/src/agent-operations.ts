@@ -14,6 +14,8 @@ export interface OperationSetup {
   readonly host: SessionHost
   readonly limits: Limits
   readonly connections: Connections
+  /** Providers whose options a client's history may carry. */
+  readonly allowProviderOptions: readonly string[]
   /** @throws HttpError 403 */
   allow(principal: Principal, action: Action): Promise<void>
   /** @throws HttpError 503 while the server shuts down. */

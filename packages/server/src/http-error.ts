@@ -21,6 +21,7 @@ const statuses: Readonly<Record<string, number>> = {
   'session-exists': 409,
   'session-open': 409,
   'session-closed': 409,
+  'session-quarantined': 409,
   'already-decided': 409,
   'wait-expired': 409,
   'nothing-to-resume': 409,

@@ -9,7 +9,7 @@ export const errorSchema: z.ZodType = z.object({
   }),
 })
 
-const status = z.enum(['idle', 'running', 'suspended', 'failed', 'completed', 'aborted', 'closed'])
+const status = z.enum(['idle', 'running', 'suspended', 'failed', 'completed', 'aborted', 'closed', 'quarantined'])
 const pending = z.object({
   approvals: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
   remoteCalls: z.array(z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() })),
@@ -34,4 +34,5 @@ export const listSchema: z.ZodType = z.object({
 })
 
 export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), status })
+export const releaseSchema: z.ZodType = z.object({ sessionId: z.string(), released: z.boolean() })
 export const healthSchema: z.ZodType = z.object({ status: z.string() })

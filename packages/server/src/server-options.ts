@@ -7,7 +7,7 @@ import type { Limits } from './limits.ts'
 export type Action =
   | { readonly kind: 'run' | 'list'; readonly agent?: string }
   | {
-      readonly kind: 'read' | 'send' | 'decide' | 'abort' | 'delete' | 'export'
+      readonly kind: 'read' | 'send' | 'decide' | 'abort' | 'delete' | 'export' | 'release'
       readonly sessionId: string
     }
 
@@ -28,7 +28,10 @@ export interface ServerOptions {
    * only, and all are the principal `local`.
    */
   readonly authenticate?: (request: Request) => MaybePromise<Principal | undefined>
-  /** Whether a principal may do something; default yes, in sessions of their own. Nobody may see those of others in any case. */
+  /**
+   * Whether a principal may do something; default yes, in sessions of their own. Sessions of others stay out of reach in
+   * any case, except for `release`, the operator's call that ends a quarantine: with `authenticate`, only this grants it.
+   */
   readonly authorize?: (principal: Principal, action: Action) => MaybePromise<boolean>
   /** The app value of a principal's runs, as `context` of `agent.run`; asked for again when a run goes on. */
   readonly context?: (principal: Principal) => MaybePromise<unknown>
@@ -37,6 +40,16 @@ export interface ServerOptions {
   /** The address of this server as others know it, for agent cards (A2A). Default: the one that was asked at. */
   readonly publicUrl?: string
   readonly limits?: Partial<Limits>
+  /**
+   * Providers whose `providerOptions` a client's history may carry, by name: `['anthropic']`. They reach the provider as they
+   * are. Default none: they are dropped.
+   */
+  readonly allowProviderOptions?: readonly string[]
+  /**
+   * Whether clients get the text of what tools, hooks and listeners throw. Default false: the code and a general text. The
+   * model, the log, spans and `onError` have it in any case.
+   */
+  readonly exposeErrors?: boolean
   /**
    * Is told of what failed in here: clients hear `internal` and no more. Default: `console.error`, with the method and path of
    * the request, and the id of the session.

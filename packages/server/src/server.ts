@@ -18,13 +18,14 @@ import { answerMcp } from './mcp.ts'
 import { openApiOf } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
+import { localPrincipal } from './ownership.ts'
 import { createPassingWriter } from './passing-writer.ts'
 import { createRate } from './rate.ts'
 import { reporter } from './report.ts'
 import { jsonOf, textOf } from './request-body.ts'
 import { healthSchema } from './response-schema.ts'
 import type { ServerOptions } from './server-options.ts'
-import { createSessionHost, localPrincipal } from './session-host.ts'
+import { createSessionHost } from './session-host.ts'
 
 /** A server: a Hono app, which anything that speaks `fetch` can run, and its end. */
 export interface Server {
@@ -65,8 +66,9 @@ export function createServer(options: ServerOptions): Server {
       connections.cut(log)
     },
     (log) => passing?.settle(log),
+    (sessionId, thrown) => report(thrown, { sessionId }),
   )
-  const host = createSessionHost(options, closing.store, limits, passing)
+  const host = createSessionHost(options, closing.store, limits, passing, report)
   const connections = createConnections(limits.connections)
   const rate = createRate(limits.requestsPerMinute)
   let closed: Promise<void> | undefined
@@ -93,8 +95,11 @@ export function createServer(options: ServerOptions): Server {
     host,
     limits,
     connections,
+    allowProviderOptions: options.allowProviderOptions ?? [],
     async allow(principal: Principal, action: Parameters<NonNullable<ServerOptions['authorize']>>[1]): Promise<void> {
-      if (!authorize || (await authorize(principal, action))) return
+      // To release a session is an operator's: where everybody says who they are, it must be said who that is.
+      const permitted = authorize ? await authorize(principal, action) : action.kind !== 'release' || !authenticate
+      if (permitted) return
       throw new HttpError(403, {
         code: 'forbidden',
         message: `You may not ${action.kind} here.`,
@@ -238,6 +243,7 @@ export function createServer(options: ServerOptions): Server {
 
   async function close(graceMs: number): Promise<void> {
     clearInterval(recovery)
+    host.stopRecovery()
     closing.drain()
     const over = allIdle()
     const timer = Promise.withResolvers<void>()
