@@ -46,7 +46,12 @@ export async function holdLease(
   if (lease === 'busy') return undefined
   const { fence, takeovers } = lease
   const release = (): Promise<void> => giveBack(store, log, fence)
-  if (store.ephemeral) return { fence, takeovers, steady: async () => {}, confirm: () => undefined, release }
+  if (store.ephemeral) {
+    const steady = async (): Promise<void> => {
+      if (takeovers > 0) await store.lease(log, owner, Number.POSITIVE_INFINITY, { ...terms, steady: true })
+    }
+    return { fence, takeovers, steady, confirm: () => undefined, release }
+  }
 
   /** Counted from before the store was asked: it may only be later that the lease ends. */
   let until = asked + ttlMs

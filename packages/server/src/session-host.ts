@@ -80,7 +80,7 @@ export interface SessionView {
 }
 
 /** Milliseconds that the opening of a session whose writer died may take before another process tries it. */
-const openingMs = 30_000
+const openingMs = 5_000
 
 type Opened = SessionOptions & { readonly context?: unknown }
 

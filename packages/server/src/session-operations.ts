@@ -136,7 +136,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
 }
 
 /** Milliseconds that reading a session whose writer died may take before another process tries. */
-const readingMs = 30_000
+const readingMs = 5_000
 
 /** A store whose logs say of errors what clients may have. */
 function outwardStore({ store, outward }: SessionHost): SessionStore {

@@ -161,8 +161,8 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     leaseState(name) {
       const { held, takeovers, quarantinedAt } = leaseMark(folder, name)
       const lease = logs.get(name)?.lease
-      const alive = lease && lease.until > performance.now()
-      const holder = alive ? 'alive' : lease || held ? 'lapsed' : 'none'
+      const holds = lease && lease.until > performance.now()
+      const holder = holds ? 'alive' : lease || held ? 'lapsed' : 'none'
       return { holder, takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
     },
 

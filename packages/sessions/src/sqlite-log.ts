@@ -230,17 +230,17 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
         return 'quarantined'
       }
       const [last] = row(sql('update fences set last = last + 1 returning last')) ?? []
-      const lease: Lease = { fence: Number(last), takeovers }
+      const next: Lease = { fence: Number(last), takeovers }
       if (number === undefined) {
         const made = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
-        const at = Number(made.run(key, lease.fence, owner, now, until).lastInsertRowid)
-        leased.set(name, { no: at, fence: lease.fence, tail: 0, ids: new Map() })
+        const at = Number(made.run(key, next.fence, owner, now, until).lastInsertRowid)
+        leased.set(name, { no: at, fence: next.fence, tail: 0, ids: new Map() })
       } else {
         const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
-        taking.run(lease.fence, owner, now, until, takeovers, no)
-        leased.set(name, { no, fence: lease.fence, tail: tailOf(no), ids: undefined })
+        taking.run(next.fence, owner, now, until, takeovers, no)
+        leased.set(name, { no, fence: next.fence, tail: tailOf(no), ids: undefined })
       }
-      return lease
+      return next
     })
     // Thrown within, it would undo that the session is set aside.
     if (given === 'quarantined') throw sessionQuarantined(name)
@@ -250,9 +250,9 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   function leaseState(name: string): LeaseState {
     const [holder, until, begun, takeovers, quarantined] =
       row(sql('select owner, until, begun, takeovers, quarantined from logs where key = ?'), nameKey(name)) ?? []
-    const alive = holdsAt(Date.now(), begun, Number(until))
+    const holds = holdsAt(Date.now(), begun, Number(until))
     return {
-      holder: typeof holder === 'string' ? (alive ? 'alive' : 'lapsed') : 'none',
+      holder: typeof holder === 'string' ? (holds ? 'alive' : 'lapsed') : 'none',
       takeovers: Number(takeovers ?? 0),
       ...(typeof quarantined === 'number' && { quarantinedAt: quarantined }),
     }
