@@ -11,6 +11,7 @@ import type {
   NeedsContext,
   RunResult,
   RunState,
+  SessionStore,
   Spawnable,
   StandardSchemaV1,
   Tool,
@@ -99,9 +100,16 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    * Opens a session that is in the store: all is read from its log. A run that was suspended, or broken off by a crash,
    * goes on with `session.resume()` or with the first decision.
    *
-   * @throws ProvostError `unknown-session`, `wrong-agent`
+   * @throws ProvostError `unknown-session`, `wrong-agent`, `session-quarantined`
    */
   resumeSession(id: string, ...options: With<SessionOptions, App>): Promise<Session<Output, App>>
+  /**
+   * Ends the quarantine of a session, so that its run can be resumed. For operators: first find out what its writers died of.
+   *
+   * @param options.store default the agent's.
+   * @returns false when it was not in quarantine.
+   */
+  releaseQuarantine(id: string, options?: { readonly store?: SessionStore | undefined }): Promise<boolean>
   /**
    * This agent as a tool of others: it runs as a child, in a log of its own, beside the other calls of its step. It gets
    * the task alone, and of the caller's history what `inputFilter` lets across; what governs the caller governs it.
@@ -219,6 +227,7 @@ export function createAgent<
       const opened = await reopenSession(planned(), given.store ?? planned().store, id)
       return liveSession({ plan: planFor(given), agentPlan: planned(), options: given, track }, opened)
     },
+    releaseQuarantine: (id, { store = planned().store } = {}) => store.releaseQuarantine(id),
   }
   keepPlan(agent, planned)
   return Object.freeze(agent)

@@ -299,6 +299,7 @@ function lineageOf(
     remaining: () => scope.remaining(),
     handoffs: () => (asked ? (lineage?.handoffs() ?? 0) + handoffsOfRun(asked) : 0),
     confirm: () => journal.confirm(),
+    steady: () => journal.steady(),
     committed: mirror.committed,
   }
 }

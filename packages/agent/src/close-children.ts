@@ -51,7 +51,7 @@ function isBelow({ run }: LogState, { parentCallId }: ChildFold, composite: Call
 export async function closeChild(scope: RunScope, child: ChildFold): Promise<NewEntry | undefined> {
   const { plan, sessionId } = scope
   const { store } = plan
-  const lease = await holdLease(store, child.log, plan.leaseMs)
+  const lease = await holdLease(store, child.log, plan.leaseMs, 'part')
   // Whoever has it ends it.
   if (!lease) return undefined
   try {

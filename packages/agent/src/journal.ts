@@ -19,6 +19,8 @@ export interface Journal {
   readonly fence: number
   /** Makes sure that nobody else has taken the log: {@link Lease.confirm}. */
   readonly confirm: Lease['confirm']
+  /** A step is complete: {@link Lease.steady}. */
+  readonly steady: Lease['steady']
   /** Where the run stands; before its first entry, at its beginning. */
   place(): Place
   /** Writes entries that another store had. What they tell of has happened elsewhere: there are no events of it. */
@@ -67,7 +69,7 @@ export interface JournalOptions {
   readonly runId: string
   /** The agent that begins the run. */
   readonly agent: string
-  readonly lease: Pick<Lease, 'fence' | 'confirm'>
+  readonly lease: Pick<Lease, 'fence' | 'confirm' | 'steady'>
   readonly hub: EventHub
   readonly scrubber: Scrubber
   /** Told of each entry that is written, once it is applied. */
@@ -132,7 +134,11 @@ export function openJournal(
   }
 
   /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */
-  async function write(drafts: readonly NewEntry[], emit = hub.active() ? durable : muted): Promise<Written> {
+  async function write(
+    drafts: readonly NewEntry[],
+    emit = hub.active() ? durable : muted,
+    from: 'run' | 'copy' = 'run',
+  ): Promise<Written> {
     writing = true
     try {
       const before = offsetOf(state)
@@ -140,6 +146,8 @@ export function openJournal(
       const { existing } = await store.append(log, placed, { after: before, fence })
       const written = existing.length === 0 ? placed : adopted(placed, existing, before)
       for (const entry of written) commit(entry, emit)
+      // A store that fails here keeps the count, and the next renewal tells it again.
+      if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
       if (written.length > 0) projection.flush(emit)
       return { offset: offsetOf(state) }
     } finally {
@@ -194,8 +202,9 @@ export function openJournal(
     state,
     fence,
     confirm: lease.confirm,
+    steady: lease.steady,
     place,
-    copy: (entries) => (sealed ? refused() : write(entries, muted)),
+    copy: (entries) => (sealed ? refused() : write(entries, muted, 'copy')),
     begin: (entries) => (sealed ? refused() : begin(entries)),
     append(entries, by) {
       if (sealed) return refused()
@@ -220,6 +229,11 @@ export function openJournal(
       return { quiet, catchUp, begin, append: enqueue, emit }
     },
   }
+}
+
+/** Whether a model answered: of the entries of a step the one that `maxSteps` bounds. */
+function isAnswer(entry: NewEntry): boolean {
+  return entry.type === 'attempt' && entry.outcome === 'answered' && entry.purpose === undefined
 }
 
 function refusal(): ProvostError {

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 
-import type { SessionStore } from '@provost/core'
+import type { LeaseTerms, SessionStore } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 /** The right to write a log, kept alive until it is released. */
 export interface Lease {
   readonly fence: number
+  /** Takeovers of the log in a row, this one included, since a step was complete. */
+  readonly takeovers: number
+  /** Tells the store that a step is complete, or that the run rests: the takeovers before are forgotten. */
+  steady(): Promise<void>
   /**
    * Makes sure that the log is still this writer's, before something is done that cannot be undone. Nothing to wait for
    * while the lease runs; where it may have run out, since the process was stopped or kept busy, the store is asked.
@@ -24,24 +28,39 @@ const longestTimerMs = 2 ** 31 - 1
  * Takes the lease of a log and renews it in the background.
  *
  * @param ttlMs milliseconds until another writer may take over from one that died.
+ * @param of `part` for a log below the main log of a session: the takeover of that one counts for both.
  * @returns undefined when another writer has it.
+ * @throws ProvostError `session-quarantined`
  */
-export async function holdLease(store: SessionStore, log: string, ttlMs: number): Promise<Lease | undefined> {
+export async function holdLease(
+  store: SessionStore,
+  log: string,
+  ttlMs: number,
+  of?: 'part',
+): Promise<Lease | undefined> {
   const owner = randomUUID()
   const asked = performance.now()
+  const terms: LeaseTerms = of === 'part' ? { part: true } : {}
   // Where nothing outlives the process, nobody has to be able to take over from a dead one.
-  const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs)
+  const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs, terms)
   if (lease === 'busy') return undefined
-  const { fence } = lease
-  if (store.ephemeral) return { fence, confirm: () => undefined, release: () => giveBack(store, log, fence) }
+  const { fence, takeovers } = lease
+  const release = (): Promise<void> => giveBack(store, log, fence)
+  if (store.ephemeral) {
+    const steady = async (): Promise<void> => {
+      if (takeovers > 0) await store.lease(log, owner, Number.POSITIVE_INFINITY, { ...terms, steady: true })
+    }
+    return { fence, takeovers, steady, confirm: () => undefined, release }
+  }
 
   /** Counted from before the store was asked: it may only be later that the lease ends. */
   let until = asked + ttlMs
   let lost = false
+  let isSteady = false
 
   async function renew(): Promise<void> {
     const began = performance.now()
-    const renewed = await store.lease(log, owner, ttlMs)
+    const renewed = await store.lease(log, owner, ttlMs, isSteady ? { ...terms, steady: true } : terms)
     if (renewed !== 'busy' && renewed.fence === fence) {
       until = Math.max(until, began + ttlMs)
       return
@@ -61,6 +80,12 @@ export async function holdLease(store: SessionStore, log: string, ttlMs: number)
   const renewal = setInterval(() => void renew().catch(() => {}), Math.min(ttlMs / 3, longestTimerMs)).unref()
   return {
     fence,
+    takeovers,
+    async steady() {
+      if (isSteady || lost) return
+      isSteady = true
+      if (takeovers > 0) await renew()
+    },
     confirm: () => (!lost && performance.now() < until ? undefined : ask()),
     release() {
       clearInterval(renewal)

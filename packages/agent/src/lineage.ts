@@ -39,6 +39,8 @@ export interface Lineage {
   handoffs(): number
   /** Makes sure that the logs above are still this process's. */
   confirm(): Promise<void> | undefined
+  /** A step below is complete: so the session is not what its writers die of. */
+  steady(): Promise<void>
   /** An entry of the child stands in its log. */
   committed(state: LogState, entry: Entry): void
 }

@@ -113,7 +113,7 @@ async function importChild({ plan, sessionId }: RunScope, log: string, entries: 
   if (!log.startsWith(`${sessionId}/child/`)) throw foreignChild(log)
   const { store } = plan
   if ((await readLog(store, log)).length > 0) return
-  const lease = await holdLease(store, log, plan.leaseMs)
+  const lease = await holdLease(store, log, plan.leaseMs, 'part')
   if (!lease) return
   try {
     await store.append(log, entries, { after: 0, fence: lease.fence })

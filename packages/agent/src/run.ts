@@ -155,6 +155,8 @@ async function perform<Output>(
     unfollow?.()
     if (scope) leaveCalls(scope)
     scope?.tree.children.delete(runId)
+    // One that ended or waits is left in order: what happened to those who took it over before is settled.
+    if (lease && lease.takeovers > 0 && scope && scope.state.run?.status !== 'running') await within(lease.steady())
     if (lease) await within(lease.release())
     // One that comes too late is of no use to this run, and not to be kept from others.
     else leasing?.then((late) => late?.release()).catch(() => {})

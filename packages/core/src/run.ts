@@ -16,9 +16,10 @@ export interface Principal {
 export type RunStatus = 'completed' | 'suspended' | 'failed' | 'aborted'
 /**
  * How a session stands. `running`: in the list of a store also one whose process has died; of a session object only while the
- * run goes on in this process, else it is `suspended` there.
+ * run goes on in this process, else it is `suspended` there. `quarantined`: in the list of a store, a session whose run
+ * brought down process after process; an operator releases it.
  */
-export type SessionStatus = 'idle' | 'running' | 'suspended' | 'failed' | 'closed'
+export type SessionStatus = 'idle' | 'running' | 'suspended' | 'failed' | 'closed' | 'quarantined'
 
 /** A row of a store's list. */
 export interface SessionInfo {

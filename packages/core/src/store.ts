@@ -14,6 +14,26 @@ export interface Delivery {
 /** The right to append to a log, until it expires; a later lease has a higher fence. */
 export interface Lease {
   readonly fence: number
+  /** Takeovers of this log in a row, this one included, since a step of its run was complete. */
+  readonly takeovers: number
+}
+
+/** What a lease is asked for. */
+export interface LeaseTerms {
+  /** The owner holds the lease and has completed a step under it: the takeovers of the log count from 0 again. */
+  readonly steady?: true
+  /** The log is a part of a session, and the owner holds the session's own lease: taking it over is not counted. */
+  readonly part?: true
+}
+
+/** How the right to write a log stands. */
+export interface LeaseState {
+  /** `lapsed`: its last owner neither released nor renewed it, so that owner died or stalled. */
+  readonly holder: 'none' | 'alive' | 'lapsed'
+  /** As in {@link Lease}. */
+  readonly takeovers: number
+  /** When the store set the session aside. Absent: it did not. */
+  readonly quarantinedAt?: Timestamp
 }
 
 /** Where an append belongs: behind the entry with offset `after`, under the lease with this fence. */
@@ -98,11 +118,20 @@ export interface SessionStore {
    */
   readonly private?: true
   /**
-   * Takes or renews the lease of a log.
+   * Takes or renews the lease of a log. Taking a lapsed one from another owner is a takeover: the store counts it in
+   * the same transaction. The takeover after `mostTakeovers` is refused and sets the session aside.
    * @param owner the same owner renews and keeps its fence.
    * @param ttlMs milliseconds until the lease may be taken by another owner.
+   * @throws ProvostError `session-quarantined` for a session that is set aside, until `releaseQuarantine`.
    */
-  lease(log: string, owner: string, ttlMs: number): Promise<Lease | 'busy'>
+  lease(log: string, owner: string, ttlMs: number, terms?: LeaseTerms): Promise<Lease | 'busy'>
+  /** Reads how the lease of a log stands, and changes nothing. */
+  leaseState(log: string): Promise<LeaseState>
+  /**
+   * Ends the quarantine of a session: its takeovers count from 0, and servers resume its run. For operators.
+   * @returns false when it was not in quarantine.
+   */
+  releaseQuarantine(sessionId: string): Promise<boolean>
   release(log: string, fence: number): Promise<void>
   /**
    * Appends entries in order, all or none. An id the log knows adds no row: the stored entry comes back in `existing`.

@@ -1,6 +1,6 @@
 import type { SharedV4FileData, SharedV4FileDataData, SharedV4FileDataUrl } from '@ai-sdk/provider'
 import type { FileSource } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { ProvostError, toBase64 } from '@provost/core'
 
 /** A file as the AI SDK writes it, with the media type a `data:` URL brings along. */
 export interface FileContent<Data = SharedV4FileData> {
@@ -11,12 +11,12 @@ export interface FileContent<Data = SharedV4FileData> {
 /**
  * Our file source as the AI SDK's file data.
  *
- * @throws ProvostError `blob-not-loaded` for a blob, `invalid-file-url` for what is no URL.
+ * @throws ProvostError `blob-not-loaded` for a blob, `invalid-file-url` for what is no URL, `invalid-base64`.
  */
 export function toFileContent(source: FileSource): FileContent {
   switch (source.type) {
     case 'data':
-      return { data: { type: 'data', data: source.data }, mediaType: undefined }
+      return { data: { type: 'data', data: bytesOf(source.data) }, mediaType: undefined }
     case 'text':
       return { data: { type: 'text', text: source.text }, mediaType: undefined }
     case 'reference': {
@@ -47,15 +47,36 @@ function urlContent(text: string): FileContent {
   const header = text.slice('data:'.length, comma)
   const body = text.slice(comma + 1)
   return {
-    data: { type: 'data', data: header.endsWith(';base64') ? body : base64(decodeURIComponent(body)) },
+    data: { type: 'data', data: header.endsWith(';base64') ? bytesOf(body) : base64(decoded(body, text)) },
     mediaType: header.split(';', 1)[0] || undefined,
+  }
+}
+
+/** Bytes as each provider takes them: some refuse line breaks, or the alphabet for URLs. */
+function bytesOf(data: string): string {
+  const standard = toBase64(data)
+  if (standard !== undefined) return standard
+  throw new ProvostError('invalid-base64', 'The bytes of a file are not base64.', {
+    hint: "Write them as base64: Buffer.from(bytes).toString('base64').",
+  })
+}
+
+function decoded(body: string, url: string): string {
+  try {
+    return decodeURIComponent(body)
+  } catch {
+    throw invalidUrl(url)
   }
 }
 
 function parseUrl(text: string): URL {
   const url = URL.parse(text)
   if (url && (url.protocol !== 'data:' || text.includes(','))) return url
-  throw new ProvostError('invalid-file-url', `${text.slice(0, 80)} is no URL of a file.`, {
+  throw invalidUrl(text)
+}
+
+function invalidUrl(text: string): ProvostError {
+  return new ProvostError('invalid-file-url', `${text.slice(0, 80)} is no URL of a file.`, {
     hint: 'Give an absolute URL, such as https://… or data:image/png;base64,….',
   })
 }

@@ -66,7 +66,7 @@ function userParts(parts: readonly Part[]): (LanguageModelV4TextPart | LanguageM
   const content: (LanguageModelV4TextPart | LanguageModelV4FilePart)[] = []
   for (const part of parts) {
     if (part.type === 'text' && part.text !== '') content.push(text(part))
-    else if (part.type === 'file') content.push(file(part))
+    else if (part.type === 'file') content.push(unreadable(part) ?? file(part))
   }
   return content
 }
@@ -116,11 +116,11 @@ function assistantParts(parts: readonly Part[], rules: WireRules): AssistantPart
         else content.push({ type: 'reasoning', text: part.text, ...options(part.providerOptions) })
         break
       case 'file':
-        content.push(file(part))
+        content.push(unreadable(part) ?? file(part))
         break
       case 'reasoning-file':
         if (rules.reasoning === 'strip') stripped = true
-        else content.push(reasoningFile(part))
+        else if (!unreadable(part)) content.push(reasoningFile(part))
         break
       case 'custom': {
         const summary = compactionText(part)
@@ -150,6 +150,22 @@ function withoutItemId<P extends AssistantPart>(part: P): P {
 
 function text(part: TextPart): LanguageModelV4TextPart {
   return { type: 'text', text: part.text, ...options(part.providerOptions) }
+}
+
+/**
+ * What the model reads in the place of a file whose bytes are not base64: providers refuse such a request, and with it each
+ * later one of the session. Undefined for any other file.
+ */
+function unreadable({ data, filename }: FilePart): LanguageModelV4TextPart | undefined {
+  if (data.type !== 'data' && data.type !== 'url') return undefined
+  try {
+    toFileContent(data)
+    return undefined
+  } catch (thrown) {
+    if (!(thrown instanceof ProvostError) || thrown.code !== 'invalid-base64') throw thrown
+    const name = filename === undefined ? '' : ` ${JSON.stringify(filename.slice(0, 200))}`
+    return { type: 'text', text: `[The file${name} cannot be read: its bytes are not base64.]` }
+  }
 }
 
 function file(part: FilePart): LanguageModelV4FilePart {
@@ -216,7 +232,7 @@ function toolOutput(output: ToolOutput): LanguageModelV4ToolResultOutput {
 type OutputPart = Extract<LanguageModelV4ToolResultOutput, { type: 'content' }>['value'][number]
 
 function outputPart(part: TextPart | FilePart): OutputPart {
-  if (part.type !== 'text') return file(part)
+  if (part.type !== 'text') return unreadable(part) ?? file(part)
   // An empty text with options stands for content of the provider's own: see `fromModelMessages`.
   if (part.text === '' && part.providerOptions) return { type: 'custom', providerOptions: part.providerOptions }
   return text(part)

@@ -243,6 +243,29 @@ describe('files in a prompt', () => {
   })
 
   it.each([
+    ['A-_/', 'A+//'],
+    ['AQID\r\nBAUG', 'AQIDBAUG'],
+    ['AQ', 'AQ=='],
+  ])('bytes written as %j are sent in the standard form', (data, standard) => {
+    expect(fileIn({ type: 'data', data })).toMatchObject({ data: { type: 'data', data: standard } })
+  })
+
+  it.each([
+    { type: 'data', data: '!!!' },
+    { type: 'data', data: 'A' },
+    { type: 'data', data: 'AQID====' },
+    { type: 'data', data: 'AQ\ud800=' },
+    { type: 'url', url: 'data:image/png;base64,%%%' },
+  ] satisfies FilePart['data'][])('%j is no base64: the model reads so, and the history goes on', (data) => {
+    const part = { type: 'file', mediaType: 'image/png', filename: 'a.png', data } as const
+    const prompt = createPrompt()
+    for (const role of ['user', 'assistant'] as const) prompt.append(message(role, part))
+    const [said, answered] = prompt.build()
+    const text = '[The file "a.png" cannot be read: its bytes are not base64.]'
+    for (const one of [said, answered]) expect(one?.content).toEqual([{ type: 'text', text }])
+  })
+
+  it.each([
     [{ type: 'blob', hash: 'abc', bytes: 3 }, 'blob-not-loaded'],
     [{ type: 'url', url: 'not a url' }, 'invalid-file-url'],
     [{ type: 'url', url: 'data:nothing' }, 'invalid-file-url'],

@@ -431,6 +431,8 @@ export type {
   FilterDescriptor,
   Fold,
   Lease,
+  LeaseState,
+  LeaseTerms,
   Manifest,
   NewEntry,
   SessionAccess,

@@ -35,7 +35,8 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       const place = { sessionId: live.id, runId }
       // Whoever comes back to a task that is silent just now hears of it at once.
       let next = isNew ? await events.next() : undefined
-      if (next?.done && next.value?.status === 'failed' && !(await readTask(host.store, live.id, runId))) {
+      if (next?.done && next.value?.status === 'failed' && !(await readTask(host, live.id, runId))) {
+        if (turn.begins) await host.discard(live.id)
         throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was refused.' })
       }
       const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending, at: Date.now() }
@@ -50,7 +51,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       // Cut: the client comes back for the rest.
       if (!next.value) return
       const own = next.value.runId === runId ? completedTask(next.value, runId) : undefined
-      const view = own ?? (await readTask(host.store, live.id, runId))
+      const view = own ?? (await readTask(host, live.id, runId))
       if (view) yield* lastUpdates(sdk, view)
     } catch (thrown) {
       throw translated(asking, thrown)

@@ -35,7 +35,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
     // What has not been looked into was heard of before all that is on the page.
     if (updatedAt < oldest) break
     unread--
-    const views = await readTasks(setup.host.store, id)
+    const views = await readTasks(setup.host, id)
     found.push(...views.filter(wanted))
     const behind = found.filter((view) => !after || isBehind(view, after))
     if (behind.length > pageSize) oldest = behind.toSorted(byTime)[pageSize]?.at ?? oldest

@@ -1,10 +1,11 @@
 import type { Artifact, Part, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk'
 import { logEvents } from '@provost/agent'
-import type { AgentEvent, ErrorInfo, Json, PendingWork, SessionStore } from '@provost/core'
+import type { AgentEvent, ErrorInfo, Json, PendingWork } from '@provost/core'
 import { displayText, noPendingWork, reasonText, uuidv7 } from '@provost/core'
 
 import type { A2aSdk } from './a2a-sdk.ts'
 import type { ExecuteComplete } from './completion.ts'
+import type { SessionHost } from './session-host.ts'
 
 /** A run, as what A2A calls a task: the session is its context. */
 export interface TaskView {
@@ -19,6 +20,9 @@ export interface TaskView {
   readonly at: number
 }
 
+/** Where tasks are read from, and what clients may have of them. */
+type TaskHost = Pick<SessionHost, 'store' | 'outward'>
+
 /** The id of a task names its session too: whatever process is asked finds its log. */
 export function taskId({ sessionId, runId }: { sessionId: string; runId: string }): string {
   return `${sessionId}:${runId}`
@@ -31,12 +35,12 @@ export function placeOf(id: string): { sessionId: string; runId: string } | unde
 }
 
 /** A run as the log of its session tells it. */
-export async function readTask(store: SessionStore, sessionId: string, runId: string): Promise<TaskView | undefined> {
-  return (await readTasks(store, sessionId)).find((view) => view.runId === runId)
+export async function readTask(host: TaskHost, sessionId: string, runId: string): Promise<TaskView | undefined> {
+  return (await readTasks(host, sessionId)).find((view) => view.runId === runId)
 }
 
 /** The runs of a session, in the order in which they began. */
-export async function readTasks(store: SessionStore, sessionId: string): Promise<readonly TaskView[]> {
+export async function readTasks({ store, outward }: TaskHost, sessionId: string): Promise<readonly TaskView[]> {
   const log = logEvents(sessionId)
   const views = new Map<string, TaskView>()
   const see = (event: AgentEvent): void => {
@@ -50,8 +54,8 @@ export async function readTasks(store: SessionStore, sessionId: string): Promise
       views.set(runId, { ...view, status, text, output, error, at })
     } else views.set(runId, { ...view, at })
   }
-  for await (const entry of store.read(sessionId)) for (const { event } of log.take(entry)) see(event)
-  for (const { event } of log.end()) see(event)
+  for await (const entry of store.read(sessionId)) for (const { event } of log.take(entry)) see(outward.event(event))
+  for (const { event } of log.end()) see(outward.event(event))
   return [...views.values()]
 }
 

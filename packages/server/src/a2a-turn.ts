@@ -21,6 +21,8 @@ export interface A2aTurn {
   readonly runId: string
   /** Whether it begins the task: then it may yet be refused. */
   readonly isNew: boolean
+  /** Whether it begins the session: what is refused then leaves none behind. */
+  readonly begins?: boolean
   readonly events: SessionEvents
 }
 
@@ -40,7 +42,7 @@ export async function openTask(
 ): Promise<{ live: LiveSession; view: TaskView }> {
   const place = placeOf(id)
   const live = place && (await host.open(principal, place.sessionId))
-  const view = live?.agent.name === agent && (await readTask(host.store, place?.sessionId ?? '', place?.runId ?? ''))
+  const view = live?.agent.name === agent && (await readTask(host, place?.sessionId ?? '', place?.runId ?? ''))
   if (!live || !view) throw new sdk.TaskNotFoundError('There is no such task.')
   return { live, view }
 }
@@ -74,15 +76,19 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
     principal,
     message.contextId === '' ? { kind: 'run', agent } : { kind: 'send', sessionId: message.contextId },
   )
-  if (!host.mayRun(principal)) throw malformed('You have too many runs.', 'Wait for one to end.')
-  const live =
-    message.contextId === '' ? await host.begin(principal, { agent }) : await host.open(principal, message.contextId)
-  if (live.agent.name !== agent) throw malformed('This context is of another agent.', 'Leave the contextId out.')
-  if (live.session.status === 'suspended') {
-    throw malformed('A task of this context waits for answers.', 'Answer with its taskId, or cancel it.')
+  const admitted = host.admit(principal)
+  try {
+    const begins = message.contextId === ''
+    const live = begins ? await host.begin(principal, { agent }) : await host.open(principal, message.contextId)
+    if (live.agent.name !== agent) throw malformed('This context is of another agent.', 'Leave the contextId out.')
+    if (live.session.status === 'suspended') {
+      throw malformed('A task of this context waits for answers.', 'Answer with its taskId, or cancel it.')
+    }
+    const { run, events } = readRun({ ...reading, live }, () => host.start(live, input, {}))
+    return { live, runId: run.runId, isNew: true, begins, events }
+  } finally {
+    admitted()
   }
-  const { run, events } = readRun({ ...reading, live }, () => host.start(live, input, {}))
-  return { live, runId: run.runId, isNew: true, events }
 }
 
 function inputOf({ parts }: Message): ReturnType<typeof toInput> {

@@ -19,6 +19,8 @@ export interface OperationSetup {
   readonly connections: Connections
   readonly approver: Approver
   readonly deciding: Deciding
+  /** Providers whose options a client's history may carry. */
+  readonly allowProviderOptions: readonly string[]
   /** @throws HttpError 403 */
   allow(principal: Principal, action: Action): Promise<void>
   /** Whether `allow` would let it pass. */

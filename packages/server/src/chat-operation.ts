@@ -9,7 +9,6 @@ import { beginOnce, keyHeader, keyOf } from './idempotency.ts'
 import type { LiveSession } from './live-session.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
-import { tooMany } from './request-error.ts'
 import { endOf } from './session-end.ts'
 import type { SessionEvents } from './session-reader.ts'
 import { followSession, readRun } from './session-reader.ts'
@@ -29,25 +28,27 @@ export function chatOperation({
   host,
   limits,
   connections,
+  allowProviderOptions,
   allow,
   accepting,
   deciding,
   report,
 }: OperationSetup): Operation {
-  async function opened(principal: Principal, body: ChatBody): Promise<LiveSession> {
+  async function opened(principal: Principal, body: ChatBody): Promise<{ live: LiveSession; isNew: boolean }> {
     const id = sessionOf(principal, body.id)
     try {
-      return await host.open(principal, id)
+      return { live: await host.open(principal, id), isNew: false }
     } catch (thrown) {
       if (!(thrown instanceof HttpError) || thrown.status !== 404) throw thrown
     }
     try {
-      return await host.begin(principal, { id, agent: body.agent })
+      return { live: await host.begin(principal, { id, agent: body.agent }), isNew: true }
     } catch (thrown) {
       // Two tabs may begin the same chat.
-      return host.open(principal, id).catch(() => {
+      const live = await host.open(principal, id).catch(() => {
         throw thrown
       })
+      return { live, isNew: false }
     }
   }
 
@@ -56,6 +57,7 @@ export function chatOperation({
     turn: ChatTurn,
     principal: Principal,
     key: string | undefined,
+    body: ChatBody,
   ): Promise<(signal: AbortSignal) => SessionEvents> {
     const reading = { host, live, waitingBytes: limits.waitingBytes }
     if (turn.kind === 'answers') {
@@ -79,11 +81,10 @@ export function chatOperation({
       if (live.session.status === 'suspended') await live.session.abort()
     }
     if (key !== undefined) {
-      const after = await beginOnce({ host, live, principal, key }, turn.input, {}, leave)
+      const after = await beginOnce({ host, live, principal, key, body }, turn.input, {}, leave)
       return (signal) => followSession({ ...reading, signal }, after)
     }
     await leave()
-    if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
     return (signal) => readRun({ ...reading, signal }, () => host.start(live, turn.input, {})).events
   }
 
@@ -98,7 +99,7 @@ export function chatOperation({
     stream: 'text/event-stream',
     async handle({ principal, body, request }) {
       accepting()
-      const turn = turnOf(body)
+      const turn = turnOf(body, allowProviderOptions)
       if (!turn) {
         throw new HttpError(400, {
           code: 'invalid-request',
@@ -107,23 +108,33 @@ export function chatOperation({
         })
       }
       await allow(principal, { kind: 'run', ...(body.agent !== undefined && { agent: body.agent }) })
-      const live = await opened(principal, body)
-      const open = await eventsOf(live, turn, principal, keyOf(request))
+      const key = keyOf(request)
+      // Refused before anything is begun.
       const release = connections.take(principal.id)
-      const control = connections.control(live.id)
+      let admitted = (): void => {}
+      let control: AbortController | undefined
+      let begun: string | undefined
       const closed = (): void => {
         release()
-        connections.done(control)
-        control.abort()
+        if (control) connections.done(control)
+        control?.abort()
       }
-      const failed = (thrown: unknown): void => report(thrown, { request, sessionId: live.id })
       try {
+        if (turn.kind === 'input' && key === undefined) admitted = host.admit(principal)
+        const { live, isNew } = await opened(principal, body)
+        if (isNew) begun = live.id
+        const open = await eventsOf(live, turn, principal, key, body)
+        control = connections.control(live.id)
+        const failed = (thrown: unknown): void => report(thrown, { request, sessionId: live.id })
         const frames = chunkFrames(live.id, open(control.signal), failed)
         const stream = frameStream(frames, { heartbeatMs: limits.heartbeatMs, closed, failed })
         return new Response(stream, { headers: { ...headers, 'x-session-id': live.id } })
       } catch (thrown) {
         closed()
+        if (begun !== undefined) await host.discard(begun)
         throw thrown
+      } finally {
+        admitted()
       }
     },
   })

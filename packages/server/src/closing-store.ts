@@ -1,5 +1,5 @@
-import type { Appended, NewEntry, SessionStore } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type { Appended, Lease, NewEntry, SessionStore } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
 
 /** A store that can be closed to the runs of this process, so that they stop where another process can go on. */
 export interface ClosingStore {
@@ -15,11 +15,13 @@ export interface ClosingStore {
  *
  * @param onRefused is called before the run hears of it.
  * @param before what has to be in the store before more is appended to a log.
+ * @param onQuarantined is told of each session that the store sets aside, once.
  */
 export function closingStore(
   inner: SessionStore,
   onRefused: (log: string) => void,
   before: (log: string) => Promise<void> | undefined,
+  onQuarantined: (sessionId: string, thrown: unknown) => void,
 ): ClosingStore {
   let phase: 'open' | 'draining' | 'stopped' = 'open'
   /** Logs whose writer was refused once: nothing may follow, not even that it failed. */
@@ -36,8 +38,29 @@ export function closingStore(
     return inner.append(log, entries, at)
   }
 
+  /** Sessions that were told of: each attempt to lease one fails likewise. */
+  const told = new Set<string>()
+
+  async function lease(...asked: Parameters<SessionStore['lease']>): Promise<Lease | 'busy'> {
+    try {
+      return await inner.lease(...asked)
+    } catch (thrown) {
+      const [log] = asked
+      if (isRecord(thrown) && thrown['code'] === 'session-quarantined' && !told.has(log)) {
+        told.add(log)
+        onQuarantined(log, thrown)
+      }
+      throw thrown
+    }
+  }
+
+  async function releaseQuarantine(sessionId: string): Promise<boolean> {
+    told.delete(sessionId)
+    return inner.releaseQuarantine(sessionId)
+  }
+
   return {
-    store: withAppend(inner, append),
+    store: { ...withAppend(inner, append), lease, releaseQuarantine },
     drain() {
       phase = 'draining'
     },
@@ -56,6 +79,8 @@ function withAppend(inner: SessionStore, append: SessionStore['append']): Sessio
     append,
     lease: (...args) => inner.lease(...args),
     release: (...args) => inner.release(...args),
+    leaseState: (...args) => inner.leaseState(...args),
+    releaseQuarantine: (...args) => inner.releaseQuarantine(...args),
     read: (...args) => inner.read(...args),
     deliver: (...args) => inner.deliver(...args),
     inbox: (...args) => inner.inbox(...args),

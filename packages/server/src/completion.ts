@@ -1,6 +1,8 @@
 import type { ErrorInfo, EventOf, Json, PendingWork, RunResult, RunStatus, UsageReport } from '@provost/core'
 import { noPendingWork } from '@provost/core'
 
+import type { Outward } from './outward.ts'
+
 /** The last frame of a stream: how the run stands, and what it waits for. */
 export interface ExecuteComplete {
   readonly type: 'execute_complete'
@@ -39,7 +41,7 @@ export function completionOf(
 }
 
 /** Of a run whose events nobody could give: it never got as far as its log. */
-export function completionOfResult(result: RunResult<unknown>): ExecuteComplete {
+export function completionOfResult(result: RunResult<unknown>, outward: Outward): ExecuteComplete {
   const { sessionId, runId, status, text, pending, usage, cost, error } = result
   return {
     type: 'execute_complete',
@@ -50,6 +52,6 @@ export function completionOfResult(result: RunResult<unknown>): ExecuteComplete 
     pending,
     usage,
     ...(cost !== undefined && { cost }),
-    ...(error && { error: error.toJSON() }),
+    ...(error && { error: outward.error(error.toJSON()) }),
   }
 }

@@ -7,12 +7,12 @@ import { isRequester } from './approver.ts'
 import type { HttpError } from './http-error.ts'
 import { unknownSession } from './http-error.ts'
 import type { LiveSession } from './live-session.ts'
+import { ownership } from './ownership.ts'
 import type { Waiting } from './pending-question.ts'
 import { questionOf, waitsOf } from './pending-question.ts'
 import { isCode } from './request-error.ts'
 import type { Action } from './server-options.ts'
-import type { SessionHost } from './session-host.ts'
-import { localPrincipal, ownership } from './session-host.ts'
+import type { SessionHost, SessionView } from './session-host.ts'
 
 /** A session that somebody wants to look into or decide in. */
 export interface Reached {
@@ -34,7 +34,13 @@ export interface Deciding {
    *
    * @throws HttpError 403, 404
    */
-  read(principal: Principal, id: string, kind: 'read' | 'export'): Promise<LiveSession>
+  read(principal: Principal, id: string): Promise<LiveSession>
+  /**
+   * Looks at a session without opening it, as one in quarantine cannot be: the same rules as for `read`.
+   *
+   * @throws HttpError 403, 404
+   */
+  view(principal: Principal, id: string, kind: 'read' | 'export'): Promise<SessionView>
   /**
    * Checks each decision before any is delivered, and makes proposals of arguments that the approver may not edit.
    *
@@ -58,7 +64,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
     const owner = await ownership(host.store, id)
     if (!owner || owner.principal?.id === principal.id) throw refused
     // Opened as it is taken up again after a crash: on behalf of its own principal.
-    return { live: await host.open(owner.principal ?? localPrincipal, id), requester: owner.principal }
+    return { live: await host.open(owner.principal, id), requester: owner.principal }
   }
 
   async function reach(principal: Principal, id: string): Promise<Reached> {
@@ -68,6 +74,33 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
       if (!approver.anybody && !(await approver.isOperator(principal))) throw refused
       return foreign(principal, id, refused)
     }
+  }
+
+  /**
+   * Looks at a session on behalf of its own principal, or of an operator whom `authorize` permits to.
+   *
+   * @param look opens or views the session of a principal; undefined for a session of no principal.
+   */
+  async function looked<T>(
+    principal: Principal,
+    id: string,
+    kind: 'read' | 'export',
+    look: (whose: Principal | undefined) => Promise<T>,
+  ): Promise<T> {
+    let found: T
+    let requester: Principal | undefined = principal
+    try {
+      found = await look(principal)
+    } catch (refused) {
+      // Without `authorize` no operator may read the sessions of others.
+      if (!isCode(refused, 'unknown-session') || !authorized || !(await approver.isOperator(principal))) throw refused
+      const owner = await ownership(host.store, id)
+      if (!owner) throw refused
+      requester = owner.principal
+      found = await look(requester)
+    }
+    await allow(principal, { kind, sessionId: id, ...(requester && { requester }) })
+    return found
   }
 
   async function checkOne(
@@ -129,19 +162,8 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
 
   return {
     reach,
-    async read(principal, id, kind) {
-      let live: LiveSession
-      let requester: Principal | undefined = principal
-      try {
-        live = await host.open(principal, id)
-      } catch (refused) {
-        // Nobody said that an operator may.
-        if (!authorized || !(await approver.isOperator(principal))) throw refused
-        ;({ live, requester } = await foreign(principal, id, refused))
-      }
-      await allow(principal, { kind, sessionId: id, ...(requester && { requester }) })
-      return live
-    },
+    read: (principal, id) => looked(principal, id, 'read', (whose) => host.open(whose, id)),
+    view: (principal, id, kind) => looked(principal, id, kind, (whose) => host.view(whose, id)),
     async check(principal, reached, decisions, via) {
       const owns = reached.requester?.id === principal.id
       if (owns || (await approver.isOperator(principal))) return check(principal, reached, decisions, via)

@@ -1,16 +1,16 @@
 import type { AgentStream } from '@provost/agent'
 import type { Input, Principal } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { ProvostError, uuidv7 } from '@provost/core'
 
 import type { OperationSetup } from './agent-operations.ts'
 import { atBeginning, givenCursor } from './cursor.ts'
 import { followed, streamed } from './event-response.ts'
 import { decisionsOf, toHistory, toInput, toTools } from './given.ts'
-import { beginOnce, decideOnce, idFor, keyHeader, keyOf } from './idempotency.ts'
+import { beginOnce, bindKey, decideOnce, idFor, keyHeader, keyOf } from './idempotency.ts'
 import type { LiveSession } from './live-session.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
-import { badRequest, isCode, tooMany, waits } from './request-error.ts'
+import { badRequest, isCode, waits } from './request-error.ts'
 import type { ExecuteBody } from './request-schema.ts'
 import { executeSchema } from './request-schema.ts'
 import { endOf } from './session-end.ts'
@@ -30,7 +30,6 @@ export function executeOperation(setup: OperationSetup): Operation {
     input: Input,
     maxSteps: number | undefined,
   ): Promise<Response> {
-    if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
     if (live.session.status === 'suspended') throw waits(live.id)
     let run: AgentStream<unknown> | undefined
     const first = new Promise<void>((resolve) => {
@@ -65,19 +64,23 @@ export function executeOperation(setup: OperationSetup): Operation {
     if (sessionId === undefined) {
       if (input === undefined) throw badRequest('Answers are for a session: give its `sessionId`.')
       await allow(principal, { kind: 'run', ...(agent !== undefined && { agent }) })
-      const id = key === undefined ? undefined : idFor(principal, key)
+      const history = toHistory(messages, setup.allowProviderOptions)
+      const id = key === undefined ? uuidv7() : idFor(principal, key)
+      const admitted = host.admit(principal)
+      let bound = false
       try {
-        const beginning = {
-          id,
-          agent,
-          messages: messages === undefined ? undefined : toHistory(messages),
-          tools: toTools(tools),
-        }
-        const live = await host.begin(principal, beginning)
+        if (key !== undefined) await bindKey(host.store, id, { principal, key, body }, 'begin')
+        bound = true
+        const live = await host.begin(principal, { id, agent, messages: history, tools: toTools(tools) })
         return await begun(live, principal, toInput(input), options?.maxSteps)
       } catch (thrown) {
-        if (id === undefined || !isCode(thrown, 'session-exists')) throw thrown
-        return followed(setup, await host.open(principal, id), principal, atBeginning)
+        if (key !== undefined && isCode(thrown, 'session-exists')) {
+          return followed(setup, await host.open(principal, id), principal, atBeginning)
+        }
+        if (bound) await host.discard(id)
+        throw thrown
+      } finally {
+        admitted()
       }
     }
     if (messages || tools) throw badRequest('`messages` and `tools` are for a new session: leave `sessionId` out.')
@@ -89,8 +92,11 @@ export function executeOperation(setup: OperationSetup): Operation {
     }
     if (input !== undefined) await allow(principal, { kind: 'send', sessionId })
     if (input !== undefined) {
-      if (key === undefined) return begun(live, principal, toInput(input), options?.maxSteps)
-      const since = await beginOnce({ host, live, principal, key }, toInput(input), options)
+      if (key === undefined) {
+        const admitted = host.admit(principal)
+        return begun(live, principal, toInput(input), options?.maxSteps).finally(admitted)
+      }
+      const since = await beginOnce({ host, live, principal, key, body }, toInput(input), options)
       return followed(setup, live, principal, since)
     }
     const decisions = wanted && (await deciding.check(principal, { live, requester: principal }, wanted, 'http'))

@@ -2,6 +2,7 @@ import type { AgentEvent } from '@provost/core'
 
 import type { Cursor } from './cursor.ts'
 import { childKey } from './cursor.ts'
+import type { Outward } from './outward.ts'
 import type { Position } from './position.ts'
 import { compare, placeOf } from './position.ts'
 
@@ -47,8 +48,11 @@ const ofWait: ReadonlySet<string> = new Set([
 
 const keptAtRest = 100
 
-/** @param pass is told of each event before anybody else. */
-export function createFeed(sessionId: string, keep: number, pass?: (item: FeedItem) => void): Feed {
+/**
+ * @param outward makes of each event what clients may have of it.
+ * @param pass is told of each event before anybody else.
+ */
+export function createFeed(sessionId: string, keep: number, outward: Outward, pass?: (item: FeedItem) => void): Feed {
   let items: FeedItem[] = []
   let muted = false
   let under: Position | undefined
@@ -63,7 +67,7 @@ export function createFeed(sessionId: string, keep: number, pass?: (item: FeedIt
     const log = event.parents.length === 0 ? sessionId : (place?.log ?? logs.get(event.runId) ?? sessionId)
     const position = waits ? { offset: offset(), n: 0, passing: false } : place?.position
     if (log === sessionId) under = position ?? under
-    return shared(feedItem(event, log, { position, ...(log !== sessionId && { under }) }))
+    return shared(feedItem(outward.event(event), log, { position, ...(log !== sessionId && { under }) }))
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Decisions, Input, Principal } from '@provost/core'
 
+import { givenHistory } from './given-history.ts'
 import type { DecisionsBody, ExecuteBody, GivenInput } from './request-schema.ts'
 import type { SessionHost } from './session-host.ts'
 
@@ -39,10 +40,12 @@ export function toInput(input: GivenInput): Input {
 }
 
 export function toHistory(
-  messages: NonNullable<ExecuteBody['messages']>,
-): NonNullable<Parameters<SessionHost['begin']>[1]['messages']> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- createSession looks at each message and part, and refuses what is none
-  return messages as NonNullable<Parameters<SessionHost['begin']>[1]['messages']>
+  messages: ExecuteBody['messages'],
+  allowed: readonly string[],
+): Parameters<SessionHost['begin']>[1]['messages'] {
+  if (messages === undefined) return undefined
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each message and part was made anew, in the AI SDK's form
+  return givenHistory(messages, allowed) as Parameters<SessionHost['begin']>[1]['messages']
 }
 
 export function toTools(tools: ExecuteBody['tools']): Parameters<SessionHost['begin']>[1]['tools'] {

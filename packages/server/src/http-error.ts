@@ -21,6 +21,7 @@ const statuses: Readonly<Record<string, number>> = {
   'session-exists': 409,
   'session-open': 409,
   'session-closed': 409,
+  'session-quarantined': 409,
   'already-decided': 409,
   'wait-expired': 409,
   'nothing-to-resume': 409,
@@ -67,5 +68,14 @@ export function unknownSession(id: string): HttpError {
     code: 'unknown-session',
     message: `There is no session ${id.slice(0, 200)}.`,
     hint: 'Leave sessionId out to begin one.',
+  })
+}
+
+/** The call is for operators alone. */
+export function notOperator(): HttpError {
+  return new HttpError(403, {
+    code: 'not-operator',
+    message: 'This call is for operators.',
+    hint: 'Give createServer an `operator` that says which principals have the role.',
   })
 }

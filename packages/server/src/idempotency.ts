@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 
-import type { Decisions, Input, Principal } from '@provost/core'
+import type { Decisions, Input, Principal, SessionStore } from '@provost/core'
+import { canonicalJson, isRecord, toJson } from '@provost/core'
 import { z } from 'zod'
 
 import type { Cursor } from './cursor.ts'
 import { HttpError, responseStatus } from './http-error.ts'
 import type { LiveSession } from './live-session.ts'
-import { badRequest, busy, isCode, tooMany, waits } from './request-error.ts'
+import { badRequest, busy, isCode, waits } from './request-error.ts'
 import { endOf, whereSaid } from './session-end.ts'
 import type { SessionHost } from './session-host.ts'
 
@@ -48,6 +49,48 @@ export interface Keyed {
   readonly live: LiveSession
   readonly principal: Principal
   readonly key: string
+  /** All that was asked: under the same key only the same may be asked again. */
+  readonly body: unknown
+}
+
+/** Where a key counts: for a new session, for what is said in one. */
+type KeyScope = 'begin' | 'say'
+
+/**
+ * Binds a key to the body that came with it first.
+ *
+ * @throws HttpError 422 where the key came with another one
+ */
+export async function bindKey(
+  store: SessionStore,
+  sessionId: string,
+  { principal, key, body }: Pick<Keyed, 'principal' | 'key' | 'body'>,
+  scope: KeyScope,
+): Promise<void> {
+  const token = `body/${scope}/${digestOf(principal, key)}`
+  const hash = bodyHash(body)
+  if ((await store.deliver(sessionId, token, hash, principal.id)) === 'accepted') return
+  const first = await valueUnder(store, sessionId, token)
+  if (first !== undefined && first !== hash) throw reusedKey()
+}
+
+function bodyHash(body: unknown): string {
+  return createHash('sha256')
+    .update(canonicalJson(toJson(body)))
+    .digest('hex')
+}
+
+async function valueUnder(store: SessionStore, sessionId: string, token: string): Promise<unknown> {
+  for await (const delivery of store.inbox(sessionId)) if (delivery.token === token) return delivery.value
+  return undefined
+}
+
+function reusedKey(): HttpError {
+  return new HttpError(422, {
+    code: 'key-reused',
+    message: 'This Idempotency-Key came with another body before.',
+    hint: 'Send each request under a key of its own, and repeat it with the same body.',
+  })
 }
 
 /**
@@ -58,21 +101,30 @@ export interface Keyed {
  * @throws HttpError
  */
 export async function beginOnce(
-  { host, live, principal, key }: Keyed,
+  keyed: Keyed,
   input: Input,
   options: { readonly maxSteps?: number | undefined } = {},
   ready?: () => Promise<void>,
 ): Promise<Cursor> {
+  const { host, live, principal, key } = keyed
   const token = keyToken(principal, key)
   const known = await whereSaid(host.store, live.id, token)
-  if (known) return known
-  await ready?.()
-  const after = await endOf(host.store, live.id)
-  if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
-  if (live.session.status === 'suspended') throw waits(live.id)
-  if (live.session.status === 'running') throw busy(live.id)
-  await host.send(live, input, { mode: 'queue', key: token, maxSteps: options.maxSteps })
-  return after
+  if (known) {
+    await bindKey(host.store, live.id, keyed, 'say')
+    return known
+  }
+  const admitted = host.admit(principal)
+  try {
+    await ready?.()
+    const after = await endOf(host.store, live.id)
+    if (live.session.status === 'suspended') throw waits(live.id)
+    if (live.session.status === 'running') throw busy(live.id)
+    await bindKey(host.store, live.id, keyed, 'say')
+    await host.send(live, input, { mode: 'queue', key: token, maxSteps: options.maxSteps })
+    return after
+  } finally {
+    admitted()
+  }
 }
 
 /** Errors that say that nothing is left to decide. */
@@ -84,10 +136,17 @@ const settled = ['already-decided', 'unknown-wait', 'wait-expired']
  *
  * @throws HttpError, ProvostError
  */
-export async function decideOnce({ host, live, principal, key }: Keyed, decisions: Decisions): Promise<void> {
+export async function decideOnce(
+  { host, live, principal, key }: Omit<Keyed, 'body'>,
+  decisions: Decisions,
+): Promise<void> {
   const { store } = host
   const token = `decide/${keyToken(principal, key)}`
-  const first = (await store.deliver(live.id, token, {}, principal.id)) === 'accepted'
+  // The answers alone: they may come by more than one route.
+  const body = bodyHash(decisions)
+  const first = (await store.deliver(live.id, token, { body }, principal.id)) === 'accepted'
+  const before = first ? undefined : await valueUnder(store, live.id, token)
+  if (isRecord(before) && before['body'] !== undefined && before['body'] !== body) throw reusedKey()
   const refused = first ? undefined : await refusalUnder(host, live, token)
   if (refused) throw refused
   try {

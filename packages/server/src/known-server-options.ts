@@ -1,7 +1,8 @@
-import { checkOptions, ProvostError } from '@provost/core'
+import { checkOptions, isRecord, ProvostError } from '@provost/core'
 import type { KnownKeys, MovedKeys } from '@provost/core'
 
 import type { AiAgentOptions } from './ai-agent.ts'
+import type { ApprovalOptions } from './approval-options.ts'
 import type { Limits } from './limits.ts'
 import type { ServeOptions } from './serve.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -14,6 +15,8 @@ const serverKeys = {
   authorize: true,
   approvals: true,
   operator: true,
+  allowProviderOptions: true,
+  exposeErrors: true,
   context: true,
   origins: true,
   publicUrl: true,
@@ -53,9 +56,12 @@ const movedServer: MovedKeys = {
   principal: 'Return it from "authenticate".',
 }
 
+const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKeys<ApprovalOptions>
+
 /** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
 export function checkServerOptions(options: ServerOptions): void {
   checkOptions(options, serverKeys, 'createServer', movedServer)
+  if (isRecord(options.approvals)) checkOptions(options.approvals, approvalKeys, '"approvals" of createServer')
   if (!Array.isArray(options?.agents)) {
     throw new ProvostError('invalid-option', 'createServer has no list of agents.', {
       hint: 'Give createServer({ agents: [agent], store }).',

@@ -4,6 +4,7 @@ import { defineExtension } from '@provost/core'
 
 import type { Feed } from './feed.ts'
 import { createFeed } from './feed.ts'
+import type { Outward } from './outward.ts'
 import type { PassingWriter } from './passing-writer.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { remoteTools } from './remote-tool.ts'
@@ -12,7 +13,8 @@ import { remoteTools } from './remote-tool.ts'
 export interface LiveSession {
   readonly id: string
   readonly agent: Agent<unknown, never>
-  readonly principal: string
+  /** Absent for a session of nobody. */
+  readonly principal: string | undefined
   readonly session: Session<unknown, never>
   readonly feed: Feed
   /** While something goes on: resolves when nothing does. */
@@ -59,17 +61,18 @@ function feedExtension(feed: Feed): Extension {
 export interface Opening {
   readonly id: string
   readonly agent: Agent<unknown, never>
-  readonly principal: Principal
+  readonly principal: Principal | undefined
   readonly tools: readonly RemoteToolInit[]
   readonly keptEvents: number
+  readonly outward: Outward
   /** Keeps what passes for readers in other processes. */
   readonly passing?: PassingWriter | undefined
   open(extensions: readonly Extension[]): Promise<Session<unknown, never>>
 }
 
 export async function openSession(opening: Opening): Promise<LiveSession> {
-  const { id, agent, principal, tools, keptEvents, passing, open } = opening
-  const feed = createFeed(id, keptEvents, passing?.push)
+  const { id, agent, principal, tools, keptEvents, outward, passing, open } = opening
+  const feed = createFeed(id, keptEvents, outward, passing?.push)
   const session = await open([toolsExtension(tools), feedExtension(feed)])
-  return { id, agent, principal: principal.id, session, feed, idle: undefined }
+  return { id, agent, principal: principal?.id, session, feed, idle: undefined }
 }

@@ -1,11 +1,13 @@
+import type { AgentStream } from '@provost/agent'
 import type { Principal } from '@provost/core'
 import { displayText, reasonText } from '@provost/core'
 import { z } from 'zod'
 
 import type { OperationSetup } from './agent-operations.ts'
 import { HttpError, isInternal, responseStatus } from './http-error.ts'
-import { tooMany } from './request-error.ts'
+import type { LiveSession } from './live-session.ts'
 import type { ServerOptions } from './server-options.ts'
+import type { SessionHost } from './session-host.ts'
 
 type Sdk = typeof import('@modelcontextprotocol/server')
 
@@ -58,14 +60,29 @@ async function call(
 ): Promise<string> {
   accepting()
   await allow(principal, sessionId === undefined ? { kind: 'run', agent } : { kind: 'send', sessionId })
-  const live = sessionId === undefined ? await host.begin(principal, { agent }) : await host.open(principal, sessionId)
-  if (!host.mayRun(principal)) throw tooMany('runs', 'Wait for one of your runs to end.')
-  const { status, text, pending, error } = await host.start(live, input, {}).result
+  const admitted = host.admit(principal)
+  const { live, stream } = await started(host, principal, agent, input, sessionId).finally(admitted)
+  const { status, text, pending, error } = await stream.result
   const session = `\n\n(session ${live.id})`
   if (status === 'completed') return `${text}${session}`
-  if (status === 'failed') throw new HttpError(400, { code: error.code, message: `${error.code}: ${error.message}` })
+  if (status === 'failed') {
+    if (sessionId === undefined) await host.discard(live.id)
+    const { code, message } = host.outward.error(error.toJSON())
+    throw new HttpError(400, { code, message: `${code}: ${message}` })
+  }
   const waiting = pending.approvals.map((one) => `${displayText(one.toolName)} (${reasonText(one)})`).join(', ')
   return `${status === 'suspended' ? `It waits for a human: ${waiting || 'an answer'}.` : 'It was aborted.'}${session}`
+}
+
+async function started(
+  host: SessionHost,
+  principal: Principal,
+  agent: string,
+  input: string,
+  sessionId: string | undefined,
+): Promise<{ live: LiveSession; stream: AgentStream<unknown> }> {
+  const live = sessionId === undefined ? await host.begin(principal, { agent }) : await host.open(principal, sessionId)
+  return { live, stream: host.start(live, input, {}) }
 }
 
 async function load(): Promise<Sdk> {

@@ -1,3 +1,4 @@
+import { isBase64 } from '@provost/core'
 import { z } from 'zod'
 
 interface GivenFile {
@@ -30,7 +31,7 @@ export interface ExecuteBody extends DecisionsBody {
   agent?: string | undefined
   sessionId?: string | undefined
   input?: GivenInput | undefined
-  messages?: { role: 'user' | 'assistant' | 'tool'; content: unknown }[] | undefined
+  messages?: { role: 'system' | 'user' | 'assistant' | 'tool'; content: unknown }[] | undefined
   tools?:
     | {
         name: string
@@ -57,7 +58,7 @@ interface AbortBody {
 interface ListQuery {
   after?: string | undefined
   limit?: number | undefined
-  status?: 'idle' | 'running' | 'suspended' | 'failed' | undefined
+  status?: 'idle' | 'running' | 'suspended' | 'failed' | 'quarantined' | undefined
 }
 
 /** What a user says: text, or parts. Whatever else a message may carry (labels, roles) is not a client's to say. */
@@ -67,13 +68,16 @@ const filePart = z.strictObject({
   mediaType: z.string().min(1).max(200),
   filename: z.string().max(500).optional(),
   data: z.union([
-    z.strictObject({ type: z.literal('data'), data: z.base64() }),
+    z.strictObject({ type: z.literal('data'), data: z.string().refine(isBase64, 'this is not base64') }),
     z.strictObject({ type: z.literal('url'), url: z.url({ protocol: /^https?$/u }) }),
     z.strictObject({ type: z.literal('text'), text: z.string() }),
   ]),
 })
 const inputSchema: z.ZodType<GivenInput> = z.union([
-  z.string().min(1),
+  z
+    .string()
+    .min(1)
+    .refine((text) => text.trim() !== '', 'there is no text in it'),
   z
     .array(z.union([textPart, filePart]))
     .min(1)
@@ -118,9 +122,9 @@ const remoteTool = z.strictObject({
   timeoutMs: z.int().min(1).max(604_800_000).optional(),
 })
 
-/** A history of the client's: imported, repaired, labelled untrusted. System messages are not a client's to write. */
+/** A history of the client's: made anew, imported, repaired, labelled untrusted. A system message of it instructs nobody. */
 const historyMessage = z.looseObject({
-  role: z.enum(['user', 'assistant', 'tool']),
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
 })
 
@@ -131,7 +135,10 @@ export const executeSchema: z.ZodType<ExecuteBody> = z
     input: inputSchema.optional(),
     ...decisions,
     messages: z.array(historyMessage).max(10_000).optional(),
-    tools: z.array(remoteTool).optional(),
+    tools: z
+      .array(remoteTool)
+      .refine((tools) => new Set(tools.map((one) => one.name)).size === tools.length, 'two have the same name')
+      .optional(),
     options: z.strictObject({ maxSteps: z.int().min(1).max(1_000).optional() }).optional(),
   })
   .describe(
@@ -154,7 +161,7 @@ export const abortSchema: z.ZodType<AbortBody> = z.strictObject({
 export const listQuery: z.ZodType<ListQuery> = z.object({
   after: z.string().min(1).max(200).optional(),
   limit: z.coerce.number().int().min(1).max(500).optional(),
-  status: z.enum(['idle', 'running', 'suspended', 'failed']).optional(),
+  status: z.enum(['idle', 'running', 'suspended', 'failed', 'quarantined']).optional(),
 })
 
 export const waitsQuery: z.ZodType<{ after?: string | undefined; limit?: number | undefined }> = z.object({

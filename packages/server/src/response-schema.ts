@@ -9,7 +9,7 @@ export const errorSchema: z.ZodType = z.object({
   }),
 })
 
-const status = z.enum(['idle', 'running', 'suspended', 'failed', 'completed', 'aborted', 'closed'])
+const status = z.enum(['idle', 'running', 'suspended', 'failed', 'completed', 'aborted', 'closed', 'quarantined'])
 const pending = z.object({
   approvals: z.array(
     z.looseObject({
@@ -60,4 +60,5 @@ export const waitsSchema: z.ZodType = z.object({
 })
 
 export const acceptedSchema: z.ZodType = z.object({ sessionId: z.string(), status })
+export const releaseSchema: z.ZodType = z.object({ sessionId: z.string(), released: z.boolean() })
 export const healthSchema: z.ZodType = z.object({ status: z.string() })

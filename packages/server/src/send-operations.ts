@@ -2,7 +2,7 @@ import type { Principal } from '@provost/core'
 
 import type { OperationSetup } from './agent-operations.ts'
 import { decisionsOf, toInput } from './given.ts'
-import { decideOnce, keyHeader, keyOf, keyToken } from './idempotency.ts'
+import { bindKey, decideOnce, keyHeader, keyOf, keyToken } from './idempotency.ts'
 import type { LiveSession } from './live-session.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
@@ -32,6 +32,7 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
         const live = await host.open(principal, id)
         await allow(principal, { kind: 'send', sessionId: id })
         const key = keyOf(request)
+        if (key !== undefined) await bindKey(host.store, id, { principal, key, body: { operationId, body } }, 'say')
         await host.send(live, toInput(body.input), {
           mode,
           key: key === undefined ? key : keyToken(principal, key),

@@ -74,6 +74,16 @@ export interface ServerOptions {
   readonly publicUrl?: string
   readonly limits?: Partial<Limits>
   /**
+   * Providers whose `providerOptions` a client's history may carry, by name: `['anthropic']`. They reach the provider as they
+   * are. Default none: they are dropped.
+   */
+  readonly allowProviderOptions?: readonly string[]
+  /**
+   * Whether clients get the text of what tools, hooks and listeners throw. Default false: the code and a general text. The
+   * model, the log, spans and `onError` have it in any case.
+   */
+  readonly exposeErrors?: boolean
+  /**
    * Is told of what failed in here: clients hear `internal` and no more. Default: `console.error`, with the method and path of
    * the request, and the id of the session.
    */

@@ -22,13 +22,14 @@ import { answerMcp } from './mcp.ts'
 import { openApiOf } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
+import { localPrincipal } from './ownership.ts'
 import { createPassingWriter } from './passing-writer.ts'
 import { createRate } from './rate.ts'
 import { reporter } from './report.ts'
 import { jsonOf, textOf } from './request-body.ts'
 import { healthSchema } from './response-schema.ts'
 import type { Action, ServerOptions } from './server-options.ts'
-import { createSessionHost, localPrincipal } from './session-host.ts'
+import { createSessionHost } from './session-host.ts'
 
 /** A server: a Hono app, which anything that speaks `fetch` can run, and its end. */
 export interface Server {
@@ -71,8 +72,9 @@ export function createServer(options: ServerOptions): Server {
       connections.cut(log)
     },
     (log) => passing?.settle(log),
+    (sessionId, thrown) => report(thrown, { sessionId }),
   )
-  const host = createSessionHost(options, closing.store, limits, passing)
+  const host = createSessionHost(options, closing.store, limits, passing, report)
   const connections = createConnections(limits.connections)
   const rate = createRate(limits.requestsPerMinute)
   let closed: Promise<void> | undefined
@@ -116,6 +118,7 @@ export function createServer(options: ServerOptions): Server {
     deciding: createDeciding({ host, approver, authorized: authorize !== undefined, allow }),
     allow,
     permits,
+    allowProviderOptions: options.allowProviderOptions ?? [],
     accepting(): void {
       if (closed) throw shuttingDown()
     },
@@ -253,6 +256,7 @@ export function createServer(options: ServerOptions): Server {
 
   async function close(graceMs: number): Promise<void> {
     clearInterval(recovery)
+    host.stopRecovery()
     closing.drain()
     const over = allIdle()
     const timer = Promise.withResolvers<void>()

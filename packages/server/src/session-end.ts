@@ -4,6 +4,7 @@ import type { SessionStore } from '@provost/core'
 
 import type { Cursor } from './cursor.ts'
 import { atBeginning, cursorAt } from './cursor.ts'
+import { createOutward } from './outward.ts'
 import type { Position } from './position.ts'
 import { origin } from './position.ts'
 import { readerPlace } from './reader-place.ts'
@@ -14,7 +15,7 @@ export async function foldSession(
   store: SessionStore,
   id: string,
 ): Promise<{ readonly state: LogState; readonly last: Cursor }> {
-  const tree = sessionTree(store, id)
+  const tree = sessionTree(store, id, createOutward(true))
   const place = readerPlace(id, atBeginning)
   for await (const _ of tree.read(place));
   return { state: tree.state, last: place.cursor }

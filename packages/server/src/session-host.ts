@@ -1,23 +1,21 @@
 import type { Agent, AgentStream, RunOptions, SessionOptions } from '@provost/agent'
-import type { Decisions, Input, Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
-import { ProvostError, uuidv7 } from '@provost/core'
-import { createdIn, isCreated } from '@provost/sessions'
+import type { Decisions, Input, Message, ModelMessage, Principal, SessionStore } from '@provost/core'
+import { ProvostError, sessionQuarantined, uuidv7 } from '@provost/core'
+import { countedRead } from '@provost/sessions'
 
 import { unknownSession } from './http-error.ts'
 import type { Limits } from './limits.ts'
 import type { LiveSession } from './live-session.ts'
-import { openSession, serverExtension, toolsKey } from './live-session.ts'
+import { openSession } from './live-session.ts'
+import type { Outward } from './outward.ts'
+import { createOutward } from './outward.ts'
+import { localPrincipal, ownership } from './ownership.ts'
 import type { PassingWriter } from './passing-writer.ts'
+import { createRecovery } from './recovery.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
-import { checkRemoteTools, loggedTools } from './remote-tool.ts'
-import type { ServerOptions } from './server-options.ts'
-
-/** Whose a session is, as its log says. */
-export interface Ownership {
-  readonly agent: string
-  readonly principal: Principal | undefined
-  readonly tools: readonly RemoteToolInit[]
-}
+import { checkRemoteTools } from './remote-tool.ts'
+import { isCode, tooMany } from './request-error.ts'
+import type { ErrorPlace, ServerOptions } from './server-options.ts'
 
 /** What a new session begins with. */
 export interface Beginning {
@@ -30,26 +28,41 @@ export interface Beginning {
 /** The sessions that this process has open, and the runs in them. */
 export interface SessionHost {
   readonly store: SessionStore
+  /** What clients may have of events and errors. */
+  readonly outward: Outward
   agentOf(name: string | undefined): Agent<unknown, never>
   /** Undefined where this server has none of that name. */
   agentNamed(name: string): Agent<unknown, never> | undefined
   begin(principal: Principal, beginning: Beginning): Promise<LiveSession>
   /**
    * A session of a principal's own.
-   * @throws HttpError 404 where there is none, or it is somebody else's.
+   * @throws HttpError 404 where there is none, or it is another's; ProvostError `session-quarantined`
    */
-  open(principal: Principal, id: string): Promise<LiveSession>
+  open(principal: Principal | undefined, id: string): Promise<LiveSession>
   start(live: LiveSession, input: Input, options: RunOptions): AgentStream<unknown>
   decide(live: LiveSession, decisions: Decisions): Promise<void>
   /** Says something in a session, once under a key; resolves when it is in the store. */
   send(live: LiveSession, input: Input, options: Saying): Promise<void>
-  /** Goes on with a run whose process died, unless another process has it. */
+  /** A session as it can be read without opening it, also in quarantine. @throws HttpError 404 */
+  view(principal: Principal | undefined, id: string): Promise<SessionView>
+  /** Resumes a run whose process died, unless another process has it. @throws ProvostError `session-quarantined` */
   recover(live: LiveSession): Promise<void>
   /** Looks for such runs. */
   recoverAll(): Promise<void>
+  /** From now on no run is taken over. */
+  stopRecovery(): void
+  /** Ends the quarantine of a session. @returns false where it had none; undefined where there is no such session. */
+  releaseQuarantine(id: string): Promise<boolean | undefined>
   forget(id: string): void
-  /** Whether the principal may start another run. */
-  mayRun(principal: Principal): boolean
+  /** Removes a session that a request began which is refused after all; one that has had a run stays. */
+  discard(id: string): Promise<void>
+  /**
+   * Reserves one of the runs that a principal may have at the same time.
+   *
+   * @returns gives the place back: a run that has begun counts by itself.
+   * @throws HttpError 429
+   */
+  admit(principal: Principal): () => void
   readonly running: ReadonlySet<LiveSession>
 }
 
@@ -62,8 +75,14 @@ export interface Saying {
   readonly to?: string | undefined
 }
 
-/** How often a run is taken up that writes nothing. */
-const mostTries = 5
+/** What is known of a session that is not open. */
+export interface SessionView {
+  readonly agent: string
+  readonly quarantined: boolean
+}
+
+/** Milliseconds that the opening of a session whose writer died may take before another process tries it. */
+const openingMs = 5_000
 
 type Opened = SessionOptions & { readonly context?: unknown }
 
@@ -72,28 +91,15 @@ export function createSessionHost(
   store: SessionStore,
   limits: Limits,
   passing: PassingWriter | undefined,
+  report: (thrown: unknown, place: ErrorPlace) => void,
 ): SessionHost {
-  const { agents, context } = options
+  const { agents, authenticate, context } = options
+  const outward = createOutward(options.exposeErrors === true)
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const open = new Map<string, Promise<LiveSession>>()
   const running = new Set<LiveSession>()
-  /** Runs that were taken up and wrote nothing. */
-  const stuck = new Map<string, { offset: number; tries: number }>()
-
-  /** Whether taking a run up again may bring it on. One that fails before its log, each time, waits for somebody to ask. */
-  async function isWorthIt(id: string): Promise<boolean> {
-    let offset = 0
-    for await (const entry of store.read(id)) ({ offset } = entry)
-    const before = stuck.get(id)
-    const tries = before?.offset === offset ? before.tries + 1 : 1
-    stuck.delete(id)
-    stuck.set(id, { offset, tries })
-    for (const oldest of stuck.keys()) {
-      if (stuck.size <= limits.sessions) break
-      stuck.delete(oldest)
-    }
-    return tries <= mostTries
-  }
+  /** Runs that are about to begin, by principal. */
+  const admitted = new Map<string, number>()
 
   function agentOf(name: string | undefined): Agent<unknown, never> {
     const agent = name === undefined ? agents[0] : byName.get(name)
@@ -103,8 +109,65 @@ export function createSessionHost(
     })
   }
 
-  async function openingOf(principal: Principal): Promise<Opened> {
-    return { store, principal, ...(context && { context: await context(principal) }) }
+  /** @param principal absent for a session of nobody, whose runs are nobody's either. */
+  async function openingOf(principal: Principal | undefined): Promise<Opened> {
+    const app = context && { context: await context(principal ?? localPrincipal) }
+    return { store, ...(principal && { principal }), ...app }
+  }
+
+  /**
+   * Opens a session. A process that dies of it has been counted by then.
+   *
+   * @param principal default whose it is.
+   */
+  async function openAs(
+    id: string,
+    allowed: (principal: string | undefined) => boolean,
+    principal?: Principal,
+  ): Promise<LiveSession> {
+    const known = await open.get(id)?.catch(() => undefined)
+    if (known) {
+      if (!allowed(known.principal)) throw unknownSession(id)
+      // What was used last is dropped last.
+      open.delete(id)
+      open.set(id, Promise.resolve(known))
+      return known
+    }
+    return countedRead(store, id, openingMs, async () => {
+      const owner = await ownership(store, id)
+      const agent = owner && byName.get(owner.agent)
+      if (!owner || !agent || !allowed(owner.principal?.id)) throw unknownSession(id)
+      const again = open.get(id)
+      if (again) return again
+      const { tools } = owner
+      const whose = principal ?? owner.principal
+      const live = openSession({
+        id,
+        agent,
+        principal: whose,
+        tools,
+        keptEvents: limits.keptEvents,
+        outward,
+        passing,
+        open: async (extensions) => resume(agent, id, { ...(await openingOf(whose)), extensions }),
+      })
+      return keep(id, live)
+    })
+  }
+
+  /** Resumes a run. @param broken is told what broke it off before the log saw it end. */
+  async function takeUp(live: LiveSession, broken: (thrown: unknown) => void): Promise<void> {
+    if (live.session.status === 'running') return
+    const stream = live.session.resume()
+    void stream[Symbol.asyncIterator]().return?.()
+    track(live)
+    const started = new Promise<void>((resolve) => {
+      const stop = live.feed.listen(() => (stop(), resolve()))
+    })
+    const ended = stream.result.then(({ status, error }) => {
+      if (status === 'failed' && live.session.status === 'suspended') broken(error)
+    })
+    await Promise.race([started, ended])
   }
 
   function keep(id: string, live: Promise<LiveSession>): Promise<LiveSession> {
@@ -142,6 +205,7 @@ export function createSessionHost(
 
   const host: SessionHost = {
     store,
+    outward,
     running,
     agentOf,
     agentNamed: (name) => byName.get(name),
@@ -156,6 +220,7 @@ export function createSessionHost(
         principal,
         tools,
         keptEvents: limits.keptEvents,
+        outward,
         passing,
         open: (extensions) => create(agent, { ...opening, id, extensions, ...(messages && { messages }) }),
       })
@@ -163,33 +228,20 @@ export function createSessionHost(
     },
 
     async open(principal, id) {
-      const known = await open.get(id)?.catch(() => undefined)
-      if (known) {
-        if (known.principal !== principal.id) throw unknownSession(id)
-        // What was used last is dropped last.
-        open.delete(id)
-        open.set(id, Promise.resolve(known))
-        return known
+      try {
+        return await openAs(id, (whose) => whose === principal?.id, principal)
+      } catch (thrown) {
+        // What is in quarantine is nobody else's to know either.
+        if (isCode(thrown, 'session-quarantined')) await host.view(principal, id)
+        throw thrown
       }
+    },
+
+    async view(principal, id) {
       const owner = await ownership(store, id)
-      const agent = owner && byName.get(owner.agent)
-      if (!owner || !agent || (owner.principal?.id ?? localPrincipal.id) !== principal.id) throw unknownSession(id)
-      const again = open.get(id)
-      if (again) return again
-      const { tools } = owner
-      const opening = openingOf(principal)
-      return keep(
-        id,
-        openSession({
-          id,
-          agent,
-          principal,
-          tools,
-          keptEvents: limits.keptEvents,
-          passing,
-          open: async (extensions) => resume(agent, id, { ...(await opening), extensions }),
-        }),
-      )
+      if (!owner || !byName.has(owner.agent) || owner.principal?.id !== principal?.id) throw unknownSession(id)
+      const { quarantinedAt } = await store.leaseState(id)
+      return { agent: owner.agent, quarantined: quarantinedAt !== undefined }
     },
 
     start(live, input, given) {
@@ -215,65 +267,62 @@ export function createSessionHost(
     },
 
     async recover(live) {
-      if (live.session.status === 'running') return
       try {
-        const stream = live.session.resume()
-        void stream[Symbol.asyncIterator]().return?.()
-        track(live)
-        const started = new Promise<void>((resolve) => {
-          const stop = live.feed.listen(() => (stop(), resolve()))
-        })
-        await Promise.race([started, stream.result.then(() => {})])
+        await takeUp(live, () => {})
       } catch {
-        // Somebody else has it, or it is over.
+        // Another process has it, or it is over.
       }
+      const { quarantinedAt } = live.session.status === 'running' ? {} : await store.leaseState(live.id)
+      if (quarantinedAt !== undefined) throw sessionQuarantined(live.id)
     },
 
-    async recoverAll() {
-      for await (const { id, agent } of store.list({ status: 'running' })) {
-        if (!byName.has(agent) || (await open.get(id)?.catch(() => undefined))?.idle) continue
-        const lease = await store.lease(id, `look/${id}`, 1)
-        if (lease === 'busy') continue
-        await store.release(id, lease.fence)
-        const owner = await ownership(store, id)
-        const live = await host.open(owner?.principal ?? localPrincipal, id).catch(() => undefined)
-        if (live && (await isWorthIt(id))) await host.recover(live)
-      }
+    recoverAll: () => recovery.look(),
+    stopRecovery: () => recovery.stop(),
+
+    async releaseQuarantine(id) {
+      const owner = await ownership(store, id)
+      if (!owner) return undefined
+      host.forget(id)
+      return store.releaseQuarantine(id)
     },
 
     forget(id) {
       open.delete(id)
     },
 
-    mayRun({ id }) {
-      let count = 0
+    async discard(id) {
+      for await (const { type } of store.read(id)) if (type === 'run') return
+      host.forget(id)
+      await store.delete(id)
+    },
+
+    admit({ id }) {
+      const waiting = admitted.get(id) ?? 0
+      let count = waiting
       for (const live of running) if (live.principal === id) count++
-      return count < limits.runs
+      if (count >= limits.runs) throw tooMany('runs', 'Wait for one of your runs to end.')
+      admitted.set(id, waiting + 1)
+      let held = true
+      return () => {
+        if (!held) return
+        held = false
+        const left = (admitted.get(id) ?? 1) - 1
+        if (left > 0) admitted.set(id, left)
+        else admitted.delete(id)
+      }
     },
   }
+
+  const recovery = createRecovery({
+    store,
+    serves: (agent) => byName.has(agent),
+    isRunning: async (id) => (await open.get(id)?.catch(() => undefined))?.idle !== undefined,
+    // Where everybody says who they are, there is no context for a run of nobody.
+    open: (id) => openAs(id, (whose) => whose !== undefined || !authenticate || !context),
+    resume: takeUp,
+    report: (thrown, sessionId) => report(thrown, { sessionId }),
+  })
   return host
-}
-
-/** Everybody, where nobody is asked who they are. */
-export const localPrincipal: Principal = Object.freeze({ id: 'local' })
-
-/** @returns undefined where there is no such session. */
-export async function ownership(store: SessionStore, id: string): Promise<Ownership | undefined> {
-  let found: Ownership | undefined
-  for await (const entry of store.read(id)) {
-    const claim: NewEntry = entry
-    if (isCreated(claim)) {
-      const { agent, principal } = createdIn(claim)
-      found = { agent, principal, tools: [] }
-    } else if (entry.type === 'run' && entry.op === 'started') {
-      // The log of a child is no session.
-      if (entry.parent) return undefined
-      found ??= { agent: entry.manifest.agent, principal: entry.principal, tools: [] }
-    } else if (found && entry.type === 'ext' && entry.name === serverExtension && entry.key === toolsKey) {
-      return { ...found, tools: loggedTools(entry.data) }
-    } else if (entry.type === 'attempt') return found
-  }
-  return found
 }
 
 /** Whether somebody has answered what a suspended run waits for, and nobody has gone on with it yet. */

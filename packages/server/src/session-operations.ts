@@ -1,19 +1,22 @@
 import { pendingWork } from '@provost/agent'
-import { exportSession } from '@provost/sessions'
+import type { SessionStore } from '@provost/core'
+import { countedRead, exportSession } from '@provost/sessions'
 
 import type { OperationSetup } from './agent-operations.ts'
 import { atBeginning, givenCursor, writeCursor } from './cursor.ts'
 import { followed } from './event-response.ts'
 import { resumeHeader } from './execute-operation.ts'
+import { notOperator, unknownSession } from './http-error.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
 import { eventsQuery, listQuery } from './request-schema.ts'
-import { listSchema, sessionSchema } from './response-schema.ts'
+import { listSchema, releaseSchema, sessionSchema } from './response-schema.ts'
 import { foldSession } from './session-end.ts'
+import type { SessionHost } from './session-host.ts'
 
 /** The routes that show sessions, and the one that removes them. */
 export function sessionOperations(setup: OperationSetup): readonly Operation[] {
-  const { host, allow, accepting, deciding } = setup
+  const { host, allow, accepting, approver, deciding } = setup
   return [
     operation({
       method: 'get',
@@ -47,15 +50,16 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       success: 200,
       answer: sessionSchema,
       async handle({ principal, id }) {
-        const live = await deciding.read(principal, id, 'read')
-        const { state, last } = await foldSession(host.store, id)
+        const { agent, quarantined } = await deciding.view(principal, id, 'read')
+        const read = (): ReturnType<typeof foldSession> => foldSession(host.store, id)
+        const { state, last } = quarantined ? await read() : await countedRead(host.store, id, readingMs, read)
         const { run, messages } = state
-        const status = run?.status ?? 'idle'
+        const status = quarantined ? 'quarantined' : (run?.status ?? 'idle')
         return Response.json({
           id,
-          agent: live.agent.name,
+          agent,
           status: status === 'completed' || status === 'aborted' ? 'idle' : status,
-          messages: messages.filter(({ role }) => role !== 'system'),
+          messages: messages.flatMap((one) => (one.role === 'system' ? [] : [host.outward.message(one)])),
           pending: pendingWork(state),
           ...(last.root.offset > 0 && { lastEventId: writeCursor(id, last) }),
         })
@@ -87,9 +91,25 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       stream: 'text/event-stream',
       async handle({ principal, id, query, request }) {
         accepting()
-        const live = await deciding.read(principal, id, 'read')
+        const live = await deciding.read(principal, id)
         const after = request.headers.get('last-event-id') ?? query.after
         return followed(setup, live, principal, after === undefined ? atBeginning : givenCursor(id, after))
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/release',
+      operationId: 'releaseSession',
+      summary: 'Ends the quarantine of a session, so that its run is resumed. For operators.',
+      success: 200,
+      answer: releaseSchema,
+      async handle({ principal, id }) {
+        accepting()
+        if (!(await approver.isOperator(principal))) throw notOperator()
+        await allow(principal, { kind: 'release', sessionId: id })
+        const released = await host.releaseQuarantine(id)
+        if (released === undefined) throw unknownSession(id)
+        return Response.json({ sessionId: id, released })
       },
     }),
     operation({
@@ -100,8 +120,8 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       success: 200,
       stream: 'application/x-ndjson',
       async handle({ principal, id }) {
-        await deciding.read(principal, id, 'export')
-        const lines = exportSession(host.store, id, { for: 'outside' })
+        await deciding.view(principal, id, 'export')
+        const lines = exportSession(outwardStore(host), id, { for: 'outside' })
         return new Response(byteStream(lines), {
           headers: {
             'content-type': 'application/x-ndjson',
@@ -111,6 +131,19 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       },
     }),
   ]
+}
+
+/** Milliseconds that reading a session whose writer died may take before another process tries. */
+const readingMs = 5_000
+
+/** A store whose logs say of errors what clients may have. */
+function outwardStore({ store, outward }: SessionHost): SessionStore {
+  return {
+    ...store,
+    async *read(log, after) {
+      for await (const entry of store.read(log, after)) yield outward.entry(entry)
+    },
+  }
 }
 
 /** Read as fast as the client takes it. */

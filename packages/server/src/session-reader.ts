@@ -38,7 +38,7 @@ export function readRun(
   reading: Reading,
   start: () => AgentStream<unknown>,
 ): { run: AgentStream<unknown>; events: SessionEvents } {
-  const { live, signal, waitingBytes } = reading
+  const { host, live, signal, waitingBytes } = reading
   const queue = createReaderQueue(waitingBytes)
   const stop = live.feed.listen(queue.push)
   let run: AgentStream<unknown>
@@ -77,7 +77,7 @@ export function readRun(
       }
       if (signal.aborted) return undefined
       const settled = await result
-      return ending?.end ? completionOf(live.id, ending.end, ending.pending) : completionOfResult(settled)
+      return ending?.end ? completionOf(live.id, ending.end, ending.pending) : completionOfResult(settled, host.outward)
     } finally {
       stop()
       signal.removeEventListener('abort', leave)
@@ -114,7 +114,7 @@ const lookMs = 1_000
 export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
   const { host, live, signal } = reading
   const { store } = host
-  const tree = sessionTree(store, live.id, store.passing)
+  const tree = sessionTree(store, live.id, host.outward, store.passing)
   const place = readerPlace(live.id, after)
   const watching = watch(store, live.id, signal)
   let waitMs = soonMs

@@ -4,6 +4,7 @@ import type { Entry, EventOf, PassingBuffer, SessionStore } from '@provost/core'
 
 import type { FeedItem } from './feed.ts'
 import { feedItem } from './feed.ts'
+import type { Outward } from './outward.ts'
 import { eventsIn } from './passing-piece.ts'
 import type { ReaderPlace, Sent } from './reader-place.ts'
 import { joined } from './reader-place.ts'
@@ -29,8 +30,16 @@ interface Branch {
 /** Events in one batch. */
 const batchSize = 64
 
-/** @param buffer what passes; without it only what lasts is read. */
-export function sessionTree(store: SessionStore, sessionId: string, buffer?: PassingBuffer): SessionTree {
+/**
+ * @param outward makes of each event what clients may have of it.
+ * @param buffer what passes; without it only what lasts is read.
+ */
+export function sessionTree(
+  store: SessionStore,
+  sessionId: string,
+  outward: Outward,
+  buffer?: PassingBuffer,
+): SessionTree {
   const root = branchOf(sessionId, [])
   let end: EventOf<'agent.end'> | undefined
 
@@ -41,7 +50,8 @@ export function sessionTree(store: SessionStore, sessionId: string, buffer?: Pas
   const lastOf = ({ events }: Branch): number => events.state.entries.at(-1)?.offset ?? 0
 
   function itemsOf({ log }: Branch, logged: ReturnType<LogEvents['take']>): readonly FeedItem[] {
-    return logged.map(({ event, offset, n }) => {
+    return logged.map(({ event: whole, offset, n }) => {
+      const event = outward.event(whole)
       if (log === sessionId && event.type === 'agent.end') end = event
       const passes = event.id.startsWith('~', event.id.search(/[.~]\d+$/u))
       return feedItem(event, log, { position: { offset, n, passing: false }, ...(passes && { unmarked: true }) })

@@ -1,5 +1,9 @@
 import { z } from 'zod'
 
+import type { ProviderOptions } from './given-history.ts'
+import { fileAt, optionsOf } from './given-history.ts'
+import { badRequest } from './request-error.ts'
+
 const toolPart = z.looseObject({
   type: z.string(),
   toolCallId: z.string().min(1).max(1_000),
@@ -46,7 +50,7 @@ export type ChatTurn =
       readonly toolResults: readonly { readonly callId: string; readonly output: unknown }[]
     }
 
-type ChatPart =
+type ChatPart = { readonly providerOptions?: ProviderOptions } & (
   | { readonly type: 'text'; readonly text: string }
   | {
       readonly type: 'file'
@@ -54,12 +58,18 @@ type ChatPart =
       readonly filename?: string
       readonly data: { readonly type: 'url'; readonly url: string } | { readonly type: 'data'; readonly data: string }
     }
+)
 
-/** @returns undefined where it says nothing. */
-export function turnOf({ messages }: ChatBody): ChatTurn | undefined {
+/**
+ * @param allowed providers whose metadata a page's parts may carry.
+ * @returns undefined where it says nothing.
+ * @throws HttpError 400, naming the path of a file that is none
+ */
+export function turnOf({ messages }: ChatBody, allowed: readonly string[]): ChatTurn | undefined {
   const last = messages.at(-1)
   if (last?.role === 'user') {
-    const input = last.parts.flatMap(inputPart)
+    const at = `messages.${messages.length - 1}.parts`
+    const input = last.parts.flatMap((part, n) => inputPart(part, `${at}.${n}`, new Set(allowed)))
     return input.length > 0 ? { kind: 'input', input } : undefined
   }
   if (last?.role !== 'assistant') return undefined
@@ -93,16 +103,15 @@ const filePart = z.looseObject({
   filename: z.string().max(500).optional(),
   url: z.string(),
 })
-const dataUrl = /^data:[^,;]*;base64,([A-Za-z0-9+/=]*)$/u
 
-function inputPart(part: UiMessage['parts'][number]): readonly ChatPart[] {
+function inputPart(part: UiMessage['parts'][number], at: string, allowed: ReadonlySet<string>): readonly ChatPart[] {
+  const options = optionsOf(part, allowed)
   const text = textPart.safeParse(part)
-  if (text.success) return [{ type: 'text', text: text.data.text }]
+  if (text.success) return [{ type: 'text', text: text.data.text, ...options }]
+  if (part.type !== 'file') return []
   const file = filePart.safeParse(part)
-  if (!file.success) return []
+  if (!file.success) throw badRequest(`${at}: a file has a mediaType and a url.`)
   const { mediaType, filename, url } = file.data
-  const base64 = dataUrl.exec(url)?.[1]
-  const named = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }) }
-  if (base64 !== undefined) return [{ ...named, data: { type: 'data', data: base64 } }]
-  return /^https?:\/\//u.test(url) ? [{ ...named, data: { type: 'url', url } }] : []
+  const named = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }), ...options }
+  return [{ ...named, data: fileAt(url, `${at}.url`) }]
 }

@@ -33,11 +33,8 @@ export interface InboxPage {
   readonly next?: InboxCursor
 }
 
-/**
- * The lists of the store that are looked through, in this order. A run that goes on may have branches that wait. Sessions
- * that are set aside as a whole come first once the store knows the status `quarantined`: put it in front.
- */
-const statuses: readonly SessionStatus[] = ['suspended', 'running']
+/** The lists of the store that a page reads, in this order. A running session may have branches that wait. */
+const statuses: readonly SessionStatus[] = ['quarantined', 'suspended', 'running']
 
 /** What a page is looked up with. */
 export interface InboxReading {
@@ -47,20 +44,24 @@ export interface InboxReading {
   readonly limit: number
   /** Whether the reader may see a wait. */
   shows(info: SessionInfo, requester: Principal | undefined, waiting: Waiting): Promise<boolean>
+  /** Whether the reader may release a session. */
+  releases(info: SessionInfo): Promise<boolean>
 }
 
 /**
  * Reads a page of what waits in all sessions. Sessions come from the store's list of a status; the logs of at most `limit`
  * of them are read, whatever comes of it, so a page may have fewer rows and still have a next one.
  */
-export async function readInbox({ store, from, limit, shows }: InboxReading): Promise<InboxPage> {
+export async function readInbox({ store, from, limit, shows, releases }: InboxReading): Promise<InboxPage> {
   const rows: WaitRow[] = []
   let looked = 0
   let { after, wait } = from ?? {}
   for (const status of statuses.slice(Math.max(0, from ? statuses.indexOf(from.status) : 0))) {
     for await (const info of store.list({ status, limit: limit - looked, ...(after !== undefined && { after }) })) {
       looked++
-      for (const row of await rowsOf(store, info, wait, shows)) {
+      const found =
+        status === 'quarantined' ? await quarantinedRow(info, releases) : await rowsOf(store, info, wait, shows)
+      for (const row of found) {
         if (rows.length === limit) {
           const last = rows.at(-1)
           const within = last?.sessionId === info.id ? last.wait?.id : wait
@@ -109,6 +110,21 @@ async function rowsOf(
     })
   }
   return rows
+}
+
+/** The log of a session in quarantine is not read: that may be what kills the process. */
+async function quarantinedRow(info: SessionInfo, releases: InboxReading['releases']): Promise<readonly WaitRow[]> {
+  if (!(await releases(info))) return []
+  return [
+    {
+      kind: 'quarantined',
+      sessionId: info.id,
+      agent: info.agent,
+      ...(info.principal !== undefined && { requester: info.principal }),
+      updatedAt: info.updatedAt,
+      text: `Session ${displayText(info.id, { limit: 200 })} is in quarantine: its processes died again and again.`,
+    },
+  ]
 }
 
 function textOf(waiting: Waiting): string {

@@ -2,7 +2,7 @@ import { isRecord } from '@provost/core'
 
 import type { OperationSetup } from './agent-operations.ts'
 import { actionOf } from './deciding.ts'
-import { HttpError } from './http-error.ts'
+import { notOperator } from './http-error.ts'
 import type { Operation } from './operation.ts'
 import { operation } from './operation.ts'
 import { questionOf } from './pending-question.ts'
@@ -38,6 +38,7 @@ export function waitOperations({ host, allow, permits, approver }: OperationSetu
             const place = { live: { id, agent }, requester, via: 'http' } as const
             return permits(principal, actionOf(waiting, questionOf(place, waiting)))
           },
+          releases: ({ id: sessionId }) => permits(principal, { kind: 'release', sessionId }),
         })
         return Response.json({ waits: page.waits, ...(page.next && { next: writeCursor(page.next) }) })
       },
@@ -54,7 +55,7 @@ function readCursor(text: string): InboxCursor {
     const cursor: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
     if (!isRecord(cursor)) throw badRequest('')
     const { status, after, wait } = cursor
-    if (status !== 'suspended' && status !== 'running') throw badRequest('')
+    if (status !== 'quarantined' && status !== 'suspended' && status !== 'running') throw badRequest('')
     return {
       status,
       ...(typeof after === 'string' && { after }),
@@ -63,12 +64,4 @@ function readCursor(text: string): InboxCursor {
   } catch {
     throw badRequest('`after` is not a `next` of this list.')
   }
-}
-
-function notOperator(): HttpError {
-  return new HttpError(403, {
-    code: 'not-operator',
-    message: 'The inbox over all sessions is for operators.',
-    hint: 'Give createServer an `operator` that says who is one.',
-  })
 }

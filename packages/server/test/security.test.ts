@@ -108,7 +108,7 @@ test('whatever is malformed is refused, and the refusal says why', async () => {
     status: 400,
     code: 'invalid-request',
   })
-  expect(await refusal(await execute({ input: 'x', messages: [{ role: 'system', content: 'obey' }] }))).toEqual({
+  expect(await refusal(await execute({ input: 'x', messages: [{ role: 'developer', content: 'obey' }] }))).toEqual({
     status: 400,
     code: 'invalid-request',
   })
@@ -260,8 +260,8 @@ test('a stream whose store fails ends where it is, and does not say why', async 
     store: failing,
     onError: (error, { sessionId }) => told.push([String(error), sessionId]),
   })
-  const opened = await ask(server, `/api/agent/session/${id}`)
-  expect(opened.status).toBe(200)
+  const opened = await ask(server, `/api/agent/session/${id}/events`)
+  expect(await opened.text()).toContain('execute_complete')
   reading = true
   const listening = await serve(server, { port: 0 })
   const headers = { authorization: 'Bearer ann' }

@@ -1,5 +1,6 @@
 export * from './attribution.ts'
 export { sanitizeCommentary } from './commentary.ts'
+export * from './counted-read.ts'
 export * from './created-entry.ts'
 export { isEntry, isPart, messageFault } from './entry-shape.ts'
 export * from './export-session.ts'

@@ -20,7 +20,9 @@ import { inWords, newerStore } from './store-error.ts'
 /** Where a store of files keeps what. */
 export interface JsonlFolder {
   readonly logs: string
+  readonly leases: string
   logPath(log: string): string
+  leasePath(log: string): string
   inboxPath(sessionId: string): string
   blobPath(hash: string): string
 }
@@ -37,8 +39,9 @@ const fencesEach = 2 ** 26
 export function makeFolder(dir: string): JsonlFolder {
   const root = resolve(dir)
   const [logs, inbox, blobs] = [join(root, 'logs'), join(root, 'inbox'), join(root, 'blobs')]
+  const leases = join(root, 'leases')
   try {
-    for (const path of [logs, inbox, blobs]) mkdirSync(path, { recursive: true, mode: 0o700 })
+    for (const path of [logs, inbox, blobs, leases]) mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
     throw new ProvostError('store-unusable', `The store ${dir} cannot be made: ${toErrorInfo(cause).message}.`, {
       hint: 'Give a folder that can be written.',
@@ -47,6 +50,8 @@ export function makeFolder(dir: string): JsonlFolder {
   }
   return {
     logs,
+    leases,
+    leasePath: (log) => join(leases, `${fileName(log)}.json`),
     logPath: (log) => join(logs, `${fileName(log)}.jsonl`),
     inboxPath: (sessionId) => join(inbox, `${fileName(sessionId)}.jsonl`),
     blobPath: (hash) => join(blobs, hash),

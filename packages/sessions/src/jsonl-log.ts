@@ -1,12 +1,22 @@
 import { existsSync, rmSync } from 'node:fs'
 
-import type { Appended, AppendPosition, Entry, EntryReader, Lease, NewEntry } from '@provost/core'
-import { isRecord } from '@provost/core'
+import type {
+  Appended,
+  AppendPosition,
+  Entry,
+  EntryReader,
+  Lease,
+  LeaseState,
+  LeaseTerms,
+  NewEntry,
+} from '@provost/core'
+import { isRecord, mostTakeovers, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
 import type { KnownIds } from './append-plan.ts'
 import { entriesOf, readEntries, writeEntry } from './entry-text.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
+import { leaseMark, markLease } from './jsonl-lease.ts'
 import { damaged, openLines } from './log-file.ts'
 import type { LineFile, Torn } from './log-file.ts'
 import { fenced } from './store-error.ts'
@@ -15,7 +25,8 @@ import { fenced } from './store-error.ts'
 interface OpenLog {
   readonly path: string
   fence: number
-  lease: { readonly owner: string; readonly until: number } | undefined
+  lease: { readonly owner: string; readonly until: number; readonly part: boolean } | undefined
+  takeovers: number
   /** Missing until there is something in it. */
   file: LineFile | undefined
   ids: Promise<KnownIds> | undefined
@@ -24,7 +35,9 @@ interface OpenLog {
 
 /** The logs of a folder and the right to write them. */
 export interface JsonlLogs {
-  lease(name: string, owner: string, ttlMs: number): Lease | 'busy'
+  lease(name: string, owner: string, ttlMs: number, terms?: LeaseTerms): Lease | 'busy'
+  leaseState(name: string): LeaseState
+  releaseQuarantine(name: string): boolean
   release(name: string, fence: number): Promise<void>
   append(name: string, entries: readonly NewEntry[], at: AppendPosition, flushed: Flushed): Promise<Appended>
   read(name: string, after: number): EntryReader
@@ -60,7 +73,8 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
     if (!log) {
       const path = folder.logPath(name)
       const file = existsSync(path) ? openLines(path, repaired) : undefined
-      log = { path, fence: 0, lease: undefined, file, ids: undefined, flushing: Promise.resolve() }
+      const at = { fence: 0, lease: undefined, takeovers: 0, ids: undefined }
+      log = { path, ...at, file, flushing: Promise.resolve() }
       logs.set(name, log)
     }
     return log
@@ -120,19 +134,48 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
   }
 
   return {
-    lease(name, owner, ttlMs) {
-      const log = logOf(name)
+    lease(name, owner, ttlMs, { steady = false, part = false } = {}) {
+      const mark = leaseMark(folder, name)
+      if (mark.quarantinedAt !== undefined) throw sessionQuarantined(name)
       const now = performance.now()
-      const { lease } = log
-      if (lease && lease.owner !== owner && lease.until > now) return 'busy'
-      if (lease?.owner !== owner) log.fence = ++fences
-      log.lease = { owner, until: now + ttlMs }
-      return { fence: log.fence }
+      const held = logs.get(name)?.lease
+      if (held && held.owner !== owner && held.until > now) return 'busy'
+      const renews = held?.owner === owner
+      // A mark without a lease here is that of a process before this one, which died with it.
+      const takeovers = mark.takeovers + (mark.held && !renews && !part ? 1 : 0)
+      if (takeovers > mostTakeovers) {
+        markLease(folder, name, { held: false, takeovers: mark.takeovers, quarantinedAt: Date.now() })
+        const log = logs.get(name)
+        if (log) log.lease = undefined
+        throw sessionQuarantined(name)
+      }
+      const log = logOf(name)
+      if (!renews) log.fence = ++fences
+      log.takeovers = renews && steady ? 0 : takeovers
+      log.lease = { owner, until: now + ttlMs, part }
+      const news = renews ? log.takeovers !== takeovers : !part
+      if (news) markLease(folder, name, { held: true, takeovers: log.takeovers })
+      return { fence: log.fence, takeovers: log.takeovers }
+    },
+
+    leaseState(name) {
+      const { held, takeovers, quarantinedAt } = leaseMark(folder, name)
+      const lease = logs.get(name)?.lease
+      const holds = lease && lease.until > performance.now()
+      const holder = holds ? 'alive' : lease || held ? 'lapsed' : 'none'
+      return { holder, takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
+    },
+
+    releaseQuarantine(name) {
+      if (leaseMark(folder, name).quarantinedAt === undefined) return false
+      markLease(folder, name, { held: false, takeovers: 0 })
+      return true
     },
 
     async release(name, fence) {
       const log = logs.get(name)
       if (log?.fence !== fence) return
+      if (log.lease && !log.lease.part) markLease(folder, name, { held: false, takeovers: log.takeovers })
       log.lease = undefined
       await forgetLog(name, log)
     },
@@ -171,6 +214,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
         await forgetLog(name, log)
       }
       rmSync(folder.logPath(name), { force: true })
+      rmSync(folder.leasePath(name), { force: true })
     },
 
     async close() {

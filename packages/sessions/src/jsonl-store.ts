@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import type { Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions } from '@provost/core'
@@ -118,9 +118,19 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
   return {
     place: () => ({ kind: 'folder', path: dir }),
-    async lease(name, owner, ttlMs) {
+    async lease(...asked) {
       alive()
-      return logs.lease(name, owner, ttlMs)
+      return logs.lease(...asked)
+    },
+
+    async leaseState(name) {
+      alive()
+      return logs.leaseState(name)
+    },
+
+    async releaseQuarantine(sessionId) {
+      alive()
+      return logs.releaseQuarantine(sessionId)
     },
 
     async release(name, fence) {
@@ -168,9 +178,13 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
       alive()
       const found: SessionInfo[] = []
+      const marked = new Set(await readdir(folder.leases))
       for (const file of await readdir(folder.logs)) {
-        const info = await infoOf(file)
-        if (!info || (after !== undefined && info.id <= after)) continue
+        const row = await infoOf(file)
+        if (!row) continue
+        const apart = marked.has(basename(folder.leasePath(row.id))) && logs.leaseState(row.id).quarantinedAt
+        const info: SessionInfo = apart ? { ...row, status: 'quarantined' } : row
+        if (after !== undefined && info.id <= after) continue
         if (principal !== undefined && info.principal !== principal) continue
         if (status !== undefined && info.status !== status) continue
         found.push(info)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import { mostTakeovers, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
 import { belongingsOf } from './belongings.ts'
@@ -14,6 +15,8 @@ interface Log {
   readonly ids: Map<string, number>
   fence: number
   lease: { readonly owner: string; readonly until: number } | undefined
+  takeovers: number
+  quarantinedAt: number | undefined
 }
 
 /** A writer that knows where its entry will stand hands it over whole: then it is shared, not copied. */
@@ -43,7 +46,8 @@ export function memoryStore(): SessionStore {
   function logOf(name: string): Log {
     let log = logs.get(name)
     if (!log) {
-      logs.set(name, (log = { entries: [], ids: new Map(), fence: 0, lease: undefined }))
+      const at = { fence: 0, lease: undefined, takeovers: 0, quarantinedAt: undefined }
+      logs.set(name, (log = { entries: [], ids: new Map(), ...at }))
     }
     return log
   }
@@ -62,14 +66,38 @@ export function memoryStore(): SessionStore {
     ephemeral: true,
     place: () => ({ kind: 'process' }),
 
-    async lease(name, owner, ttlMs) {
+    async lease(name, owner, ttlMs, { steady, part } = {}) {
       const log = logOf(name)
       const now = performance.now()
       const held = log.lease
+      if (log.quarantinedAt !== undefined) throw sessionQuarantined(name)
       if (held && held.owner !== owner && held.until > now) return 'busy'
+      if (held && held.owner !== owner && !part) {
+        if (log.takeovers >= mostTakeovers) {
+          log.quarantinedAt = Date.now()
+          log.lease = undefined
+          throw sessionQuarantined(name)
+        }
+        log.takeovers++
+      }
       if (held?.owner !== owner) log.fence = ++fences
+      else if (steady) log.takeovers = 0
       log.lease = { owner, until: now + ttlMs }
-      return { fence: log.fence }
+      return { fence: log.fence, takeovers: log.takeovers }
+    },
+
+    async leaseState(name) {
+      const { lease, takeovers = 0, quarantinedAt } = logs.get(name) ?? {}
+      const holder = !lease ? 'none' : lease.until > performance.now() ? 'alive' : 'lapsed'
+      return { holder, takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
+    },
+
+    async releaseQuarantine(sessionId) {
+      const log = logs.get(sessionId)
+      if (log?.quarantinedAt === undefined) return false
+      log.quarantinedAt = undefined
+      log.takeovers = 0
+      return true
     },
 
     async release(name, fence) {
@@ -135,8 +163,9 @@ export function memoryStore(): SessionStore {
     async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
       const rows: SessionInfo[] = []
       for (const [id, log] of logs) {
-        const info = after === undefined || id > after ? sessionInfo(id, log.entries) : undefined
-        if (!info) continue
+        const row = after === undefined || id > after ? sessionInfo(id, log.entries) : undefined
+        if (!row) continue
+        const info: SessionInfo = log.quarantinedAt === undefined ? row : { ...row, status: 'quarantined' }
         if (principal !== undefined && info.principal !== principal) continue
         if (status !== undefined && info.status !== status) continue
         rows.push(info)

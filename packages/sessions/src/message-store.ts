@@ -59,9 +59,9 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
   return {
     ...memory,
 
-    async lease(log, owner, ttlMs) {
+    async lease(log, ...terms) {
       await loaded(log)
-      return memory.lease(log, owner, ttlMs)
+      return memory.lease(log, ...terms)
     },
 
     async append(log, entries, at) {

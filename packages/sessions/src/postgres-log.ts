@@ -1,4 +1,14 @@
-import type { Appended, AppendPosition, Entry, EntryReader, Lease, NewEntry } from '@provost/core'
+import type {
+  Appended,
+  AppendPosition,
+  Entry,
+  EntryReader,
+  Lease,
+  LeaseState,
+  LeaseTerms,
+  NewEntry,
+} from '@provost/core'
+import { mostTakeovers, sessionQuarantined } from '@provost/core'
 
 import { planAppend } from './append-plan.ts'
 import { hashesIn } from './blob-mentions.ts'
@@ -12,7 +22,9 @@ import { fenced } from './store-error.ts'
 
 /** The logs of a database and the right to write them. */
 export interface PostgresLogs {
-  lease(name: string, owner: string, ttlMs: number): Promise<Lease | 'busy'>
+  lease(name: string, owner: string, ttlMs: number, terms?: LeaseTerms): Promise<Lease | 'busy'>
+  leaseState(name: string): Promise<LeaseState>
+  releaseQuarantine(name: string): Promise<boolean>
   release(name: string, fence: number): Promise<void>
   append(name: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
   read(name: string, after: number): EntryReader
@@ -37,18 +49,28 @@ export interface InboxListener {
 
 export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
   // One that has not begun yet, and not for as long as it lasts, was given before the server's clock was set back.
+  const lapsed = `(l.until <= clock_timestamp() or l.begun - clock_timestamp() > l.until - l.begun)`
+  // Whether another owner takes it from one that died: only such a row gets past `where` with an owner.
+  const takeover = `(l.owner <> excluded.owner and not $4::boolean)`
+  const refused = `coalesce(l.quarantined is not null or (${takeover} and l.takeovers >= ${mostTakeovers}), false)`
   const leaseSql = `
     insert into ${t('logs')} as l (key, fence, owner, begun, until)
     select $1, nextval('${t('fences').replaceAll("'", "''")}'), $2, now, now + $3 * interval '1 millisecond'
     from clock_timestamp() as now
     on conflict (key) do update set
-      owner = excluded.owner,
+      owner = case when ${refused} then null else excluded.owner end,
       begun = excluded.begun,
       until = excluded.until,
-      fence = case when l.owner = excluded.owner then l.fence else excluded.fence end
-    where l.owner is null or l.owner = excluded.owner or l.until <= clock_timestamp()
-      or l.begun - clock_timestamp() > l.until - l.begun
-    returning fence`
+      fence = case when l.owner = excluded.owner or ${refused} then l.fence else excluded.fence end,
+      takeovers = case when ${refused} then l.takeovers when ${takeover} then l.takeovers + 1
+        when l.owner = excluded.owner and $5::boolean then 0 else l.takeovers end,
+      quarantined = case when ${refused} then coalesce(l.quarantined, clock_timestamp()) end
+    where l.owner is null or l.owner = excluded.owner or ${lapsed}
+    returning fence, takeovers, quarantined is not null`
+  const stateSql = `
+    select case when owner is null then 'none' when ${lapsed} then 'lapsed' else 'alive' end, takeovers,
+      extract(epoch from quarantined) * 1000
+    from ${t('logs')} as l where key = $1`
 
   // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
   // second waits for the row, and then finds that the tail, or the fence, is another.
@@ -193,9 +215,29 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
   }
 
   return {
-    async lease(name, owner, ttlMs) {
-      const [row] = await query('provost-lease', leaseSql, [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs)])
-      return row ? { fence: Number(row[0]) } : 'busy'
+    async lease(name, owner, ttlMs, { part = false, steady = false } = {}) {
+      const values = [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs), part, steady]
+      const [row] = await query('provost-lease', leaseSql, values)
+      if (!row) return 'busy'
+      const [fence, takeovers, quarantined] = row
+      if (String(quarantined).startsWith('t')) throw sessionQuarantined(name)
+      return { fence: Number(fence), takeovers: Number(takeovers) }
+    },
+
+    async leaseState(name) {
+      const [row] = await query('provost-lease-state', stateSql, [nameKey(name)])
+      const [holder, takeovers, quarantinedAt] = row ?? []
+      return {
+        holder: holder === 'alive' || holder === 'lapsed' ? holder : 'none',
+        takeovers: Number(takeovers ?? 0),
+        ...(quarantinedAt !== null &&
+          quarantinedAt !== undefined && { quarantinedAt: Math.round(Number(quarantinedAt)) }),
+      }
+    },
+
+    async releaseQuarantine(name) {
+      const freed = `update ${t('logs')} set quarantined = null, takeovers = 0 where key = $1 and quarantined is not null returning no`
+      return (await query('provost-release-quarantine', freed, [nameKey(name)])).length === 1
     },
 
     async release(name, fence) {

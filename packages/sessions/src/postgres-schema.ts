@@ -18,6 +18,7 @@ export interface PostgresTables {
     origin: string | null
     principal: string | null
     status: string | null
+    quarantined: Date | null
   }
   entries: { log: string; offset: number; id: string; body: string }
   inbox: { session: string; seq: string; token: string; body: string }
@@ -103,6 +104,8 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
     );`,
   '0003_begun': (t) => `alter table ${t('logs')} add column begun timestamptz;`,
   '0004_status': (t) => `create index on ${t('logs')} (status, key) where kind = 'session';`,
+  '0005_takeovers': (t) => `
+    alter table ${t('logs')} add column takeovers integer not null default 0, add column quarantined timestamptz;`,
 }
 
 const latest = Object.keys(migrations).at(-1)

@@ -16,9 +16,13 @@ export async function listSessions(
   limit: number,
 ): Promise<readonly SessionInfo[]> {
   const db = await database.kysely()
-  let page = db.selectFrom('logs').select(['origin', 'status', 'updated_at']).where('kind', '=', 'session')
+  let page = db
+    .selectFrom('logs')
+    .select(['origin', 'status', 'quarantined', 'updated_at'])
+    .where('kind', '=', 'session')
   if (principal !== undefined) page = page.where('principal', '=', nameKey(principal))
-  if (status !== undefined) page = page.where('status', '=', status)
+  if (status === 'quarantined') page = page.where('quarantined', 'is not', null)
+  else if (status !== undefined) page = page.where('status', '=', status).where('quarantined', 'is', null)
   if (after !== undefined) page = page.where('key', '>', nameKey(after))
   const rows = await page
     .orderBy('key')
@@ -32,7 +36,7 @@ export async function listSessions(
     return {
       id,
       agent,
-      status: statusOf(row.status),
+      status: row.quarantined ? 'quarantined' : statusOf(row.status),
       ...(owner !== undefined && { principal: owner }),
       updatedAt: Number(row.updated_at),
     }

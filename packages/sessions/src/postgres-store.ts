@@ -69,7 +69,9 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   return {
     place: () => ({ kind: 'postgres', url, schema }),
     passing: postgresPassing(database),
-    lease: (name, owner, ttlMs) => logs.lease(name, owner, ttlMs),
+    lease: (...asked) => logs.lease(...asked),
+    leaseState: (name) => logs.leaseState(name),
+    releaseQuarantine: (sessionId) => logs.releaseQuarantine(sessionId),
     release: (name, fence) => logs.release(name, fence),
 
     async append(name, entries, at) {

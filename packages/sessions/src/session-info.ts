@@ -78,5 +78,7 @@ function statusAfter(entry: RunEntry): SessionStatus {
 
 /** The status that a store wrote. */
 export function statusOf(text: unknown): SessionStatus {
-  return text === 'running' || text === 'suspended' || text === 'failed' || text === 'closed' ? text : 'idle'
+  return known.find((status) => status === text) ?? 'idle'
 }
+
+const known = ['running', 'suspended', 'failed', 'closed', 'quarantined'] as const satisfies readonly SessionStatus[]

@@ -1,5 +1,14 @@
-import type { AppendPosition, Appended, Entry, EntryReader, Lease, NewEntry } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import type {
+  AppendPosition,
+  Appended,
+  Entry,
+  EntryReader,
+  Lease,
+  LeaseState,
+  LeaseTerms,
+  NewEntry,
+} from '@provost/core'
+import { mostTakeovers, ProvostError, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from './append-plan.ts'
 import type { KnownIds } from './append-plan.ts'
@@ -24,7 +33,9 @@ interface Held {
 
 /** The logs of a database and the right to write them. */
 export interface SqliteLogs {
-  lease(name: string, owner: string, ttlMs: number): Lease | 'busy'
+  lease(name: string, owner: string, ttlMs: number, terms?: LeaseTerms): Lease | 'busy'
+  leaseState(name: string): LeaseState
+  releaseQuarantine(name: string): boolean
   release(name: string, fence: number): void
   append(name: string, entries: readonly NewEntry[], at: AppendPosition): Appended
   read(name: string, after: number): EntryReader
@@ -197,32 +208,54 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     })
   }
 
-  function lease(name: string, owner: string, ttlMs: number): Lease | 'busy' {
+  function lease(name: string, owner: string, ttlMs: number, terms: LeaseTerms = {}): Lease | 'busy' {
     const key = nameKey(name)
     const now = Date.now()
     const until = Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)
-    return transaction(() => {
-      const [number, fence, holder, expires, begun] =
-        row(sql('select no, fence, owner, until, begun from logs where key = ?'), key) ?? []
+    const given = transaction((): Lease | 'busy' | 'quarantined' => {
+      const [number, fence, holder, expires, begun, taken, quarantined] =
+        row(sql('select no, fence, owner, until, begun, takeovers, quarantined from logs where key = ?'), key) ?? []
+      if (typeof quarantined === 'number') return 'quarantined'
+      const no = Number(number)
       if (holder === owner) {
-        sql('update logs set begun = ?, until = ? where no = ?').run(now, until, Number(number))
-        return { fence: Number(fence) }
+        const takeovers = terms.steady ? 0 : Number(taken)
+        sql('update logs set begun = ?, until = ?, takeovers = ? where no = ?').run(now, until, takeovers, no)
+        return { fence: Number(fence), takeovers }
       }
-      if (typeof holder === 'string' && holdsAt(now, begun, Number(expires))) return 'busy'
+      const lapsed = typeof holder === 'string'
+      if (lapsed && holdsAt(now, begun, Number(expires))) return 'busy'
+      const takeovers = Number(taken ?? 0) + (lapsed && !terms.part ? 1 : 0)
+      if (takeovers > mostTakeovers) {
+        sql('update logs set quarantined = ?, owner = null, fence = null where no = ?').run(now, no)
+        return 'quarantined'
+      }
       const [last] = row(sql('update fences set last = last + 1 returning last')) ?? []
-      const taken: Lease = { fence: Number(last) }
+      const next: Lease = { fence: Number(last), takeovers }
       if (number === undefined) {
         const made = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
-        const no = Number(made.run(key, taken.fence, owner, now, until).lastInsertRowid)
-        leased.set(name, { no, ...taken, tail: 0, ids: new Map() })
+        const at = Number(made.run(key, next.fence, owner, now, until).lastInsertRowid)
+        leased.set(name, { no: at, fence: next.fence, tail: 0, ids: new Map() })
       } else {
-        const no = Number(number)
-        const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ? where no = ?')
-        taking.run(taken.fence, owner, now, until, no)
-        leased.set(name, { no, ...taken, tail: tailOf(no), ids: undefined })
+        const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
+        taking.run(next.fence, owner, now, until, takeovers, no)
+        leased.set(name, { no, fence: next.fence, tail: tailOf(no), ids: undefined })
       }
-      return taken
+      return next
     })
+    // Thrown within, it would undo that the session is set aside.
+    if (given === 'quarantined') throw sessionQuarantined(name)
+    return given
+  }
+
+  function leaseState(name: string): LeaseState {
+    const [holder, until, begun, takeovers, quarantined] =
+      row(sql('select owner, until, begun, takeovers, quarantined from logs where key = ?'), nameKey(name)) ?? []
+    const holds = holdsAt(Date.now(), begun, Number(until))
+    return {
+      holder: typeof holder === 'string' ? (holds ? 'alive' : 'lapsed') : 'none',
+      takeovers: Number(takeovers ?? 0),
+      ...(typeof quarantined === 'number' && { quarantinedAt: quarantined }),
+    }
   }
 
   async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
@@ -261,6 +294,12 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
   return {
     lease,
+    leaseState,
+
+    releaseQuarantine(name) {
+      const freed = 'update logs set quarantined = null, takeovers = 0 where key = ? and quarantined is not null'
+      return sql(freed).run(nameKey(name)).changes === 1
+    },
 
     release(name, fence) {
       sql('update logs set owner = null, fence = null where key = ? and fence = ?').run(nameKey(name), fence)

@@ -57,6 +57,10 @@ const migrations: readonly string[] = [
   `,
   'alter table logs add column begun integer;',
   `create index if not exists logs_by_status on logs (status, key) where kind = 'session';`,
+  `
+  alter table logs add column takeovers integer not null default 0;
+  alter table logs add column quarantined integer;
+  `,
 ]
 
 /**

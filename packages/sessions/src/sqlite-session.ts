@@ -8,6 +8,9 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-log.ts'
 import { logSpan } from './sqlite-schema.ts'
 
+/** Of a session that is set aside, whatever its log says. */
+const statusNow = `case when quarantined is null then status else 'quarantined' end`
+
 type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
 
 /** One page of the sessions that a filter lets through. */
@@ -21,11 +24,13 @@ export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number)
     values.push(value)
   }
   where('principal = ?', principal === undefined ? undefined : nameKey(principal))
-  where('status = ?', status)
+  where(`${statusNow} = ?`, status)
   where('key > ?', after === undefined ? undefined : nameKey(after))
   const last = `select json_extract(body, '$.at') from entries
     where place = (select max(place) from entries where place between no * ${logSpan} and (no + 1) * ${logSpan} - 1)`
-  const page = sql(`select origin, status, (${last}) from logs where ${wanted.join(' and ')} order by key limit ?`)
+  const page = sql(
+    `select origin, ${statusNow}, (${last}) from logs where ${wanted.join(' and ')} order by key limit ?`,
+  )
   return rows(page, ...values, limit).map(([origin, state, updatedAt]) => {
     const { id, agent, principal: owner } = JSON.parse(String(origin))
     return {

@@ -80,7 +80,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   return {
     ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, answer) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
-    lease: (name, owner, ttlMs) => answer(() => logs.lease(name, owner, ttlMs)),
+    lease: (...asked) => answer(() => logs.lease(...asked)),
+    leaseState: (name) => answer(() => logs.leaseState(name)),
+    releaseQuarantine: (sessionId) => answer(() => logs.releaseQuarantine(sessionId)),
     release: (name, fence) => answer(() => logs.release(name, fence)),
 
     append(name, entries, at) {

@@ -264,7 +264,8 @@ describe('where the clock was set back, the lease of a dead writer', () => {
     at(later)
     await take(store)
     // As that release left a file, and as a process of it that has the file open still writes it.
-    db.exec('alter table logs drop column begun; pragma user_version = 2')
+    for (const column of ['begun', 'takeovers', 'quarantined']) db.exec(`alter table logs drop column ${column}`)
+    db.exec('pragma user_version = 2')
     const late = open()
     expect(await late.lease('s', 'heir', 60_000)).toBe('busy')
     at(later - day)

@@ -127,7 +127,7 @@ function isKnownRun(known: Known, { id }: NewEntry): boolean {
 async function leaseOf(store: SessionStore, log: string): Promise<{ fence: number; release(): Promise<void> }> {
   const until = performance.now() + patienceMs
   for (let pause = 5; ; pause = Math.min(pause * 2, 200)) {
-    const lease = await holdLease(store, log, leaseMs)
+    const lease = await holdLease(store, log, leaseMs, 'part')
     if (lease) return lease
     if (performance.now() > until) throw busy(log)
     await sleep(pause + Math.random() * pause)

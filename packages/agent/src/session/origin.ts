@@ -1,7 +1,7 @@
 import type { Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
 import { joinLabels, labelOf, positionId, ProvostError, untrustedLabel, uuidv7 } from '@provost/core'
 import type { Created } from '@provost/sessions'
-import { createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
+import { countedRead, createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import type { Place } from '../entry.ts'
@@ -48,12 +48,17 @@ export async function beginSession(plan: AgentPlan, store: SessionStore, beginni
 }
 
 /**
- * Opens a session that is there.
+ * Opens a session that is there. One whose writer died is read under a lease: should the reading bring this process down
+ * too, the store has counted it.
  *
- * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`
+ * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`, `session-quarantined`
  */
-export async function reopenSession(plan: AgentPlan, store: SessionStore, id: string): Promise<Opened> {
-  const entries = await readLog(store, checkId(id))
+export function reopenSession(plan: AgentPlan, store: SessionStore, id: string): Promise<Opened> {
+  return countedRead(store, checkId(id), plan.leaseMs, () => readSession(plan, store, id))
+}
+
+async function readSession(plan: AgentPlan, store: SessionStore, id: string): Promise<Opened> {
+  const entries = await readLog(store, id)
   if (entries.length === 0) {
     throw new ProvostError('unknown-session', `There is no session ${id}.`, {
       hint: 'Create it, or give the agent the store that it is in.',

@@ -9,6 +9,7 @@ import { processChecks } from './process-checks.ts'
 import { reopenChecks } from './reopen-checks.ts'
 import { blobChecks, deleteChecks, listChecks } from './session-checks.ts'
 import type { Bench, CheckDraft, StoreCheck, StorePlace, StoreSubject } from './subject.ts'
+import { takeoverChecks } from './takeover-checks.ts'
 
 /** The checks for a kind of store, and what they leave open between them. */
 export interface StoreConformance {
@@ -19,6 +20,7 @@ export interface StoreConformance {
 
 const drafts: readonly CheckDraft[] = [
   ...leaseChecks,
+  ...takeoverChecks,
   ...appendChecks,
   ...readChecks,
   ...valueChecks,
@@ -35,7 +37,7 @@ const drafts: readonly CheckDraft[] = [
 const levels: readonly StoreSubject['sharing'][] = ['memory', 'one', 'processes']
 
 /**
- * What any `SessionStore` has to get right, as checks with the names of tests: leases and fences, appends that know
+ * What any `SessionStore` has to get right, as checks with the names of tests: leases and fences, takeovers and quarantine, appends that know
  * their place, hostile names and values, the inbox, watching, blobs, lists, deletion; and where a place can be shared,
  * other handles, other processes, and a writer that is killed. Knows no test framework.
  *

@@ -1,0 +1,118 @@
+import type { AgentEvent, Entry, ErrorInfo, Message, ToolOutput } from '@provost/core'
+
+/** What of errors clients get: events, messages and errors as they may leave the server. */
+export interface Outward {
+  event(event: AgentEvent): AgentEvent
+  message(message: Message): Message
+  error(error: ErrorInfo): ErrorInfo
+  /** Of what is exported. */
+  entry(entry: Entry): Entry
+}
+
+/** The runtime's own words about a call, which hold nothing of what a tool threw. */
+const ownWords: ReadonlySet<string> = new Set([
+  'tool-denied',
+  'tool-deferred',
+  'tool-timeout',
+  'tool-aborted',
+  'tool-left-behind',
+  'tool-output-too-long',
+  'invalid-tool-input',
+  'unknown-tool',
+])
+
+/** Codes of runs whose message repeats what a tool, a hook or a child threw. */
+const foreignWords: ReadonlySet<string> = new Set(['unexpected', 'tool-failed', 'hook-failed', 'fan-out-failed'])
+const hiddenOutput: ToolOutput = Object.freeze({ type: 'error-text', value: 'The tool failed.' })
+
+/**
+ * Keeps the text of exceptions from clients: they get the code and a general text. The log, the model, spans and `onError`
+ * have it all.
+ *
+ * @param exposeErrors lets all of it through.
+ */
+export function createOutward(exposeErrors: boolean): Outward {
+  if (exposeErrors) return { event: same, message: same, error: same, entry: same }
+  const known = new WeakMap<Message, Message>()
+
+  function message(given: Message): Message {
+    const { error } = given
+    if (!error && !given.content.some((part) => part.type === 'tool-result' && isError(part.output))) return given
+    let made = known.get(given)
+    if (!made) {
+      const content = given.content.map((part) =>
+        part.type === 'tool-result' && isError(part.output) ? { ...part, output: hiddenOutput } : part,
+      )
+      made = { ...given, content, ...(error && { error: runError(error) }) }
+      known.set(given, made)
+    }
+    return made
+  }
+
+  const messages = (given: readonly Message[]): readonly Message[] => {
+    const made = given.map(message)
+    return made.some((one, n) => one !== given[n]) ? made : given
+  }
+
+  function event(given: AgentEvent): AgentEvent {
+    switch (given.type) {
+      case 'tool.execute.error':
+        return { ...given, error: toolError(given.error) }
+      case 'tool.execute.end':
+        return isError(given.output) ? { ...given, output: hiddenOutput } : given
+      case 'agent.error':
+        return { ...given, error: errorFrom(given.source.kind, given.error) }
+      case 'agent.end': {
+        const own = given.error && runError(given.error)
+        return { ...given, messages: messages(given.messages), ...(own && { error: own }) }
+      }
+      case 'fanout.child':
+        return given.error ? { ...given, error: toolError(given.error) } : given
+      case 'message.end':
+        return { ...given, message: message(given.message) }
+      case 'agent.start':
+        return { ...given, input: messages(given.input) }
+      case 'turn.end':
+        return { ...given, messages: messages(given.messages) }
+      default:
+        return given
+    }
+  }
+
+  function entry(given: Entry): Entry {
+    if (given.type === 'message') return { ...given, message: message(given.message) }
+    if (given.type === 'run') {
+      return given.op === 'ended' && given.error ? { ...given, error: runError(given.error) } : given
+    }
+    if (given.type !== 'call' || given.op !== 'settled') return given
+    const output = isError(given.output) ? hiddenOutput : given.output
+    return { ...given, output, ...(given.error && { error: toolError(given.error) }) }
+  }
+
+  return { event, message, error: runError, entry }
+}
+
+function same<T>(value: T): T {
+  return value
+}
+
+function isError({ type }: ToolOutput): boolean {
+  return type === 'error-text' || type === 'error-json'
+}
+
+function toolError(error: ErrorInfo): ErrorInfo {
+  return ownWords.has(error.code) ? error : general(error, 'The tool failed.')
+}
+
+function runError(error: ErrorInfo): ErrorInfo {
+  return foreignWords.has(error.code) ? general(error, 'The run failed.') : error
+}
+
+function errorFrom(kind: Extract<AgentEvent, { type: 'agent.error' }>['source']['kind'], error: ErrorInfo): ErrorInfo {
+  if (kind === 'tool') return toolError(error)
+  return kind === 'model' || kind === 'loop' ? runError(error) : general(error, 'Something failed beside the run.')
+}
+
+function general({ code, retryable }: ErrorInfo, message: string): ErrorInfo {
+  return { code, message, ...(retryable !== undefined && { retryable }) }
+}
