@@ -1,12 +1,10 @@
 import type {
-  ApprovalDecision,
   Ask,
   CallAnswer,
   ErrorInfo,
   HookContext,
   Json,
   MaybePromise,
-  QuestionSubject,
   Tool,
   ToolCall,
   ToolOutput,
@@ -20,14 +18,11 @@ import { throughResultHooks } from './call-result.ts'
 import { hashJson } from './entry.ts'
 import type { Handoff } from './handoff/handoff.ts'
 import { judgeTransfer } from './handoff/judge-transfer.ts'
-import { joinAsks } from './join-asks.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import type { Verdict } from './loop-asks.ts'
-import { knownAddresses } from './question/known-addresses.ts'
-import { definitionHash, originsIn, subjectOf } from './question/subject.ts'
+import { askedAbout, askedAgain, renewal } from './question/asked-again.ts'
 import { checkAsks } from './question/unexpected-ask.ts'
-import { warningsOf } from './question/warnings.ts'
 import { heedAbort, report } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { standingApproval } from './standing-approval.ts'
@@ -181,7 +176,7 @@ async function judgeByHooks(
     )
     const by = asks.length > 0 ? asks.map((one) => one.by).join(', ') : (state?.askedBy ?? tool.name)
     const standing = ask.sticky && standingApproval(scope.state, tool, by, current.input)
-    if (standing === undefined) return { ask, args: current.input, by, about: subject(scope, tool, current, asks) }
+    if (standing === undefined) return { ask, args: current.input, by, about: askedAbout(scope, tool, current, asks) }
     approvedBy = standing
   }
   if (result) {
@@ -195,34 +190,6 @@ async function judgeByHooks(
     ...(flow?.crossing && { crossing: flow.crossing }),
     ...(approvedBy !== undefined && { by: approvedBy }),
   }
-}
-
-/** Why an approval answers another question than the one that has to be asked now; undefined where it does not. */
-function renewal(tool: Tool, state: CallState | undefined, { propose }: ApprovalDecision): string | undefined {
-  if (propose) return 'the arguments were changed in the answer'
-  return state?.definitionHash === definitionHash(tool)
-    ? undefined
-    : `${tool.name} has changed since it was asked about`
-}
-
-/** One question of all wishes to ask, and why it is asked again. */
-function askedAgain(asks: readonly Ask[], renewed: string | undefined): Ask {
-  if (renewed === undefined) return joinAsks(asks)
-  if (asks.length === 0) return { reason: renewed }
-  const ask = joinAsks(asks)
-  return { ...ask, reason: `${ask.reason}; ${renewed}` }
-}
-
-/** What the human is told of the call. */
-function subject(
-  scope: RunScope,
-  tool: Tool,
-  { input, label }: ToolCall,
-  asks: readonly { readonly ask: Ask }[],
-): QuestionSubject {
-  const { intent, instructions } = scope.contextFor(scope.plan.self)
-  const known = knownAddresses(scope.plan, scope.state, intent, instructions)
-  return subjectOf(tool, label, { origins: originsIn(asks.map(({ ask }) => ask)), warnings: warningsOf(input, known) })
 }
 
 /** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */

@@ -1,5 +1,5 @@
 import type { Decisions, Entry, RunState } from '@provost/core'
-import { ProvostError } from '@provost/core'
+import { ProvostError, scrubEntry } from '@provost/core'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { endPayload } from './end-payload.ts'
@@ -116,7 +116,8 @@ async function importChild({ plan, sessionId }: RunScope, log: string, entries: 
   const lease = await holdLease(store, log, plan.leaseMs, 'part')
   if (!lease) return
   try {
-    await store.append(log, entries, { after: 0, fence: lease.fence })
+    const scrubbed = entries.map((entry) => scrubEntry(plan.secrets.scrubber, entry))
+    await store.append(log, scrubbed, { after: 0, fence: lease.fence })
   } finally {
     await lease.release()
   }

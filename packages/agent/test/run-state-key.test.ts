@@ -41,8 +41,13 @@ describe('a run state that was written by', () => {
       status: 'suspended',
       pending: { approvals: [{ toolName: 'refund', reason: 'money' }] },
     })
-    const id = first.pending.approvals[0]?.id ?? ''
-    const last = await agent.run(first.state, { approvals: [{ id, decision: 'approve' }] })
+    const approve = ({ state: at, pending }: typeof first): ReturnType<typeof agent.run> =>
+      agent.run(at, { approvals: [{ id: pending.approvals[0]?.id ?? '', decision: 'approve' }] })
+    // That release did not write which definition the question was about: it is asked once more.
+    const again = await approve(first)
+    expect(again).toMatchObject({ status: 'suspended', pending: { approvals: [{ toolName: 'refund' }] } })
+    expect(again.pending.approvals[0]?.definitionHash).toMatch(/^[0-9a-f]{64}$/)
+    const last = await approve(again)
     expect(last).toMatchObject({ status: 'completed', text: 'Done.', runId: state.cursor.runId })
     expect(last.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })

@@ -26,9 +26,51 @@ import type { Scrubber } from './scrubber.ts'
  */
 export function scrubEntry<E extends NewEntry>(scrubber: Scrubber, entry: E): E {
   if (scrubber.empty) return entry
-  const changed = changesIn(scrubber, entry)
+  const changed: Record<string, unknown> = { ...changesIn(scrubber, entry) }
+  for (const [key, value] of Object.entries(entry)) {
+    // A number beside others is a measure, whatever the value of a secret may be.
+    if (knownFields.has(key) || typeof value === 'number') continue
+    const scrubbed: unknown = scrubber.scrubJson(value)
+    if (scrubbed !== value) changed[key] = scrubbed
+  }
   return Object.keys(changed).length === 0 ? entry : { ...entry, ...changed }
 }
+
+/** Fields of entries that are looked at by type, or that the runtime makes. Any other is looked at as a whole. */
+const knownFields: ReadonlySet<string> = new Set([
+  ...['id', 'offset', 'at', 'runId', 'step', 'agent', 'v', 'type', 'op', 'key', 'name', 'log', 'by', 'callId'],
+  ...['parentCallId', 'toolName', 'token', 'kind', 'status', 'usage', 'cost', 'label', 'fields', 'hash', 'inputHash'],
+  ...['argsHash', 'principal', 'manifest', 'trace', 'grant', 'parent', 'message', 'via', 'held', 'unsaid', 'attempt'],
+  ...[
+    'model',
+    'outcome',
+    'finishReason',
+    'class',
+    'purpose',
+    'args',
+    'reason',
+    'fence',
+    'repeatable',
+    'output',
+    'value',
+  ],
+  ...['details', 'error', 'durationMs', 'deadline', 'evidence', 'sticky', 'parks', 'schema', 'child', 'filter', 'with'],
+  ...[
+    'toolCalls',
+    'steps',
+    'handoffs',
+    'from',
+    'to',
+    'mode',
+    'others',
+    'denied',
+    'compacted',
+    'data',
+    'decision',
+    'rule',
+  ],
+  ...['sources'],
+])
 
 function changesIn(scrubber: Scrubber, entry: NewEntry): object {
   const { scrub, scrubJson, tokenise } = scrubber
@@ -45,7 +87,7 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
     case 'call':
       switch (entry.op) {
         case 'planned':
-          return fields(entry, { args: tokenise, key: scrub })
+          return fields(entry, { args: tokenise, key: scrub, toolName: scrub })
         case 'decided':
           return fields(entry, { args: tokenise, reason: scrubJson, by: scrub })
         case 'settled':
@@ -116,7 +158,7 @@ function principalIn(scrubber: Scrubber, principal: Principal): Principal {
 /** What events carry that the runtime made: ids, and words of its own. All else is looked at. */
 const ownFields: ReadonlySet<string> = new Set([
   ...['id', 'token', 'sessionId', 'messageId', 'partId', 'callId', 'runId', 'parentCallId', 'status', 'trigger'],
-  ...['confidentiality', 'class', 'mode', 'via', 'finishReason', 'decision'],
+  ...['confidentiality', 'class', 'mode', 'via', 'finishReason', 'decision', 'usage'],
 ])
 
 /** The payload of an event without secrets. */
@@ -124,7 +166,7 @@ export function scrubPayload<K extends EventType>(scrubber: Scrubber, payload: E
   if (scrubber.empty) return payload
   const changes: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(payload)) {
-    if (ownFields.has(key)) continue
+    if (ownFields.has(key) || typeof value === 'number') continue
     if (key === 'input') changes[key] = scrubber.tokenise(value)
     else if (key === 'label' && isRecord(value)) changes[key] = labelIn(scrubber, value)
     else if (key === 'error' && isErrorInfo(value)) changes[key] = scrubErrorInfo(scrubber, value)

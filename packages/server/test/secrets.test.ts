@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+
 import { createAgent } from '@provost/agent'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
@@ -102,4 +104,27 @@ test('of fifty secrets in arguments, results, errors, stacks and keys, in whatev
   expect(text).toContain('⟦secret:S7⟧')
   expect(text).toContain('agent.end')
   expect(secrets.filter((secret) => writings(secret).some((one) => lower.includes(one.toLowerCase())))).toEqual([])
+})
+
+test('the operator is told of a failure without the secrets of the agents', async () => {
+  process.env['SERVER_TEST_SECRET'] = planted
+  const agent = createAgent({
+    name: 'desk',
+    model: scriptedModel([]),
+    secrets: { KEY: secretRef('env:SERVER_TEST_SECRET') },
+  })
+  const told: unknown[] = []
+  const server = serverOf([], {
+    agents: [agent],
+    onError: (error) => told.push(error),
+    authenticate: () => {
+      throw Object.assign(new Error(`no ${planted}`, { cause: new Error(encodeURIComponent(planted)) }), {
+        at: planted,
+      })
+    },
+  })
+  const { status } = await ask(server, '/api/agent/sessions')
+  expect(status).toBe(500)
+  expect(told).toMatchObject([{ message: 'no ⟦secret:KEY⟧' }])
+  expect(inspect(told, { depth: 9, showHidden: true })).not.toContain('0123456789abcdef')
 })
