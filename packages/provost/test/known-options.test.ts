@@ -1,3 +1,6 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import * as agent from '@provost/agent'
 import * as client from '@provost/client'
 import * as codeMode from '@provost/code-mode'
@@ -226,7 +229,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     isCreated: { unchecked: data },
     isEntry: { unchecked: data },
     isPart: { unchecked: data },
-    jsonlStore: [(more) => sessions.jsonlStore('/nowhere/at/all', { sync: 'never', ...more })],
+    jsonlStore: [(more) => sessions.jsonlStore(join(tmpdir(), 'never-made'), { sync: 'never', ...more })],
     memoryStore: 'no options',
     messageFault: { unchecked: data },
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
