@@ -35,7 +35,7 @@ const child = { agent: clerk, input: 'go' }
 const made = { name: 'made', model }
 const perStep = 'The loop makes it for each step; the doors to it are checked.'
 const data = 'Data of the log, read as far as it is known.'
-const port = 'An interface that somebody implements: it may have more methods.'
+const port = 'An interface to implement: an implementation may have more methods.'
 const generic = 'Any value.'
 
 const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
