@@ -1,3 +1,6 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 import * as agent from '@provost/agent'
 import * as client from '@provost/client'
 import * as codeMode from '@provost/code-mode'
@@ -32,7 +35,7 @@ const child = { agent: clerk, input: 'go' }
 const made = { name: 'made', model }
 const perStep = 'The loop makes it for each step; the doors to it are checked.'
 const data = 'Data of the log, read as far as it is known.'
-const port = 'An interface that somebody implements: it may have more methods.'
+const port = 'An interface to implement: an implementation may have more methods.'
 const generic = 'Any value.'
 
 const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
@@ -226,7 +229,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     isCreated: { unchecked: data },
     isEntry: { unchecked: data },
     isPart: { unchecked: data },
-    jsonlStore: [(more) => sessions.jsonlStore('/nowhere/at/all', { sync: 'never', ...more })],
+    jsonlStore: [(more) => sessions.jsonlStore(join(tmpdir(), 'never-made'), { sync: 'never', ...more })],
     memoryStore: 'no options',
     messageFault: { unchecked: data },
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],

@@ -1,5 +1,5 @@
 import type { FilePart, JsonPointer, KnownKeys, LabelInit, TextPart, ToolOutput } from '@provost/core'
-import { checkLabel, checkOptions } from '@provost/core'
+import { checkLabel, checkOptions, ProvostError } from '@provost/core'
 
 /** What a result has beyond its value. */
 export interface RichMore {
@@ -41,6 +41,14 @@ const moreKeys = {
 export function rich<T>(value: T, more: RichMore): Rich<T> {
   checkOptions(more, moreKeys, 'rich')
   checkLabel(more.label, '"label" of rich')
+  for (const [pointer, label] of Object.entries(more.fields ?? {})) {
+    const where = `"fields" of rich, ${JSON.stringify(pointer.slice(0, 100))}`
+    checkLabel(label, where)
+    if (pointer.startsWith('/')) continue
+    throw new ProvostError('invalid-label', `The label in ${where} has no place in the value.`, {
+      hint: 'Name fields by JSON pointers such as /id.',
+    })
+  }
   return { '~rich': value, [brand]: more }
 }
 

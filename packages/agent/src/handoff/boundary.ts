@@ -131,7 +131,7 @@ export function givenTo(
   }
 }
 
-/** What the child is to do, under the label of all that whoever says so has been told. Who spawns it has checked it. */
+/** What the child is to do, under the label of all that the caller has read. The spawner has checked it before. */
 function taskOf({ scope, call }: Boundary, { id, agent }: Crosser, input: Input): readonly Message[] {
   const label = joinLabels(call.label, bridgeOf(call).label)
   return messagesOf(input, `${id}.task`, { name: agent, allowSystemMessages: true }).map((message) => ({
