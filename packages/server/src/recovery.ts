@@ -86,7 +86,12 @@ export function createRecovery(setup: RecoverySetup): Recovery {
       delays.delete(oldest)
     }
     // A lease that nobody keeps counts as that of a writer that died.
-    if (!isRetryable(thrown)) await store.lease(id, `failed/${uuidv7()}`, 1)
+    if (isRetryable(thrown)) return
+    try {
+      await store.lease(id, `failed/${uuidv7()}`, 1)
+    } catch (refused) {
+      if (!isCode(refused, 'session-quarantined')) throw refused
+    }
   }
 
   /** Leaves a session alone with the process until it has shown what it does. */
