@@ -50,7 +50,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
   const { store, serves, isRunning, open, resume, report } = setup
   const delays = new Map<string, Delay>()
   let probation: Promise<void> | undefined
-  let stopped = false
+  const stopping = new AbortController()
 
   /** Sessions without a living writer, those with the fewest takeovers first. */
   async function abandoned(): Promise<readonly { readonly id: string; readonly takeovers: number }[]> {
@@ -86,12 +86,17 @@ export function createRecovery(setup: RecoverySetup): Recovery {
       delays.delete(oldest)
     }
     // A lease that nobody keeps counts as that of a writer that died.
-    if (!isRetryable(thrown)) await store.lease(id, `failed/${uuidv7()}`, 1)
+    if (isRetryable(thrown)) return
+    try {
+      await store.lease(id, `failed/${uuidv7()}`, 1)
+    } catch (refused) {
+      if (!isCode(refused, 'session-quarantined')) throw refused
+    }
   }
 
   /** Leaves a session alone with the process until it has shown what it does. */
   async function watch(live: LiveSession, takeovers: number): Promise<void> {
-    for (const end = performance.now() + probationMs(takeovers); performance.now() < end && !stopped;) {
+    for (const end = performance.now() + probationMs(takeovers); performance.now() < end && !stopping.signal.aborted;) {
       if (!live.idle || (await store.leaseState(live.id)).takeovers === 0) return
       await new Promise((resolve) => setTimeout(resolve, lookMs).unref())
     }
@@ -99,7 +104,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
 
   async function look(): Promise<void> {
     for (const { id, takeovers } of await abandoned()) {
-      if (stopped) return
+      if (stopping.signal.aborted) return
       if (takeovers === 0) await takeOver(id)
       else if (!probation) {
         const live = await takeOver(id)
@@ -114,7 +119,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
   return {
     look,
     stop() {
-      stopped = true
+      stopping.abort()
     },
   }
 }

@@ -273,7 +273,10 @@ export function createSessionHost(
         // Another process has it, or it is over.
       }
       const { quarantinedAt } = live.session.status === 'running' ? {} : await store.leaseState(live.id)
-      if (quarantinedAt !== undefined) throw sessionQuarantined(live.id)
+      if (quarantinedAt === undefined) return
+      // The next request for it is refused before anything is opened.
+      host.forget(live.id)
+      throw sessionQuarantined(live.id)
     },
 
     recoverAll: () => recovery.look(),

@@ -263,8 +263,7 @@ test('an idempotency key with another body is 422, at each door, in whatever pro
   const to = async (where: typeof server, path: string, body: object): Promise<number> => {
     const response = await ask(where, path, { body, headers })
     const text = await response.text()
-    if (response.status === 422) expect(JSON.parse(text).error.code).toBe('key-reused')
-    return response.status
+    return response.status === 422 && !text.includes('"key-reused"') ? 0 : response.status
   }
   const begin = { input: 'x', options: { maxSteps: 3 } }
   expect(await to(server, '/api/agent/execute', begin)).toBe(200)
@@ -337,11 +336,13 @@ test.each(hostile)('%s is refused with 400, or becomes a history that the model 
   const { server, prompts, store } = listening({ onError: (error) => expect(error).toBeUndefined() })
   const response = await ask(server, '/api/agent/execute', { body })
   const text = await response.text()
-  expect([200, 400]).toContain(response.status)
-  if (response.status === 400) expect(await sessionsIn(store)).toEqual([])
-  else {
-    expect(framesIn(text).at(-1)?.data).toMatchObject({ type: 'execute_complete', status: 'completed' })
-    expect(prompts).toHaveLength(1)
-  }
+  const sessions = await sessionsIn(store)
+  const end = response.status === 400 ? undefined : framesIn(text).at(-1)?.data
+  const status = end?.type === 'execute_complete' ? end.status : response.status
+  // Nothing was begun, or the model was asked once.
+  expect([
+    [400, 0, 0],
+    ['completed', 1, 1],
+  ]).toContainEqual([status, sessions.length, prompts.length])
   expect(Object.prototype).not.toHaveProperty('admin')
 })

@@ -92,11 +92,9 @@ async function faces({ server, store }: ReturnType<typeof world>): Promise<Reado
 describe('the text of what a tool or a hook throws', () => {
   test('reaches no client: each gets the code and a general text, and the model all of it', async () => {
     const made = world()
-    for (const [face, text] of await faces(made)) {
-      expect(text.length, face).toBeGreaterThan(100)
-      expect(text, face).not.toContain('ECONNREFUSED')
-      if (face !== 'here' && face !== 'elsewhere') expect(text, face).toContain('The tool failed.')
-    }
+    const found = [...(await faces(made))]
+    expect(found.filter(([, text]) => text.length < 100 || text.includes('ECONNREFUSED'))).toEqual([])
+    expect(found.filter(([, text]) => !text.includes('The tool failed.'))).toEqual([])
     expect(made.seen.join('')).toContain(secret)
     const events = (await faces(world())).get('events') ?? ''
     expect(events).toMatch(/"code":"tool-failed","message":"The tool failed."/u)
@@ -111,7 +109,7 @@ describe('the text of what a tool or a hook throws', () => {
     const { id, frames } = await executed(server, { input: 'go' })
     expect(JSON.stringify(frames)).toContain(secret)
     for (const path of ['', '/events', '/export']) {
-      expect(await (await ask(server, `/api/agent/session/${id}${path}`)).text(), path).toContain(secret)
+      expect(await (await ask(server, `/api/agent/session/${id}${path}`)).text()).toContain(secret)
     }
   })
 
