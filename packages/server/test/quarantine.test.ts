@@ -159,6 +159,32 @@ test('a session in quarantine is listed, read and exported; all else is refused 
   expect(lines.length).toBeGreaterThan(3)
 })
 
+test('a reader of a session that is set aside meanwhile is cut, and told so when it comes back', async () => {
+  const { store, id } = await quarantined()
+  await store.releaseQuarantine(id)
+  const told: unknown[] = []
+  let gone = false
+  // Until it is set aside, another process has it.
+  const elsewhere: SessionStore = {
+    ...store,
+    lease: async (...given) => (gone ? store.lease(...given) : 'busy'),
+    leaseState: async (log) => (gone ? store.leaseState(log) : { holder: 'alive', takeovers: 0 }),
+  }
+  const server = serverOf([], { store: elsewhere, recoverMs: 60_000, onError: (error) => told.push(error) })
+  const response = await ask(server, `/api/agent/session/${id}/events`)
+  const read = response.text()
+  for (let n = 0; n <= mostTakeovers + 1; n++) {
+    await store.lease(id, `writer ${n}`, 1).catch(() => {})
+    await expect.poll(async () => (await store.leaseState(id)).holder, { interval: 1 }).not.toBe('alive')
+  }
+  gone = true
+  expect(await read).not.toContain('execute_complete')
+  const again = await ask(server, `/api/agent/session/${id}/events`)
+  expect([again.status, (await again.json()).error.code]).toEqual([409, 'session-quarantined'])
+  expect(told).toContainEqual(expect.objectContaining({ code: 'session-quarantined' }))
+  await server.close()
+})
+
 test('only an operator releases a session, finds it in the inbox before, and authorize may refuse; its run resumes', async () => {
   const { store, id } = await quarantined()
   const release = `/api/agent/session/${id}/release`
