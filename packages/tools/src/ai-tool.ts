@@ -60,8 +60,10 @@ export function isAiTool(value: unknown): value is AiTool {
 export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): Tool {
   const { effect = 'egress', idempotent = false, returns } = more
   const { deferLoading = false, title } = tool
-  const input = aiSchema(tool.inputSchema)
-  const output = tool.outputSchema === undefined ? undefined : aiSchema(tool.outputSchema)
+  // `dynamicTool()` is for schemas that nobody knew when the program was written, such as those of an MCP server.
+  const foreign = tool.type === 'dynamic'
+  const input = aiSchema(tool.inputSchema, foreign)
+  const output = tool.outputSchema === undefined ? undefined : aiSchema(tool.outputSchema, foreign)
   const executed = tool.type === 'provider' && tool.isProviderExecuted
   const prepare = (): MaybePromise<void> => {
     const first = input.prepare()
@@ -87,6 +89,7 @@ export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): T
     deferred: deferLoading,
     definition,
     lazy: waiting,
+    ...(foreign && { set: 'dynamic' }),
   })
 }
 

@@ -1,14 +1,13 @@
 import { isRecord, ProvostError } from '@provost/core'
-import type { Tool } from '@provost/core'
+import type { JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
 
+import { foreignSchema } from '../foreign/foreign-schema.ts'
 import { withInfo } from '../make-tool.ts'
 import { defaultTimeoutMs, tool } from '../tool.ts'
-import { serverChecked } from './checkable.ts'
 import type { Connection } from './connection.ts'
 import { resultValue } from './content.ts'
 import { judgeDefinitions, refusal } from './definitions.ts'
 import type { Accepted } from './definitions.ts'
-import { effectOf } from './effect.ts'
 import type { McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
 import { readRange } from './resource.ts'
 import { safeNames } from './safe-name.ts'
@@ -114,16 +113,16 @@ function makeTool(
   const { description = '', inputSchema, outputSchema, annotations } = definition
   const title = serverText(definition.title ?? annotations?.title ?? '', maxTitleLength)
   const made = tool({
-    effect: effectOf(annotations),
-    idempotent: annotations?.idempotentHint === true,
+    // What the server says of this is a hint: the operator sets it by name.
+    effect: 'egress',
     returns: { integrity: 'untrusted', sources: [`mcp:${server}`] },
     timeoutMs,
     ...settings,
     name,
     ...(title && { title }),
     description: serverText(description, maxDescriptionLength),
-    input: serverChecked(serverSchema(inputSchema)),
-    ...(outputSchema && { output: serverChecked(serverSchema(outputSchema)) }),
+    input: checked(inputSchema),
+    ...(outputSchema && { output: checked(outputSchema) }),
     execute: async (input: unknown, { signal, ask }) => {
       await watch.check(definition.name, fingerprint)
       const called = await connection.call(definition.name, isRecord(input) ? input : {}, signal, ask)
@@ -131,6 +130,11 @@ function makeTool(
     },
   })
   return withInfo(made, { set: server })
+}
+
+/** What takes too long to check passes: the server holds calls to its schema itself, and its results are untrusted. */
+function checked(schema: JsonSchema): StandardSchemaV1 {
+  return foreignSchema(serverSchema(schema), { vendor: 'mcp', beyond: 'valid' })
 }
 
 /** Looks again at the definitions when the server says that they may have changed. */

@@ -2,7 +2,6 @@ import type { MCPClientConfig } from '@ai-sdk/mcp'
 import type { Json, JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
 
 import type { ToolOptions } from '../tool-options.ts'
-import type { McpEffects } from './effect.ts'
 
 type OAuthProvider = Extract<MCPClientConfig['transport'], { type: 'sse' | 'http' }>['authProvider']
 
@@ -27,6 +26,15 @@ export type McpTransport =
       /** OAuth, as `@ai-sdk/mcp` takes it. */
       readonly authProvider?: NonNullable<OAuthProvider>
     }
+
+/** What a server says its tool does: its own, unchecked word. It changes no effect; `configure` may look at it. */
+export interface McpEffects {
+  readonly title?: string
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
 
 /** What a server says of one of its tools. All of it is the server's word and nobody else's. */
 export interface McpDefinition {
