@@ -23,11 +23,13 @@ export type { ParsedInput } from './input.ts'
 export { jsonSchemaOf } from './json-schema.ts'
 export type { SchemaSide } from './json-schema.ts'
 export type { McpResourceLink } from './mcp/content.ts'
+export { fingerprintFile } from './mcp/fingerprint-file.ts'
 export { mcpTools } from './mcp/mcp-tools.ts'
 export type {
   McpDefinition,
   McpCallInfo,
   McpEffects,
+  McpFingerprints,
   McpOptions,
   McpTools,
   McpToolSettings,

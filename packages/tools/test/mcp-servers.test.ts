@@ -124,6 +124,14 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
   })
 })
 
+test('all their tools are egress, and all that their schemas say can be checked', () => {
+  for (const server of [files, ...connections.values()]) expect(server.unchecked).toEqual({})
+  for (const { tools } of connections.values()) {
+    expect(tools.length).toBeGreaterThan(8)
+    expect([...new Set(tools.map(({ effect, idempotent }) => `${effect} ${idempotent}`))]).toEqual(['egress false'])
+  }
+})
+
 test('both transports give the same definitions', () => {
   const [stdio, web] = [...connections.values()].map(({ fingerprints }) => fingerprints)
   expect(web).toEqual(stdio)

@@ -1,14 +1,14 @@
 import { isRecord, ProvostError } from '@provost/core'
-import type { JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
+import type { JsonSchema, Label, StandardSchemaV1, Tool } from '@provost/core'
 
-import { foreignSchema } from '../foreign/foreign-schema.ts'
+import { foreignSchema, schemaProblems } from '../foreign/foreign-schema.ts'
 import { withInfo } from '../make-tool.ts'
 import { defaultTimeoutMs, tool } from '../tool.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Definitions } from './connection.ts'
 import { resultValue } from './content.ts'
 import { judgeDefinitions, refusal } from './definitions.ts'
 import type { Accepted } from './definitions.ts'
-import type { McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
+import type { McpFingerprints, McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
 import { readRange } from './resource.ts'
 import { safeNames } from './safe-name.ts'
 import { serverSchema, serverText } from './server-text.ts'
@@ -21,10 +21,11 @@ const maxTitleLength = 200
 /**
  * Connects to an MCP server and makes tools of what it offers.
  *
- * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`; what a model or a human is shown of a
- * definition is bounded and without invisible characters; names become such as models can call. A definition counts as
- * it was when the connection was made: the server can change it only by making its tool unusable. A question of the
- * server to the user says who asks, and whatever else is in it is the server's word.
+ * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`. Every tool is `egress` and not
+ * idempotent unless `configure` says otherwise; annotations change nothing. What a model or a human is shown of a definition is
+ * bounded and without invisible characters; names become such as models can call. A definition counts as it was when the
+ * connection was made: the server can change it only by making its tool unusable. A question of the server to the user
+ * says who asks, and whatever else is in it is the server's word.
  *
  * @throws ProvostError `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
  * connection; `mcp-definition-changed`, `mcp-invalid-definition` when tools are refused and there is no `onRefused`. By
@@ -46,19 +47,23 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
   const { connect } = await import('./connection.ts')
   const connection = await connect({ ...options, elicitation, connectTimeoutMs, maxMessageBytes }, deadline)
   try {
-    const judged = judgeDefinitions(await connection.list(deadline), options.accept)
+    const listed = await connection.list(deadline)
+    const judged = judgeDefinitions(listed, await acceptedBy(options.accept, listed), options.unaccepted)
     const watch = createWatch(name, connection, judged.accepted, connectTimeoutMs)
     const made = makeTools(options, judged.accepted, connection, watch)
     const refused = [...judged.refused, ...made.refused]
     if (refused.length > 0 && !options.onRefused) throw refusal(name, refused)
     for (const one of refused) options.onRefused?.(one)
     const { instructions } = connection
+    let unchecked: McpTools['unchecked'] | undefined
     return {
       name,
       tools: made.tools,
-      fingerprints: Object.fromEntries(
-        judged.accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]),
-      ),
+      fingerprints: fingerprintsOf(judged.accepted.filter(({ unaccepted }) => !unaccepted)),
+      unaccepted: judged.accepted.flatMap(({ unaccepted }) => unaccepted ?? []),
+      get unchecked() {
+        return (unchecked ??= uncheckedIn(judged.accepted))
+      },
       ...(instructions !== undefined && { instructions }),
       reader: async (uri, range) => {
         const signal = AbortSignal.timeout(timeoutMs)
@@ -77,6 +82,35 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
     await connection.close()
     throw error
   }
+}
+
+/** What is accepted. Where nothing is kept yet, that is what the server says now, or what another was told first. */
+async function acceptedBy(
+  accept: McpOptions['accept'],
+  listed: Definitions,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (!isStore(accept)) return accept
+  const kept = await accept.read()
+  if (kept) return kept
+  await accept.write(fingerprintsOf(judgeDefinitions(listed, undefined).accepted))
+  return accept.read()
+}
+
+function fingerprintsOf(accepted: readonly Accepted[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]))
+}
+
+function isStore(accept: McpOptions['accept']): accept is McpFingerprints {
+  return accept !== undefined && typeof accept['read'] === 'function'
+}
+
+function uncheckedIn(accepted: readonly Accepted[]): McpTools['unchecked'] {
+  return Object.fromEntries(
+    accepted.flatMap(({ definition: { name, inputSchema, outputSchema } }) => {
+      const problems = [...schemaProblems(inputSchema), ...(outputSchema ? schemaProblems(outputSchema) : [])]
+      return problems.length > 0 ? [[name, problems]] : []
+    }),
+  )
 }
 
 function makeTools(
@@ -104,7 +138,7 @@ function makeTools(
 
 function makeTool(
   { name: server, timeoutMs = defaultTimeoutMs }: McpOptions,
-  { definition, fingerprint }: Accepted,
+  { definition, fingerprint, unaccepted }: Accepted,
   name: string,
   settings: McpToolSettings,
   connection: Connection,
@@ -117,7 +151,7 @@ function makeTool(
     effect: 'egress',
     returns: { integrity: 'untrusted', sources: [`mcp:${server}`] },
     timeoutMs,
-    ...settings,
+    ...(unaccepted ? guarding(settings) : settings),
     name,
     ...(title && { title }),
     description: serverText(description, maxDescriptionLength),
@@ -129,7 +163,22 @@ function makeTool(
       return resultValue(name, called, outputSchema !== undefined)
     },
   })
-  return withInfo(made, { set: server })
+  const reading: Label = { integrity: 'untrusted', confidentiality: 'public', sources: [`mcp:${server}`] }
+  return withInfo(made, { set: server, ...(unaccepted && { reading }) })
+}
+
+/** Settings for another definition of this name: only those that guard, or mean nothing to a policy, hold for this one. */
+function guarding(settings: McpToolSettings): McpToolSettings {
+  const { needsApproval, timeoutMs, maxResultTokens, truncation, executionMode, args, deferLoading } = settings
+  return {
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(maxResultTokens !== undefined && { maxResultTokens }),
+    ...(truncation !== undefined && { truncation }),
+    ...(executionMode !== undefined && { executionMode }),
+    ...(args !== undefined && { args }),
+    ...(deferLoading !== undefined && { deferLoading }),
+  }
 }
 
 /** What takes too long to check passes: the server holds calls to its schema itself, and its results are untrusted. */
