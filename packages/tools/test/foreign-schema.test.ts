@@ -1,8 +1,17 @@
 import { dynamicTool, jsonSchema } from '@ai-sdk/provider-utils'
 import { Validator } from '@cfworker/json-schema'
 import type { Json, JsonSchema } from '@provost/core'
-import { parseWith } from '@provost/core'
-import { fromAiTool, foreignSchema, parseInput, patternAllowance, schemaProblems, tool, toolSet } from '@provost/tools'
+import { parseWith, ProvostError } from '@provost/core'
+import {
+  a2aTool,
+  fromAiTool,
+  foreignSchema,
+  parseInput,
+  patternAllowance,
+  schemaProblems,
+  tool,
+  toolSet,
+} from '@provost/tools'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -277,11 +286,32 @@ describe('which tools are checked so', () => {
   const evil = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } } as const
   const input = { a: `${'a'.repeat(50_000)}!` }
 
+  test.for(hostileSchemas.map((row) => [row.name, row] as const))('a call never throws: %s', async ([, row]) => {
+    const schema = { properties: { a: row.schema }, required: 5 }
+    const codes: string[] = []
+    try {
+      const made = tool({ name: 't', input: foreignSchema(schema as unknown as JsonSchema) })
+      const parsed = await parseInput(made, { a: row.value, b: 1 } as Json)
+      codes.push(parsed.ok ? 'ok' : parsed.error.code)
+      expect(JSON.stringify(parsed.ok || parsed.error).length).toBeLessThan(4_000)
+    } catch (thrown) {
+      // What is over 256 KB is no tool.
+      codes.push(thrown instanceof ProvostError ? thrown.code : String(thrown))
+    }
+    expect(codes.join()).toMatch(/^(?:ok|invalid-tool-input|invalid-tool)$/)
+  })
+
   test('a dynamic tool of the AI SDK, such as one of an MCP server', async () => {
     const made = fromAiTool('t', dynamicTool({ inputSchema: jsonSchema(evil), execute: async () => 1 }))
     expect(await parseInput(made, input)).toMatchObject({ ok: false, error: { code: 'invalid-tool-input' } })
     expect(made.set).toBe('dynamic')
     expect(toolSet('github', [made])[0]?.set).toBe('github')
+  })
+
+  test('an agent elsewhere is egress unless the operator lowers it', () => {
+    const made = a2aTool({ name: 'ask', url: 'https://agent.example' })
+    expect(made).toMatchObject({ effect: 'egress', idempotent: false })
+    expect(a2aTool({ name: 'ask', url: 'https://agent.example', effect: 'read' }).effect).toBe('read')
   })
 
   test('a tool of the developer’s own keeps what JavaScript has', async () => {
