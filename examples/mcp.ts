@@ -1,5 +1,5 @@
-// The tools of an MCP server. What it says is untrusted, what it may do follows from its annotations unless you know
-// better, and a definition that has changed since it was accepted is refused.
+// The tools of an MCP server. What it says is untrusted, each tool is egress unless you lower it by name, and a
+// definition that has changed since it was accepted is refused.
 import { fileURLToPath } from 'node:url'
 
 import { createAgent, mcpTools, ProvostError, scriptedModel } from 'provost'
@@ -9,7 +9,7 @@ await using notes = await mcpTools({
   name: 'notes',
   transport: { type: 'stdio', command: process.execPath, args: [server] },
   timeoutMs: 10_000,
-  configure: ({ name }) => (name === 'notes.share' ? { needsApproval: true } : undefined),
+  configure: ({ name }) => (name === 'notes.share' ? { needsApproval: true } : { effect: 'read' }),
 })
 for (const { name, effect } of notes.tools) console.log(name, effect)
 // → notes_search read

@@ -6,8 +6,8 @@ import type { DataFlowRule, Extension } from 'provost'
 import { money } from './own/money.ts'
 import { office } from './own/office.ts'
 import { travel } from './own/travel.ts'
-import { play } from './replay/play.ts'
-import type { Outcome, Played } from './replay/play.ts'
+import { play, toolOrigins } from './replay/play.ts'
+import type { Outcome, Played, ToolOrigin } from './replay/play.ts'
 import { readSuites } from './replay/suite.ts'
 import type { Suite } from './replay/suite.ts'
 import { variants } from './replay/variant.ts'
@@ -24,6 +24,8 @@ Options:
   --own             instead of a folder the suites written for this repository: an office, travel, money and chat
   --rules NAME      intent (default) or classic
   --without RULE    leaves a rule out, to see what it is good for; may be given several times
+  --tools ORIGIN    own (default); mcp: as an MCP server gives them; mcp-reads: those that read lowered by name;
+                    mcp-lowered: with effects, roles and labels set by name; mcp-changed: not accepted
   --variant NAME    rewrites the attacks first: ${Object.keys(variants).join(', ')}
   --why             one line for each task that was touched and each attack that got through
   --json            one JSON object on stdout, nothing else
@@ -67,10 +69,15 @@ function count(): Counts {
   }
 }
 
-async function replay(suite: Suite, policy: () => Extension<unknown>, why: (line: string) => void): Promise<Counts> {
+async function replay(
+  suite: Suite,
+  policy: () => Extension<unknown>,
+  origin: ToolOrigin,
+  why: (line: string) => void,
+): Promise<Counts> {
   const counts = count()
   for (const { id, prompt, calls } of suite.user_tasks) {
-    const played = await play(prompt, calls, suite.tools, policy)
+    const played = await play(prompt, calls, suite.tools, policy, origin)
     const outcome = worst(played, false)
     counts.benign.total++
     counts.benign[outcome === 'passed' ? 'untouched' : outcome]++
@@ -80,7 +87,7 @@ async function replay(suite: Suite, policy: () => Extension<unknown>, why: (line
   for (const { id, prompt, calls, after, injectable, text_only: textOnly } of suite.attacks) {
     // What only changes the assistant's words has no call that could be judged.
     if (!injectable || textOnly || !calls.some(({ phase }) => phase === 'attack')) continue
-    const played = await play(prompt, [...calls, ...after], suite.tools, policy)
+    const played = await play(prompt, [...calls, ...after], suite.tools, policy, origin)
     const outcome = worst(played, true)
     counts.attacks.total++
     counts.attacks[outcome === 'passed' ? 'silent' : outcome]++
@@ -117,6 +124,7 @@ const { values, positionals } = parseArgs({
     rules: { type: 'string', default: 'intent' },
     without: { type: 'string', multiple: true, default: [] },
     variant: { type: 'string', default: 'as-recorded' },
+    tools: { type: 'string', default: 'own' },
     why: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -129,11 +137,13 @@ if (values.help || (folder === undefined) !== values.own) {
 } else {
   const rewrite = variants[values.variant]
   if (!rewrite) throw new Error(`There is no variant ${values.variant}; there are ${Object.keys(variants).join(', ')}.`)
+  const origin = toolOrigins.find((one) => one === values.tools)
+  if (!origin) throw new Error(`There are no tools ${values.tools}; there are ${toolOrigins.join(', ')}.`)
   const policy = policyFor(values.rules, values.without)
   const suites: Record<string, Rated> = {}
   const all: Counts[] = []
   for (const suite of folder === undefined ? [office, travel, money] : readSuites(folder)) {
-    const counts = await replay(rewrite(suite), policy, (line) => {
+    const counts = await replay(rewrite(suite), policy, origin, (line) => {
       if (values.why) process.stderr.write(`${line}\n`)
     })
     all.push(counts)
@@ -146,13 +156,14 @@ if (values.help || (folder === undefined) !== values.own) {
       rules: values.rules,
       without: values.without,
       variant: values.variant,
+      tools: origin,
       suites,
       total,
     }
     process.stdout.write(`${JSON.stringify(report)}\n`)
   } else {
     const lines = [
-      `rules: ${values.rules}, variant: ${values.variant}`,
+      `rules: ${values.rules}, variant: ${values.variant}, tools: ${origin}`,
       '| suite | attacks | blocked | asked | silent | silent rate | tasks | untouched | asked | blocked | untouched rate |',
       '|---|---|---|---|---|---|---|---|---|---|---|',
       ...Object.entries(suites).map(([name, counts]) => row(name, counts)),

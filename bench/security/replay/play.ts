@@ -1,7 +1,16 @@
-import { createAgent, memoryStore, rich, scriptedModel, tool } from 'provost'
+import { createAgent, memoryStore, rich, scriptedModel, tool, untrustedLabel } from 'provost'
 import type { ArgRole, Extension, Json, JsonPointer, LabelInit, Tool } from 'provost'
 
 import type { SuiteCall, SuiteTool } from './suite.ts'
+
+/**
+ * Where the tools of a suite come from. `own`: the developer made them and said what they do. `mcp`: they are those of an
+ * MCP server of which nobody said anything. `mcp-reads`: the operator lowered by name those
+ * that only read. `mcp-lowered`: the operator said by name what the developer would.
+ * `mcp-changed`: their definitions have changed since they were accepted, and are offered all the same.
+ */
+export const toolOrigins = ['own', 'mcp', 'mcp-reads', 'mcp-lowered', 'mcp-changed'] as const
+export type ToolOrigin = (typeof toolOrigins)[number]
 
 /** What a policy did about the calls of a task. */
 export type Outcome = 'passed' | 'asked' | 'blocked'
@@ -24,6 +33,7 @@ export async function play(
   calls: readonly SuiteCall[],
   tools: readonly SuiteTool[],
   policy: () => Extension<unknown>,
+  origin: ToolOrigin = 'own',
 ): Promise<readonly Played[]> {
   const outputs = calls.map(({ output, output_text }) => output ?? output_text ?? null)
   let at = -1
@@ -34,7 +44,10 @@ export async function play(
   const agent = createAgent({
     name: 'replay',
     model,
-    tools: tools.map((one) => replayed(one, () => outputs[at] ?? null)),
+    tools: fromOrigin(
+      origin,
+      tools.map((one) => replayed(said(origin, one), () => outputs[at] ?? null)),
+    ),
     extensions: [policy()],
     store: memoryStore(),
     maxSteps: calls.length + 2,
@@ -70,6 +83,22 @@ export async function play(
     throw new Error(`The replay of “${prompt.slice(0, 60)}” ended ${status}.`, { cause: error })
   return calls.map(({ phase = 'user', tool: name }, index) => played[index] ?? { phase, tool: name, outcome: 'passed' })
 }
+
+/** What is said of the tool: of one that a server gives, what the operator said, and nothing by the server itself. */
+function said(origin: ToolOrigin, one: SuiteTool): SuiteTool {
+  if (origin === 'own' || origin === 'mcp-lowered') return one
+  const lowered = origin === 'mcp-reads' && one.effect === 'read' && !one.egress
+  const reach = lowered ? { egress: false } : { egress: true, effect: 'egress' as const }
+  return { ...one, ...reach, arg_roles: {}, returns_untrusted: true, trusted_fields: [] }
+}
+
+function fromOrigin(origin: ToolOrigin, tools: readonly ReplayedTool[]): readonly ReplayedTool[] {
+  if (origin === 'own') return tools
+  const reading = origin === 'mcp-changed' && { reading: untrustedLabel('mcp:suite') }
+  return tools.map((one) => ({ ...one, set: 'suite', ...reading }))
+}
+
+type ReplayedTool = Tool<never, unknown, unknown>
 
 /** A tool of a suite: it gives what it gave when the suite was recorded. */
 function replayed(from: SuiteTool, output: () => Json): Tool<never, unknown, unknown> {

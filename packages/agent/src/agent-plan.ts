@@ -2,6 +2,7 @@ import type {
   Extension,
   HookContext,
   JsonSchema,
+  Label,
   Manifest,
   MaybePromise,
   ModelSettings,
@@ -13,7 +14,7 @@ import type {
   Tool,
   ToolInfo,
 } from '@provost/core'
-import { defineExtension, isPromise, isRecord, ProvostError } from '@provost/core'
+import { defineExtension, isPromise, isRecord, joinLabels, ProvostError } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
 import {
@@ -59,6 +60,8 @@ export interface AgentPlan {
   readonly infos: readonly ToolInfo[]
   /** Those that are in the catalogue from the start. */
   readonly offered: readonly ToolInfo[]
+  /** What definitions that nobody has accepted add to the label of the model's words. */
+  readonly reading: Label | undefined
   /** The same in the form a model call takes. */
   readonly wireTools: readonly WireTool[]
   /** What the search tool is called, where there is one. */
@@ -178,6 +181,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     registry,
     infos,
     offered,
+    reading: joined(infos.flatMap(({ reading }) => (reading ? [reading] : []))),
     // Made at the first step: some schemas have to be waited for.
     get wireTools() {
       return (wireTools ??= offered.flatMap((tool) => wireOf(tool.name)))
@@ -234,6 +238,10 @@ export function planAgent(options: AgentOptions): AgentPlan {
       return done
     },
   }
+}
+
+function joined(labels: readonly Label[]): Label | undefined {
+  return labels.length > 0 ? joinLabels(...labels) : undefined
 }
 
 /** Where each tool comes from: who stands first keeps its name. */

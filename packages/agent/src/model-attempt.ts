@@ -39,7 +39,8 @@ export async function tryModel(
   const messageId = positionId(id, step, 'message', scope.attempt)
   const key = `${id}/${step}`
   const tail = request.tail.length > 0 ? tailMessages(request.tail, key) : undefined
-  const label = tail ? joinLabels(scope.state.viewLabel, tail.label) : scope.state.viewLabel
+  const shown = [...(tail ? [tail.label] : []), ...(plan.reading ? [plan.reading] : [])]
+  const label = shown.length > 0 ? joinLabels(scope.state.viewLabel, ...shown) : scope.state.viewLabel
   const sent = sentLabel(scope, request.tail)
   const prompt = promptFor(scope, modelName(model))
   const pieces = pieceEvents(scope, messageId, request.hold)

@@ -53,6 +53,7 @@ export function sentLabel(scope: RunScope, tail: readonly MessageInit[]): Label 
   const { state, instructions, plan } = scope
   const labels = [state.viewLabel]
   if (tail.length > 0) labels.push(tailMessages(tail, scope.id).label)
+  if (plan.reading) labels.push(plan.reading)
   if (instructions !== '' || plan.tools.size > 0) labels.push(trustedLabel)
   return labels.length > 1 ? joinLabels(...labels) : state.viewLabel
 }

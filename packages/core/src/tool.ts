@@ -46,6 +46,11 @@ export interface ToolInfo {
   readonly modelOnly?: true
   /** The tool set it came in, such as the name of an MCP server: its texts are not the developer's own. */
   readonly set?: string
+  /**
+   * What its definition adds to the label of all that a model writes which was shown it, where nobody has accepted the
+   * definition. Absent: nothing.
+   */
+  readonly reading?: Label
   /** About how many tokens of a result the model gets. Absent: 16,384. */
   readonly maxResultTokens?: number
   /** What becomes of a longer result. Absent: `head`. */

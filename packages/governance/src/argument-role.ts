@@ -2,6 +2,7 @@ import type { ArgRole, Json, JsonPointer, RoleValue, ToolInfo } from '@provost/c
 import { escapePointer, isRecord, ProvostError } from '@provost/core'
 
 import { isUrl } from './address.ts'
+import { isForeign } from './definition.ts'
 
 /** What the words of an argument's name say of its role. The first row that fits counts. */
 const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
@@ -66,7 +67,7 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
       .filter((one) => covers(one.steps, steps))
       .toSorted((a, b) => b.steps.length - a.steps.length)[0]
     const path: JsonPointer = `/${steps.slice(1).join('/')}`
-    rows.push({ path, role: own?.role ?? suggested(steps, schema, value), value })
+    rows.push({ path, role: own?.role ?? suggested(steps, schema, value, isForeign(call.tool)), value })
     // Nobody has said that it is but a text: it may be the arguments of something else.
     return own ? undefined : fieldsIn(value)
   })
@@ -115,11 +116,21 @@ export function covers(pointer: readonly string[], place: readonly string[]): bo
   return pointer.length <= place.length && pointer.every((step, index) => step === '*' || step === place[index])
 }
 
-function suggested(steps: readonly string[], schema: unknown, value: string): ArgRole {
+/** @param foreign the schema is not the developer's own: it may make a value more than its name says, and never less. */
+function suggested(steps: readonly string[], schema: unknown, value: string, foreign: boolean): ArgRole {
   const format = isRecord(schema) ? schema['format'] : undefined
-  const formal = typeof format === 'string' ? byFormat[format] : undefined
+  const formal = typeof format === 'string' && Object.hasOwn(byFormat, format) ? byFormat[format] : undefined
+  if (foreign) {
+    const named = suggestedByName(steps, value)
+    if (rank(named) < 2 && isAddress(value)) return 'destination'
+    return formal && rank(formal) > rank(named) ? formal : named
+  }
   if (formal) return formal
   if (isRecord(schema) && (Array.isArray(schema['enum']) || schema['const'] !== undefined)) return 'flag'
+  return suggestedByName(steps, value)
+}
+
+function suggestedByName(steps: readonly string[], value: string): ArgRole {
   // The nearest key with a known name: of `recipients/0/name` the name says less than the recipients.
   let role: ArgRole | undefined
   for (const step of steps.toReversed()) {

@@ -2,6 +2,7 @@ import type { ArgRole, HookContext, Json } from '@provost/core'
 
 import { hostOf, isHandle, isUrl, urlsIn } from './address.ts'
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-rule.ts'
+import { isSuggested } from './definition.ts'
 import { encodedTextsIn } from './encoded-text.ts'
 import { isAboutPages } from './implied-sink.ts'
 import {
@@ -285,9 +286,28 @@ function isOurs({ kind }: Origin): boolean {
   return kind === 'own' || kind === 'trusted'
 }
 
-/** Before anything untrusted was read there is nobody else whose will it could be. */
-function isTainted({ call }: Sink): boolean {
-  return call.label.integrity === 'untrusted'
+const tainted = new WeakMap<Sink, boolean>()
+
+/**
+ * Before anything untrusted was read there is nobody else whose will it could be, but for those who defined tools: a call
+ * that goes to an address, or passes on a link, which the definition of a tool from elsewhere speaks of may be theirs.
+ */
+function isTainted(sink: Sink): boolean {
+  if (sink.call.label.integrity === 'untrusted') return true
+  let found = tainted.get(sink)
+  if (found === undefined) tainted.set(sink, (found = isSuggestedByTool(sink)))
+  return found
+}
+
+function isSuggestedByTool({ call, values, known }: Sink): boolean {
+  const { definitions } = known
+  if (definitions.tools.length === 0) return false
+  const isTheirs = (value: string): boolean =>
+    isSuggested(value, definitions) && !isOurs(originOf(value, call.tool, known))
+  return values.some(({ role, value }) => {
+    if (role === 'destination') return isTheirs(value)
+    return role === 'content' && call.tool.effect === 'egress' && [...linksIn(value)].some(isTheirs)
+  })
 }
 
 /** Where a value came from, for a human: names, places and no more text than the value itself. */

@@ -5,13 +5,15 @@ import { namesIn } from './address.ts'
 import { roleValuesOf } from './argument-role.ts'
 import { isKnownWord } from './concept.ts'
 import { definitionHash } from './definition-hash.ts'
+import { definitionsOf, definitionsWith, isForeign } from './definition.ts'
+import type { Definitions } from './definition.ts'
 import { approvalKey, columnOf } from './provenance.ts'
 import type { Leaf, Provenance, Shelf, Source } from './provenance.ts'
 import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
 
 /**
  * Where a value comes from, from the best to the worst. `own`: the human wrote it, approved it, or it stands in our
- * instructions or the tool's own description. `trusted`: a trusted result has it. `field`: no outsider can write the
+ * instructions or the description of a tool of ours. `trusted`: a trusted result has it. `field`: no outsider can write the
  * field it stands in. `value`: it is a whole value of an untrusted result. `prose`: it stands in an untrusted text.
  * `nowhere`: the model made it, or copied it from where it was hidden.
  */
@@ -29,6 +31,8 @@ export interface Knowledge {
   readonly names: ReadonlySet<string>
   readonly instructions: string
   readonly tools: ReadonlyMap<string, ToolInfo>
+  /** What tools from elsewhere say of themselves. */
+  readonly definitions: Definitions
 }
 
 const forms = new WeakMap<Message, string>()
@@ -51,6 +55,7 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
     names: new Set(ctx.intent.flatMap(namesSaid)),
     instructions: exactForm(ctx.instructions),
     tools: new Map(ctx.tools.map((tool) => [tool.name, tool])),
+    definitions: definitionsOf(ctx.tools),
   }
 }
 
@@ -66,7 +71,9 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
   ) {
     return { kind: 'own' }
   }
-  if (holds(exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`), exact)) return { kind: 'own' }
+  // A tool from elsewhere vouches for nothing: what it says of itself, its server chose.
+  if (!isForeign(tool) && holds(exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`), exact))
+    return { kind: 'own' }
   const { trusted, untrusted, leaves } = known.provenance
   if (shelved(trusted, exact).some((source) => vouchesFor(source, exact, known))) return { kind: 'trusted' }
   const loose = looseForm(value)
@@ -74,7 +81,7 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
   const fields = found.filter(({ systemMade }) => systemMade)
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
-  const sources = shelved(untrusted, loose)
+  const sources = [...shelved(untrusted, loose), ...definitionsWith(value, known.definitions)]
   // Who said it first tells a human more than who passed it on.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }

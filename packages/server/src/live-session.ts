@@ -29,9 +29,9 @@ export const toolsKey = 'tools'
 
 /** What the server hangs on each session: the tools that a client brought belong to it. */
 function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
-  return defineExtension({
+  return defineExtension<never>({
     name: serverExtension,
-    tools: remoteTools(tools),
+    tools: remoteTools(tools, serverExtension),
     ...(tools.length > 0 && {
       hooks: {
         // In the log, so that whatever process goes on with the session has them too.

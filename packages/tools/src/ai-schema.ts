@@ -2,6 +2,7 @@ import type { FlexibleSchema } from '@ai-sdk/provider-utils'
 import type { AnySchema, JsonSchema, MaybePromise, ReadonlyJsonSchema, StandardSchemaV1 } from '@provost/core'
 import { isPromise, isRecord, isStandardSchema, ProvostError } from '@provost/core'
 
+import { foreignSchema } from './foreign/foreign-schema.ts'
 import { jsonCheckOf } from './json-schema.ts'
 
 /** A schema of the AI SDK as one of ours, made when it is asked for. */
@@ -17,8 +18,12 @@ type Wrapped = Extract<FlexibleSchema, { readonly jsonSchema: unknown }>
 
 const none: JsonSchema = { type: 'object', properties: {}, additionalProperties: false }
 
-/** Any schema that a tool of the AI SDK has: Standard Schemas as they are, wrapped, lazy and promised ones unwrapped. */
-export function aiSchema(given: FlexibleSchema | undefined): AiSchema {
+/**
+ * Any schema that a tool of the AI SDK has: Standard Schemas as they are, wrapped, lazy and promised ones unwrapped.
+ *
+ * @param foreign the schema came with the tool from elsewhere: where it is bare JSON Schema, its checks are bounded.
+ */
+export function aiSchema(given: FlexibleSchema | undefined, foreign = false): AiSchema {
   let ready: AnySchema | undefined
 
   function attempt(): MaybePromise<AnySchema> {
@@ -30,8 +35,8 @@ export function aiSchema(given: FlexibleSchema | undefined): AiSchema {
     if (!isWrapped(wrapped)) throw notASchema()
     const { jsonSchema } = wrapped
     return isPromise(jsonSchema)
-      ? Promise.resolve(jsonSchema).then((json) => unwrapped(wrapped, json))
-      : unwrapped(wrapped, jsonSchema)
+      ? Promise.resolve(jsonSchema).then((json) => unwrapped(wrapped, json, foreign))
+      : unwrapped(wrapped, jsonSchema, foreign)
   }
 
   return {
@@ -67,8 +72,8 @@ function notASchema(): ProvostError {
 }
 
 /** The AI SDK does not check input against a bare JSON Schema; here everything that a model writes is checked. */
-function unwrapped({ validate }: Wrapped, json: JsonSchema): AnySchema {
-  if (!validate) return json
+function unwrapped({ validate }: Wrapped, json: JsonSchema, foreign: boolean): AnySchema {
+  if (!validate) return foreign ? foreignSchema(json, { vendor: 'ai' }) : json
   return standard(json, async (value) => {
     const result = await validate(value)
     return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] }

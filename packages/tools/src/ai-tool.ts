@@ -68,8 +68,10 @@ export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): T
   checkWord(name, 'effect', effect, ['none', 'read', 'write', 'egress'])
   checkLabel(returns, `"returns" of tool ${name}`)
   const { deferLoading = false, title } = tool
-  const input = aiSchema(tool.inputSchema)
-  const output = tool.outputSchema === undefined ? undefined : aiSchema(tool.outputSchema)
+  // `dynamicTool()` is for schemas that nobody knew when the program was written, such as those of an MCP server.
+  const foreign = tool.type === 'dynamic'
+  const input = aiSchema(tool.inputSchema, foreign)
+  const output = tool.outputSchema === undefined ? undefined : aiSchema(tool.outputSchema, foreign)
   const executed = tool.type === 'provider' && tool.isProviderExecuted
   const examples = (): MaybePromise<void> => checkExamples(name, tool.inputExamples ?? [], input.get())
   const prepare = (): MaybePromise<void> => {
@@ -97,6 +99,7 @@ export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): T
     deferred: deferLoading,
     definition,
     lazy: waiting,
+    ...(foreign && { set: 'dynamic' }),
   })
 }
 

@@ -14,16 +14,22 @@ export type { GrepMatch, GrepResult } from './files/grep.ts'
 export { readTool } from './files/read.ts'
 export type { ReadBytes, ReadLines, ReadResult } from './files/read.ts'
 export { writeTool } from './files/write.ts'
+export { foreignSchema, schemaProblems } from './foreign/foreign-schema.ts'
+export type { ForeignSchemaOptions } from './foreign/foreign-schema.ts'
+export { patternAllowance } from './foreign/schema-review.ts'
+export type { PatternAllowance, SchemaProblem } from './foreign/schema-review.ts'
 export { parseInput } from './input.ts'
 export type { ParsedInput } from './input.ts'
 export { jsonSchemaOf } from './json-schema.ts'
 export type { SchemaSide } from './json-schema.ts'
 export type { McpResourceLink } from './mcp/content.ts'
-export type { McpEffects } from './mcp/effect.ts'
+export { fingerprintFile } from './mcp/fingerprint-file.ts'
 export { mcpTools } from './mcp/mcp-tools.ts'
 export type {
   McpDefinition,
   McpCallInfo,
+  McpEffects,
+  McpFingerprints,
   McpOptions,
   McpTools,
   McpToolSettings,

@@ -73,9 +73,14 @@ function fieldsOf({ properties, required }: JsonSchema): string {
   if (!isRecord(properties)) return ''
   const fields: string[] = []
   for (const [name, schema] of Object.entries(properties).slice(0, maxFields)) {
-    fields.push(`${cut(name, 60)}${required?.includes(name) ? '' : '?'}: ${typeName(schema)}`)
+    fields.push(`${cut(name, 60)}${isRequired(required, name) ? '' : '?'}: ${typeName(schema)}`)
   }
   return cut(fields.join(', '), 500)
+}
+
+/** A schema that a server wrote may hold anything there. */
+function isRequired(required: unknown, name: string): boolean {
+  return Array.isArray(required) && required.includes(name)
 }
 
 function typeName(schema: unknown): string {

@@ -86,7 +86,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
 }
 
 /** The same tool with another name, or in a set. Schemas that have not been made are not made for it. */
-export function withInfo(tool: Tool, info: { readonly name?: string; readonly set?: string }): Tool {
+export function withInfo(tool: Tool, info: Partial<Pick<Tool, 'name' | 'set' | 'reading'>>): Tool {
   const changes = Object.getOwnPropertyDescriptors(info)
   const copy: Tool = Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(tool), ...changes })
   return Object.freeze(copy)

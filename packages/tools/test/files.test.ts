@@ -227,6 +227,14 @@ describe('grep', () => {
     expect(seen(outcome)).toContain('no backreferences')
   })
 
+  test('repetitions in one another are multiplied before anything is compiled', async () => {
+    const { use } = await at({ 'a.txt': 'a' })
+    const pattern = `(((${'a'.repeat(600)}){10}){10}){10}`
+    expect(await use(grepTool, { pattern })).toMatchObject({
+      error: { code: 'invalid-pattern', message: expect.stringContaining('it repeats too much') },
+    })
+  })
+
   test('a pattern that is none is refused with the reason', async () => {
     const { use } = await at(files)
     expect(await use(grepTool, { pattern: '(' })).toMatchObject({

@@ -291,7 +291,9 @@ describe('definitions', () => {
     const { transport } = await httpServer([definition('slow', { inputSchema: { ...object, properties, $defs } })])
     const slow = toolOf(await connected({ transport }), 'slow')
     expect(slow.inputSchema).toMatchObject({ properties })
-    expect(await parseInput(slow, { text: `${'a'.repeat(5_000)}!`, tree: {} })).toMatchObject({ ok: true })
+    // The pattern runs on a linear engine; the tree of 2^64 references is given up and passes.
+    expect(await parseInput(slow, { text: 'a'.repeat(5_000), tree: {} })).toMatchObject({ ok: true })
+    expect(await parseInput(slow, { text: `${'a'.repeat(5_000)}!` })).toMatchObject({ ok: false })
     expect(await parseInput(slow, { text: 1 })).toMatchObject({ ok: false })
   })
 

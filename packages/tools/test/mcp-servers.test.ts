@@ -11,7 +11,7 @@ import type { McpTools } from '@provost/tools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { call as callTool, seen } from './call.ts'
-import { callTo, node, toolOf } from './mcp/connect.ts'
+import { callTo, node } from './mcp/connect.ts'
 
 const require = createRequire(import.meta.url)
 const everything = path.join(
@@ -38,7 +38,11 @@ beforeAll(async () => {
     served.once('exit', () => failed(new Error('The server ended.')))
   })
   const started = await Promise.all([
-    mcpTools({ name: 'files', transport: node(filesystem, root) }),
+    mcpTools({
+      name: 'files',
+      transport: node(filesystem, root),
+      configure: ({ name }) => (name === 'read_text_file' ? { effect: 'read' } : undefined),
+    }),
     mcpTools({ name: 'everything', transport: node(everything) }),
     listening.then(() => mcpTools({ name: 'web', transport: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } })),
   ])
@@ -120,15 +124,25 @@ describe.each(['stdio', 'streamable HTTP'])('server-everything over %s', (transp
   })
 })
 
+test('all their tools are egress, and all that their schemas say can be checked', () => {
+  for (const server of [files, ...connections.values()]) expect(server.unchecked).toEqual({})
+  for (const { tools } of connections.values()) {
+    expect(tools.length).toBeGreaterThan(8)
+    expect([...new Set(tools.map(({ effect, idempotent }) => `${effect} ${idempotent}`))]).toEqual(['egress false'])
+  }
+})
+
 test('both transports give the same definitions', () => {
   const [stdio, web] = [...connections.values()].map(({ fingerprints }) => fingerprints)
   expect(web).toEqual(stdio)
 })
 
 describe('server-filesystem', () => {
-  test('reads and writes files; effects follow from its annotations', async () => {
-    expect(toolOf(files, 'read_text_file').effect).toBe('read')
-    expect(toolOf(files, 'write_file').effect).not.toBe('read')
+  test('reads and writes files; all tools are egress but the one that the operator lowered', async () => {
+    const lowered = files.tools.filter(({ effect }) => effect !== 'egress').map(({ name }) => name)
+    expect(lowered).toEqual(['read_text_file'])
+    // The server says of others that they only read, too.
+    expect(files.tools.length).toBeGreaterThan(5)
     expect((await callTo(files, 'read_text_file', { path: path.join(root, 'notes.txt') })).value).toMatchObject({
       content: 'grüße',
     })

@@ -73,8 +73,8 @@ describe('what a server gives', () => {
     expect(await fakes.reader('notes://3', { from: 1, to: 3 })).toEqual(new Uint8Array([97, 108]))
   })
 
-  test('effects follow from annotations, and what you know better goes before them', async () => {
-    expect(toolOf(fakes, 'echo')).toMatchObject({ effect: 'read', title: 'Echo', idempotent: true })
+  test('annotations lower no effect; what the operator sets by name holds', async () => {
+    expect(toolOf(fakes, 'echo')).toMatchObject({ effect: 'egress', title: 'Echo', idempotent: false })
     expect(toolOf(fakes, 'ask')).toMatchObject({ effect: 'egress', idempotent: false })
     expect(toolOf(fakes, 'structured')).toMatchObject({ effect: 'read', roles: { '/of': 'selector' } })
     expect((await callTo(fakes, 'structured')).label.sources).toEqual(['us'])

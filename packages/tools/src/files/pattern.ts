@@ -49,7 +49,7 @@ export interface LineTest {
  */
 export async function compileRegExp(pattern: string, ignoreCase: boolean): Promise<LineTest> {
   checkLength(pattern)
-  if (pattern.length * repetitions(pattern) > maxRepeatedLength) throw invalid(pattern, 'it repeats too much')
+  if (writtenOut(pattern) > maxRepeatedLength) throw invalid(pattern, 'it repeats too much')
   const { RE2JS } = await import('re2js')
   try {
     const expression = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
@@ -60,12 +60,24 @@ export async function compileRegExp(pattern: string, ignoreCase: boolean): Promi
   throw invalid(pattern, 'it is too complex')
 }
 
-/** The sum of all counts in braces: each may multiply what the expression is compiled to. */
-function repetitions(pattern: string): number {
-  let sum = 0
-  for (const [, least, most] of pattern.matchAll(/\{(\d{1,9})(?:,(\d{0,9}))?\}/g))
-    sum += Math.max(Number(least), Number(most ?? 0))
-  return sum
+/** About how long an expression is once its counted repetitions are written out: what compiling it costs. */
+function writtenOut(pattern: string): number {
+  const open = [0]
+  let last = 0
+  for (const [part, , least, most] of pattern.matchAll(
+    /\\.|\[\^?\]?(?:\\.|\[:\^?\w*:\]|[^\]\\])*\]?|(\{(\d{1,9})(?:,(\d{0,9}))?\})|[^]/gu,
+  )) {
+    if (least !== undefined) {
+      last *= Math.max(Number(least), Number(most ?? 0), 1)
+      continue
+    }
+    const outer = (open.pop() ?? 0) + last
+    last = 1
+    if (part === '(') open.push(outer, 0)
+    else if (part !== ')' || open.length === 0) open.push(outer)
+    else last = outer + 1
+  }
+  return open.reduce((sum, size) => sum + size, last)
 }
 
 function checkLength(pattern: string): void {

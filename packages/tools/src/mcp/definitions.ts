@@ -9,32 +9,48 @@ import type { McpDefinition, McpOptions, RefusedMcpTool } from './options.ts'
 export interface Accepted {
   readonly definition: McpDefinition
   readonly fingerprint: string
+  /** Why it would be refused, where nobody has accepted it and it is used all the same. */
+  readonly unaccepted?: RefusedMcpTool
 }
 
 /** What a definition may measure, as JSON: a model would have to read it. */
 const maxDefinitionLength = 256 * 1024
+/** What all definitions of a server may measure together. */
+const maxLength = 4 * 1024 * 1024
 const maxNameLength = 256
 
-/** Sorts definitions into those that may be used and those that may not. */
+/**
+ * Sorts definitions into those that may be used and those that may not.
+ *
+ * @param accept fingerprints by name; undefined accepts all.
+ */
 export function judgeDefinitions(
   definitions: Definitions,
-  accept: McpOptions['accept'],
+  accept: Readonly<Record<string, string>> | undefined,
+  unaccepted: McpOptions['unaccepted'] = 'refuse',
 ): { readonly accepted: Accepted[]; readonly refused: RefusedMcpTool[] } {
   const accepted: Accepted[] = []
   const refused: RefusedMcpTool[] = []
   const seen = new Set<string>()
+  let left = maxLength
   for (const given of definitions) {
-    const judged = judge(given, accept)
+    const judged = judge(given, accept, left)
     if ('reason' in judged) refused.push(judged)
+    else if (judged.unaccepted && unaccepted === 'refuse') refused.push(judged.unaccepted)
     else if (seen.has(given.name))
       refused.push({ name: given.name, reason: 'invalid', why: `the server defines ${quoted(given.name)} twice` })
     else accepted.push(judged)
+    if ('length' in judged) left -= judged.length
     seen.add(given.name)
   }
   return { accepted, refused }
 }
 
-function judge(given: Definitions[number], accept: McpOptions['accept']): Accepted | RefusedMcpTool {
+function judge(
+  given: Definitions[number],
+  accept: Readonly<Record<string, string>> | undefined,
+  left: number,
+): (Accepted & { readonly length: number }) | RefusedMcpTool {
   const { title, description, inputSchema, outputSchema, annotations } = given
   const name = given.name.slice(0, maxNameLength)
   if (name !== given.name || name === '')
@@ -59,16 +75,20 @@ function judge(given: Definitions[number], accept: McpOptions['accept']): Accept
       reason: 'too-large',
       why: `the definition of ${quoted(name)} has ${length} characters: ${maxDefinitionLength} are allowed`,
     }
-  if (!accept) return { definition, fingerprint }
-  if (!Object.hasOwn(accept, name))
-    return { name, reason: 'new', why: `${quoted(name)} is not among the accepted tools`, fingerprint }
-  if (accept[name] === fingerprint) return { definition, fingerprint }
-  return {
-    name,
-    reason: 'changed',
-    why: `the definition of ${quoted(name)} has changed since it was accepted`,
-    fingerprint,
-  }
+  if (length > left)
+    return { name, reason: 'too-large', why: `the definitions up to ${quoted(name)} have over ${maxLength} characters` }
+  const known = accept && Object.hasOwn(accept, name) ? accept[name] : undefined
+  if (!accept || known === fingerprint) return { definition, fingerprint, length }
+  const unaccepted: RefusedMcpTool =
+    known === undefined
+      ? { name, reason: 'new', why: `${quoted(name)} is not among the accepted tools`, fingerprint }
+      : {
+          name,
+          reason: 'changed',
+          why: `the definition of ${quoted(name)} has changed since it was accepted`,
+          fingerprint,
+        }
+  return { definition, fingerprint, length, unaccepted }
 }
 
 /** Any object is one; what makes no sense in it allows everything. */

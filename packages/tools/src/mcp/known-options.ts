@@ -12,6 +12,7 @@ const optionKeys = {
   elicitation: true,
   maxMessageBytes: true,
   accept: true,
+  unaccepted: true,
   onRefused: true,
   meta: true,
   configure: true,
@@ -49,6 +50,7 @@ const movedSettings: MovedKeys = {
 export function checkMcpOptions(options: McpOptions): void {
   checkOptions(options, optionKeys, 'mcpTools', movedOptions)
   checkChoice(options.elicitation, ['ask', 'refuse'], 'elicitation', 'mcpTools')
+  checkChoice(options.unaccepted, ['refuse', 'untrusted'], 'unaccepted', 'mcpTools')
   const { type } = options.transport
   checkChoice(type, Object.keys(transportKeys), 'type', 'the transport of mcpTools')
   checkOptions(options.transport, transportKeys[type], `the ${type} transport of mcpTools`)

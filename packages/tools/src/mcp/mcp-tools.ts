@@ -1,16 +1,15 @@
 import { isRecord, ProvostError } from '@provost/core'
-import type { Tool } from '@provost/core'
+import type { JsonSchema, Label, StandardSchemaV1, Tool } from '@provost/core'
 
+import { foreignSchema, schemaProblems } from '../foreign/foreign-schema.ts'
 import { withInfo } from '../make-tool.ts'
 import { defaultTimeoutMs, tool } from '../tool.ts'
-import { serverChecked } from './checkable.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Definitions } from './connection.ts'
 import { resultValue } from './content.ts'
 import { judgeDefinitions, refusal } from './definitions.ts'
 import type { Accepted } from './definitions.ts'
-import { effectOf } from './effect.ts'
 import { checkMcpOptions, checkMcpSettings } from './known-options.ts'
-import type { McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
+import type { McpFingerprints, McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
 import { readRange } from './resource.ts'
 import { safeNames } from './safe-name.ts'
 import { serverSchema, serverText } from './server-text.ts'
@@ -23,10 +22,11 @@ const maxTitleLength = 200
 /**
  * Connects to an MCP server and makes tools of what it offers.
  *
- * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`; what a model or a human is shown of a
- * definition is bounded and without invisible characters; names become such as models can call. A definition counts as
- * it was when the connection was made: the server can change it only by making its tool unusable. A question of the
- * server to the user says who asks, and whatever else is in it is the server's word.
+ * Nothing a server says is trusted. Results are untrusted and come from `mcp:NAME`. Every tool is `egress` and not
+ * idempotent unless `configure` says otherwise; annotations change nothing. What a model or a human is shown of a definition is
+ * bounded and without invisible characters; names become such as models can call. A definition counts as it was when the
+ * connection was made: the server can change it only by making its tool unusable. A question of the server to the user
+ * says who asks, and whatever else is in it is the server's word.
  *
  * @throws ProvostError `unknown-option`; `mcp-start-failed`, `mcp-timeout`, `mcp-closed`, `mcp-unauthorized`, `mcp-error` when there is no
  * connection; `mcp-definition-changed`, `mcp-invalid-definition` when tools are refused and there is no `onRefused`. By
@@ -49,19 +49,23 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
   const { connect } = await import('./connection.ts')
   const connection = await connect({ ...options, elicitation, connectTimeoutMs, maxMessageBytes }, deadline)
   try {
-    const judged = judgeDefinitions(await connection.list(deadline), options.accept)
+    const listed = await connection.list(deadline)
+    const judged = judgeDefinitions(listed, await acceptedBy(options.accept, listed), options.unaccepted)
     const watch = createWatch(name, connection, judged.accepted, connectTimeoutMs)
     const made = makeTools(options, judged.accepted, connection, watch)
     const refused = [...judged.refused, ...made.refused]
     if (refused.length > 0 && !options.onRefused) throw refusal(name, refused)
     for (const one of refused) options.onRefused?.(one)
     const { instructions } = connection
+    let unchecked: McpTools['unchecked'] | undefined
     return {
       name,
       tools: made.tools,
-      fingerprints: Object.fromEntries(
-        judged.accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]),
-      ),
+      fingerprints: fingerprintsOf(judged.accepted.filter(({ unaccepted }) => !unaccepted)),
+      unaccepted: judged.accepted.flatMap(({ unaccepted }) => unaccepted ?? []),
+      get unchecked() {
+        return (unchecked ??= uncheckedIn(judged.accepted))
+      },
       ...(instructions !== undefined && { instructions }),
       reader: async (uri, range) => {
         const signal = AbortSignal.timeout(timeoutMs)
@@ -80,6 +84,35 @@ export async function mcpTools(options: McpOptions): Promise<McpTools> {
     await connection.close()
     throw error
   }
+}
+
+/** What is accepted. Where nothing is kept yet, that is what the server says now, or what another was told first. */
+async function acceptedBy(
+  accept: McpOptions['accept'],
+  listed: Definitions,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (!isStore(accept)) return accept
+  const kept = await accept.read()
+  if (kept) return kept
+  await accept.write(fingerprintsOf(judgeDefinitions(listed, undefined).accepted))
+  return accept.read()
+}
+
+function fingerprintsOf(accepted: readonly Accepted[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(accepted.map(({ definition, fingerprint }) => [definition.name, fingerprint]))
+}
+
+function isStore(accept: McpOptions['accept']): accept is McpFingerprints {
+  return accept !== undefined && typeof accept['read'] === 'function'
+}
+
+function uncheckedIn(accepted: readonly Accepted[]): McpTools['unchecked'] {
+  return Object.fromEntries(
+    accepted.flatMap(({ definition: { name, inputSchema, outputSchema } }) => {
+      const problems = [...schemaProblems(inputSchema), ...(outputSchema ? schemaProblems(outputSchema) : [])]
+      return problems.length > 0 ? [[name, problems]] : []
+    }),
+  )
 }
 
 function makeTools(
@@ -108,7 +141,7 @@ function makeTools(
 
 function makeTool(
   { name: server, timeoutMs = defaultTimeoutMs }: McpOptions,
-  { definition, fingerprint }: Accepted,
+  { definition, fingerprint, unaccepted }: Accepted,
   name: string,
   settings: McpToolSettings,
   connection: Connection,
@@ -117,23 +150,43 @@ function makeTool(
   const { description = '', inputSchema, outputSchema, annotations } = definition
   const title = serverText(definition.title ?? annotations?.title ?? '', maxTitleLength)
   const made = tool({
-    effect: effectOf(annotations),
-    idempotent: annotations?.idempotentHint === true,
+    // What the server says of this is a hint: the operator sets it by name.
+    effect: 'egress',
     returns: { integrity: 'untrusted', sources: [`mcp:${server}`] },
     timeoutMs,
-    ...settings,
+    ...(unaccepted ? guarding(settings) : settings),
     name,
     ...(title && { title }),
     description: serverText(description, maxDescriptionLength),
-    input: serverChecked(serverSchema(inputSchema)),
-    ...(outputSchema && { output: serverChecked(serverSchema(outputSchema)) }),
+    input: checked(inputSchema),
+    ...(outputSchema && { output: checked(outputSchema) }),
     execute: async (input: unknown, { signal, ask }) => {
       await watch.check(definition.name, fingerprint)
       const called = await connection.call(definition.name, isRecord(input) ? input : {}, signal, ask)
       return resultValue(name, called, outputSchema !== undefined)
     },
   })
-  return withInfo(made, { set: server })
+  const reading: Label = { integrity: 'untrusted', confidentiality: 'public', sources: [`mcp:${server}`] }
+  return withInfo(made, { set: server, ...(unaccepted && { reading }) })
+}
+
+/** Settings for another definition of this name: only those that guard, or mean nothing to a policy, hold for this one. */
+function guarding(settings: McpToolSettings): McpToolSettings {
+  const { needsApproval, timeoutMs, maxResultTokens, truncation, executionMode, args, deferLoading } = settings
+  return {
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(maxResultTokens !== undefined && { maxResultTokens }),
+    ...(truncation !== undefined && { truncation }),
+    ...(executionMode !== undefined && { executionMode }),
+    ...(args !== undefined && { args }),
+    ...(deferLoading !== undefined && { deferLoading }),
+  }
+}
+
+/** What takes too long to check passes: the server holds calls to its schema itself, and its results are untrusted. */
+function checked(schema: JsonSchema): StandardSchemaV1 {
+  return foreignSchema(serverSchema(schema), { vendor: 'mcp', beyond: 'valid' })
 }
 
 /** Looks again at the definitions when the server says that they may have changed. */

@@ -1,8 +1,8 @@
 import type { MCPClientConfig } from '@ai-sdk/mcp'
-import type { Json, JsonSchema, StandardSchemaV1, Tool } from '@provost/core'
+import type { Json, JsonSchema, MaybePromise, StandardSchemaV1, Tool } from '@provost/core'
 
+import type { SchemaProblem } from '../foreign/schema-review.ts'
 import type { ToolOptions } from '../tool-options.ts'
-import type { McpEffects } from './effect.ts'
 
 type OAuthProvider = Extract<MCPClientConfig['transport'], { type: 'sse' | 'http' }>['authProvider']
 
@@ -27,6 +27,15 @@ export type McpTransport =
       /** OAuth, as `@ai-sdk/mcp` takes it. */
       readonly authProvider?: NonNullable<OAuthProvider>
     }
+
+/** What a server says its tool does: its own, unchecked word. It changes no effect; `configure` may look at it. */
+export interface McpEffects {
+  readonly title?: string
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
 
 /** What a server says of one of its tools. All of it is the server's word and nobody else's. */
 export interface McpDefinition {
@@ -58,6 +67,14 @@ export interface RefusedMcpTool {
   readonly fingerprint?: string
 }
 
+/** Where the fingerprints of one server are kept. See {@link fingerprintFile}. */
+export interface McpFingerprints {
+  /** @returns undefined before the first connection. */
+  read(): MaybePromise<Readonly<Record<string, string>> | undefined>
+  /** Called by the first connection. What was written before stays: the first of several to write decides. */
+  write(fingerprints: Readonly<Record<string, string>>): MaybePromise<void>
+}
+
 /** A call that is about to be sent to a server. */
 export interface McpCallInfo {
   readonly method: 'tools/call'
@@ -85,10 +102,17 @@ export interface McpOptions {
   /** How long one message of the server may be, in bytes. Default 16 MB. */
   readonly maxMessageBytes?: number
   /**
-   * Fingerprints by tool name, as `fingerprints` of an earlier connection gave them: a tool that has changed since then,
-   * or was not there, is refused. Absent: whatever the server defines now is accepted.
+   * Fingerprints by tool name, as `fingerprints` of an earlier connection gave them, or where they are kept: the first
+   * connection then writes them, and later ones are held to them. Absent: what the server defines when the connection is
+   * made is accepted for as long as the connection lasts.
    */
-  readonly accept?: Readonly<Record<string, string>>
+  readonly accept?: Readonly<Record<string, string>> | McpFingerprints
+  /**
+   * What becomes of a tool that has changed since it was accepted, or was not there. `refuse`: it is refused. `untrusted`:
+   * it is offered, and all that a model writes which was shown it is labelled untrusted, from `mcp:NAME`; settings for it
+   * that lower what is guarded (effect, idempotence, labels of results, caching) do not hold. Default `refuse`.
+   */
+  readonly unaccepted?: 'refuse' | 'untrusted'
   /** Is told of each tool that is refused, which is then left out. Absent: `mcpTools` rejects. */
   readonly onRefused?: (refused: RefusedMcpTool) => void
   /**
@@ -97,7 +121,7 @@ export interface McpOptions {
    * @param call which method, of which tool of which server.
    */
   readonly meta?: (call: McpCallInfo) => Readonly<Record<string, Json>>
-  /** Your settings for a tool, such as its effect, roles or approval; `leave-out` for one you do not want. */
+  /** Your settings for a tool by its name, such as its effect (default `egress`), roles or approval; `leave-out` for one you do not want. */
   readonly configure?: (definition: McpDefinition) => McpToolSettings | 'leave-out' | undefined
 }
 
@@ -105,8 +129,12 @@ export interface McpOptions {
 export interface McpTools extends AsyncDisposable {
   readonly name: string
   readonly tools: readonly Tool[]
-  /** Of all definitions the server gave that can be used, by tool name: store them, pass them as `accept` next time. */
+  /** Of all definitions that are accepted, by tool name: store them, pass them as `accept` next time. */
   readonly fingerprints: Readonly<Record<string, string>>
+  /** Tools that are offered although nobody has accepted them, under `unaccepted: 'untrusted'`. */
+  readonly unaccepted: readonly RefusedMcpTool[]
+  /** What is in the schemas of the server that cannot be checked here, by tool name. The server has to check it. */
+  readonly unchecked: Readonly<Record<string, readonly SchemaProblem[]>>
   /** How the server wants to be used, in its own, untrusted words. Goes to no model unless you pass it on. */
   readonly instructions?: string
   /**

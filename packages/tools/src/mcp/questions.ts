@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 import type { Json, JsonSchema, ToolQuestion } from '@provost/core'
-import { isRecord, ProvostError } from '@provost/core'
+import { isRecord, parseWith, ProvostError } from '@provost/core'
 
+import { foreignSchema } from '../foreign/foreign-schema.ts'
 import { sayIssues } from '../issues.ts'
-import { jsonCheckOf } from '../json-schema.ts'
-import { checkable } from './checkable.ts'
-import { serverSchema, serverText } from './server-text.ts'
+import { isTooDeep, serverSchema, serverText } from './server-text.ts'
 
 /** Puts a question to a human. */
 export type AskHuman = (question: ToolQuestion) => Promise<Json>
@@ -38,6 +37,7 @@ interface Open {
 
 const maxMessageLength = 2_000
 const maxSchemaLength = 20_000
+const maxSchemaDepth = 64
 const maxTries = 3
 
 /** @param server as the human knows it. */
@@ -91,7 +91,9 @@ export function createQuestions(server: string): Questions {
 function formOf(params: { readonly requestedSchema?: unknown }): JsonSchema | undefined {
   const { requestedSchema, mode = 'form' }: Record<string, unknown> = { ...params }
   if (mode !== 'form' || !isRecord(requestedSchema)) return undefined
-  return JSON.stringify(requestedSchema).length > maxSchemaLength ? undefined : serverSchema(requestedSchema)
+  if (isTooDeep(requestedSchema, maxSchemaDepth) || JSON.stringify(requestedSchema).length > maxSchemaLength)
+    return undefined
+  return serverSchema(requestedSchema)
 }
 
 /** @returns undefined where there is nobody. */
@@ -101,7 +103,7 @@ async function elicit(
   schema: JsonSchema,
   ask: AskHuman,
 ): Promise<Elicited | undefined> {
-  const check = jsonCheckOf(checkable({ ...schema }))
+  const checked = foreignSchema(schema, { vendor: 'mcp' })
   const said = `The MCP server ${server} asks: ${serverText(message, maxMessageLength)}`
   let complaint = ''
   for (let tries = 0; tries < maxTries; tries++) {
@@ -113,7 +115,7 @@ async function elicit(
       return { action: 'cancel' }
     }
     if (value === null) return { action: 'decline' }
-    const parsed = check(value)
+    const parsed = await parseWith(checked, value)
     if (parsed.ok && isRecord(value)) return { action: 'accept', content: { ...value } }
     const why = parsed.ok ? 'it has to be an object' : sayIssues(parsed.issues)
     complaint = `The last answer does not fit: ${why}. `

@@ -34,3 +34,9 @@ function shown(key: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => (isRecord(item) ? shownIn(item) : item))
   return isRecord(value) ? shownIn(value) : value
 }
+
+/** Whether JSON is nested over so many levels, found out without going deeper than that. */
+export function isTooDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isTooDeep(one, levels - 1))
+}

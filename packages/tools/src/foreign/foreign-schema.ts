@@ -1,0 +1,125 @@
+import { ProvostError } from '@provost/core'
+import type { JsonSchema, MaybePromise, ReadonlyJsonSchema, StandardSchemaV1 } from '@provost/core'
+
+import type { Scope } from './check.ts'
+import { fits } from './schema-check.ts'
+import { patternAllowance, reviewSchema } from './schema-review.ts'
+import type { PatternAllowance, SchemaProblem } from './schema-review.ts'
+import { mostSteps, newWork, spend } from './schema-work.ts'
+import type { Issues } from './schema-work.ts'
+import { referencesOf } from './subschemas.ts'
+import { pause, take } from './turn.ts'
+
+/** What {@link foreignSchema} takes beside the schema. */
+export interface ForeignSchemaOptions {
+  /** Stands in `~standard.vendor`. Default `json-schema`. */
+  readonly vendor?: string
+  /** What a value counts as whose check would take too long. Default `invalid`. */
+  readonly beyond?: 'invalid' | 'valid'
+}
+
+/**
+ * A JSON Schema that was written by somebody else, as one that validates in bounded time: a check takes at most
+ * 400,000 steps, whatever schema and value are. Checks that come one after another let other work have its turn.
+ *
+ * Patterns run on a linear engine. What cannot be checked so (lookaround, backreferences, references to other documents,
+ * `unevaluatedProperties`) allows everything; `schemaProblems` tells of it. `format` is checked for the usual ones. Values
+ * are not changed, and defaults not filled in. Nothing is looked at before the first check.
+ *
+ * @example
+ * tool({ name: 'search', input: foreignSchema(definition.inputSchema) })
+ */
+export function foreignSchema(schema: ReadonlyJsonSchema, options: ForeignSchemaOptions = {}): StandardSchemaV1 {
+  const { vendor = 'json-schema', beyond = 'invalid' } = options
+  let scope: MaybePromise<Scope> | undefined
+  const described = (): JsonSchema | ReadonlyJsonSchema => schema
+
+  function run(ready: Scope, value: unknown): StandardSchemaV1.Result<unknown> {
+    const work = newWork()
+    const issues: Issues = { list: [] }
+    try {
+      return fits(schema, value, { scope: ready, work, issues, fits }) ? { value } : { issues: issues.list }
+    } catch (thrown) {
+      if (!(thrown instanceof ProvostError)) throw thrown
+      return beyond === 'valid' ? { value } : { issues: [{ message: thrown.message.replace(/\.$/, '') }] }
+    } finally {
+      take(mostSteps - Math.max(0, work.left))
+    }
+  }
+
+  function validate(value: unknown): MaybePromise<StandardSchemaV1.Result<unknown>> {
+    scope ??= scopeOf(schema)
+    const waiting = pause()
+    if (!waiting && !(scope instanceof Promise)) return run(scope, value)
+    return Promise.all([scope, waiting]).then(async ([ready]) => {
+      scope = ready
+      // Several may have waited for the same turn.
+      for (let more = pause(); more; more = pause()) await more
+      return run(ready, value)
+    })
+  }
+
+  // Standard JSON Schema, which the type of a schema that only validates does not have.
+  const standard = { version: 1, vendor, validate, jsonSchema: { input: described, output: described } } as const
+  return { '~standard': standard }
+}
+
+/**
+ * What of a schema cannot be checked in bounded time or is not JSON Schema, at most 20 problems. Empty for a schema that
+ * {@link foreignSchema} holds values to in full.
+ *
+ * @param allowance what patterns may cost, for several schemas together.
+ */
+export function schemaProblems(
+  schema: ReadonlyJsonSchema,
+  allowance: PatternAllowance = patternAllowance(),
+): readonly SchemaProblem[] {
+  return reviewSchema(schema, allowance).problems
+}
+
+/** The patterns are compiled with the first check, and the engine loaded only where there are some. */
+function scopeOf(schema: ReadonlyJsonSchema): MaybePromise<Scope> {
+  const { patterns } = reviewSchema(schema)
+  const references = referencesOf(schema)
+  if (patterns.size === 0) return { references, matches: passOver }
+  return compiled([...patterns]).then((tests): Scope => ({
+    references,
+    matches(source, text, work) {
+      const test = tests.get(source)
+      if (!test) return passOver(source, text, work)
+      spend(work, test.size * (text.length + 1))
+      return test.matches(text)
+    },
+  }))
+}
+
+const passOver: Scope['matches'] = (_, __, work) => {
+  work.unsure = true
+  return undefined
+}
+
+interface Test {
+  readonly size: number
+  matches(text: string): boolean
+}
+
+/** What compiling an instruction costs, in steps. */
+const compiling = 100
+
+async function compiled(
+  patterns: readonly (readonly [source: string, { readonly re2: string; readonly size: number }])[],
+): Promise<ReadonlyMap<string, Test>> {
+  const { RE2JS } = await import('re2js')
+  const tests = new Map<string, Test>()
+  for (const [source, { re2, size }] of patterns) {
+    for (let more = pause(); more; more = pause()) await more
+    try {
+      const made = RE2JS.compile(re2)
+      tests.set(source, { size: Math.max(size, made.programSize()), matches: (text) => made.test(text) })
+    } catch {
+      // A property that the engine does not know.
+    }
+    take(compiling * size)
+  }
+  return tests
+}
