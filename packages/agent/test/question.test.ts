@@ -136,7 +136,7 @@ describe('an approval of a tool that has changed since', () => {
   it('is asked for although the tool needs none any more', async () => {
     const store = memoryStore()
     const asked = first((await payer(payTool(), store).run('pay', { sessionId: 's' })).pending)
-    const free = tool({ ...payTool(), input: z.object({ to: z.string() }), execute: () => paid.push('free') })
+    const free = tool({ name: 'pay', input: z.object({ to: z.string() }), execute: () => paid.push('free') })
     const next = createAgent({ name: 'cashier', model: scriptedModel([{ text: 'done' }]), store, tools: [free] })
     const session = await next.resumeSession('s')
     await session.resolve({ approvals: [{ id: asked.id, decision: 'approve' }] })

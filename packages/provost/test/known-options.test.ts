@@ -94,6 +94,14 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     untrustedLabel: 'no options',
     uuidv7: 'no options',
     wireToolName: 'no options',
+    definitionText: 'no options',
+    displayText: { unchecked: 'Called for each text that is shown.' },
+    hasHidden: 'no options',
+    isBase64: 'no options',
+    questionText: 'no options',
+    reasonText: 'no options',
+    sessionQuarantined: 'no options',
+    toBase64: 'no options',
   },
   agent: {
     WaitsForSomebodyError: 'no options',
@@ -133,6 +141,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       (more) => agent.runFanOut({ children: [child], mergeStrategy: 'concat', perBudget: { tokens: 1, ...more } }),
     ],
     startEntries: 'no options',
+    whoAsks: 'no options',
   },
   tools: {
     a2aTool: [(more) => tools.a2aTool({ name: 'ask', url: 'https://a.example', ...more })],
@@ -181,6 +190,10 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     toolSet: { unchecked: 'Tools by names of the user.' },
     vercelSandboxRuntime: [(more) => tools.vercelSandboxRuntime({ cwd: '/x', ...more })],
     webFetchTool: [(more) => tools.webFetchTool({ timeoutMs: 1, ...more })],
+    fingerprintFile: 'no options',
+    foreignSchema: [(more) => tools.foreignSchema({ type: 'string' }, { vendor: 'x', ...more })],
+    patternAllowance: 'no options',
+    schemaProblems: 'no options',
   },
   provider: {
     callModel: { unchecked: perStep },
@@ -237,6 +250,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     sanitizeCommentary: { unchecked: data },
     sessionInfo: { unchecked: data },
     sqliteStore: [(more) => sessions.sqliteStore(':memory:', { sync: 'never', ...more })],
+    countedRead: 'no options',
   },
   governance: {
     approvalPolicy: 'no options',
@@ -437,6 +451,8 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
     abort: [(more) => desk.abort({ drain: true, ...more })],
     createSession: [(more) => desk.createSession({ store: store(), ...more })],
     fanOut: [(more) => desk.fanOut({ children: [child], mergeStrategy: 'concat', ...more })],
+    releaseQuarantine: 'no options',
+    scrub: 'no options',
     resumeSession: [(more) => desk.resumeSession('x', { store: store(), ...more })],
     run: [
       (more) => desk.run('go', { maxSteps: 1, ...more }),
@@ -512,6 +528,8 @@ const methods: Readonly<Record<string, () => Promise<Readonly<Record<string, Ent
         (more) => its.session({ tools: [{ ...brought, ...more }] }),
       ],
       sessions: [(more) => its.sessions({ limit: 1, ...more })],
+      waits: [(more) => its.waits({ limit: 1, ...more })],
+      decide: [(more) => its.decide('x', { approvals: [], ...more })],
     }
   },
   'client.session': async () => {

@@ -184,6 +184,7 @@ const server = await serve(
     agents: [agent],
     store,
     authenticate: () => ({ id: 'ann', claims: { said: text('claims') } }),
+    approvals: { by: 'requester' },
     onError: (error) => console.error(error),
   }),
   { port: 0 },

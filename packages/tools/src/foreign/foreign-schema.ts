@@ -1,5 +1,5 @@
-import { ProvostError } from '@provost/core'
-import type { JsonSchema, MaybePromise, ReadonlyJsonSchema, StandardSchemaV1 } from '@provost/core'
+import { checkOptions, ProvostError } from '@provost/core'
+import type { JsonSchema, KnownKeys, MaybePromise, ReadonlyJsonSchema, StandardSchemaV1 } from '@provost/core'
 
 import type { Scope } from './check.ts'
 import { fits } from './schema-check.ts'
@@ -18,6 +18,8 @@ export interface ForeignSchemaOptions {
   readonly beyond?: 'invalid' | 'valid'
 }
 
+const optionKeys = { vendor: true, beyond: true } satisfies KnownKeys<ForeignSchemaOptions>
+
 /**
  * A JSON Schema that was written by somebody else, as one that validates in bounded time: a check takes at most
  * 400,000 steps, whatever schema and value are. Checks that come one after another let other work have its turn.
@@ -30,6 +32,7 @@ export interface ForeignSchemaOptions {
  * tool({ name: 'search', input: foreignSchema(definition.inputSchema) })
  */
 export function foreignSchema(schema: ReadonlyJsonSchema, options: ForeignSchemaOptions = {}): StandardSchemaV1 {
+  checkOptions(options, optionKeys, 'foreignSchema')
   const { vendor = 'json-schema', beyond = 'invalid' } = options
   let scope: MaybePromise<Scope> | undefined
   const described = (): JsonSchema | ReadonlyJsonSchema => schema
