@@ -13,6 +13,7 @@ import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
 import { leftOf, spentBy, strictest } from './purse.ts'
 import type { RunScope } from './run-scope.ts'
+import { createViewSize } from './view-size.ts'
 import type { Watchers } from './watchers.ts'
 import { watchersOf } from './watchers.ts'
 
@@ -79,6 +80,7 @@ export function createScope(
     spent: undefined,
     partial: undefined,
     contextFor: hookContexts(() => scope),
+    size: createViewSize(),
   } satisfies Omit<RunScope, keyof ActiveAgent>
   const scope: RunScope = ofActiveAgent(fixed, {
     entry,

@@ -13,8 +13,6 @@ import { offsetOf } from './log-state.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
 import { stepModel } from './step-model.ts'
-import type { ViewSize } from './view-size.ts'
-import { createViewSize } from './view-size.ts'
 
 /** What a context has otherwise for one hook. */
 export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'audit' | 'emit' | 'generate' | 'report'>>
@@ -36,8 +34,7 @@ interface Known {
 /** Makes the contexts that a run hands to hooks. */
 export function hookContexts(scope: () => RunScope): ContextFor {
   const known = new Map<Extension, Known>()
-  const size = createViewSize()
-  const live = (context: FixedContext): HookContext => ofScope(context, { scope: scope(), size })
+  const live = (context: FixedContext): HookContext => ofScope(context, scope())
 
   function knowingOf(one: Known, extension: Extension, shown: Label): HookContext {
     if (one.knowing?.shown !== shown) {
@@ -159,42 +156,37 @@ const ofRun = liveFields<RunScope, Pick<HookContext['run'], 'remaining' | 'step'
   attempt: ({ attempt }) => attempt,
 })
 
-interface Scoped {
-  readonly scope: RunScope
-  readonly size: ViewSize
-}
-
 type OfScope = Pick<HookContext, 'session' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
 
-const ofScope = liveFields<Scoped, OfScope>({
-  session({ scope }) {
+const ofScope = liveFields<RunScope, OfScope>({
+  session(scope) {
     const { ephemeral, private: owned } = scope.plan.store
     return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
   },
   // A tree-scoped extension goes along when the run is handed over.
-  agent({ scope }) {
+  agent(scope) {
     const { name, description } = scope.plan
     return { name, ...(description !== undefined && { description }) }
   },
-  tools: ({ scope }) => scope.plan.infos,
-  intent: ({ scope }) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
-  instructions: ({ scope }) => scope.instructions,
-  view: ({ scope, size }) => viewOf(scope, size),
+  tools: (scope) => scope.plan.infos,
+  intent: (scope) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
+  instructions: (scope) => scope.instructions,
+  view: viewOf,
 })
 
 /** What the model is about to see. The messages are copied for those who look. */
-function viewOf(scope: RunScope, size: ViewSize): View {
+function viewOf(scope: RunScope): View {
   const { state } = scope
   const model = modelName(stepModel(scope))
   const window = windowOf(model)
   const fixed = { label: state.viewLabel, model, ...(window !== undefined && { window }), trigger: scope.trigger }
-  return ofView(fixed, { scope, size })
+  return ofView(fixed, scope)
 }
 
-const ofView = liveFields<Scoped, Pick<View, 'messages' | 'tokens' | 'overhead'>>({
-  messages: ({ scope }) => [...scope.state.view],
-  tokens: ({ scope, size }) => size.messages(scope),
-  overhead: ({ scope, size }) => size.beside(scope),
+const ofView = liveFields<RunScope, Pick<View, 'messages' | 'tokens' | 'overhead'>>({
+  messages: ({ state }) => [...state.view],
+  tokens: (scope) => scope.size.messages(scope),
+  overhead: (scope) => scope.size.beside(scope),
 })
 
 /** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */

@@ -26,6 +26,7 @@ import type { Mailbox } from './mailbox.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import type { RunPrompt } from './run-prompt.ts'
 import type { startRun } from './run.ts'
+import type { ViewSize } from './view-size.ts'
 import type { Watchers } from './watchers.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
@@ -112,6 +113,8 @@ export interface RunScope {
   /** What the model has said of a message that is not finished. */
   partial: Message | undefined
   readonly contextFor: ContextFor
+  /** How many tokens its requests are about. */
+  readonly size: ViewSize
 }
 
 /** Thrown inside a run to end it: the status and what `result.error` says. */

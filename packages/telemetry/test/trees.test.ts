@@ -340,6 +340,21 @@ describe('spans say', () => {
     ])
   })
 
+  it('estimated usage under names of our own, for the conventions name what a provider reports', async () => {
+    const { agent, take } = traced([{ text: 'done' }])
+    const { usage } = await agent.run('go')
+    const spans = take()
+    const estimated = {
+      'provost.usage.estimated': true,
+      'provost.usage.input_tokens': usage.inputTokens,
+      'provost.usage.output_tokens': usage.outputTokens,
+    }
+    expect(attributesOf(spans, 'invoke_agent')).toMatchObject(estimated)
+    const chat = attributesOf(spans, 'chat')
+    expect(chat).toMatchObject(estimated)
+    expect(Object.keys(chat).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
+  })
+
   it('nothing of the content unless it is asked for', async () => {
     const { agent, take } = traced([{ toolCalls: [{ name: 'look', input: { at: 'mars' } }] }, { text: 'red' }], {
       instructions: 'be brief',
