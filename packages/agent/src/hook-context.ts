@@ -10,6 +10,7 @@ import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
+import { peersIn } from './reservations.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
 import { stepModel } from './step-model.ts'
@@ -142,6 +143,8 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
     emit(...args: readonly unknown[]) {
       emitFor(scope, extension, args)
     },
+    reserve: (id, most) => scope.reservations.set(id, extension.name, most),
+    reserved: (id) => (id === undefined ? scope.reservations.total() : scope.reservations.of(id)),
     generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, extension, request),
     report: (thrown, listener) => report(scope, thrown, { kind: 'listener', name: listener }),
     stop: (code, message) => ({ stop: { code, message } }),
@@ -156,7 +159,7 @@ const ofRun = liveFields<RunScope, Pick<HookContext['run'], 'remaining' | 'step'
   attempt: ({ attempt }) => attempt,
 })
 
-type OfScope = Pick<HookContext, 'session' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
+type OfScope = Pick<HookContext, 'session' | 'tree' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
 
 const ofScope = liveFields<RunScope, OfScope>({
   session(scope) {
@@ -168,6 +171,7 @@ const ofScope = liveFields<RunScope, OfScope>({
     const { name, description } = scope.plan
     return { name, ...(description !== undefined && { description }) }
   },
+  tree: ({ tree }) => peersIn(tree),
   tools: (scope) => scope.plan.infos,
   intent: (scope) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
   instructions: (scope) => scope.instructions,

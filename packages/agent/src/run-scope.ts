@@ -24,6 +24,7 @@ import type { LiveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
+import type { Reservations } from './reservations.ts'
 import type { RunPrompt } from './run-prompt.ts'
 import type { startRun } from './run.ts'
 import type { ViewSize } from './view-size.ts'
@@ -113,6 +114,8 @@ export interface RunScope {
   /** What the model has said of a message that is not finished. */
   partial: Message | undefined
   readonly contextFor: ContextFor
+  /** What its calls under way may come to spend. */
+  readonly reservations: Reservations
   /** How many tokens its requests are about. */
   readonly size: ViewSize
 }

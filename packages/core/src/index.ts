@@ -1,3 +1,4 @@
+export * from './allowance.ts'
 export * from './arg-roles.ts'
 export type * from './context.ts'
 export * from './error.ts'

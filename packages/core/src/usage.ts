@@ -51,6 +51,15 @@ export interface Grant {
   readonly durationMs?: number
 }
 
+/** What can be spent of a budget and set aside in it, in each dimension. */
+export interface Spending {
+  readonly tokens: number
+  readonly toolCalls: number
+  /** US dollars. */
+  readonly cost: number
+  readonly steps: number
+}
+
 const counters = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const
 
 /** The sum of two usages; a counter is absent only where both lack it. With an estimate in it, the sum is one. */

@@ -16,8 +16,8 @@ import { checkGrant } from '../purse.ts'
 import { hookFailed } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import type { Spawner } from '../spawner.ts'
-import { sumCost, sumUsage } from '../usage-report.ts'
-import { costOfUsage, joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
+import { costOfUsage, sumCost, sumUsage } from '../usage-report.ts'
+import { joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
 import { mergeChildren, strategyOf } from './merge.ts'
 
 /** What a fan-out needs of the composite that makes it. */
