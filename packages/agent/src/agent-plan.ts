@@ -33,6 +33,7 @@ import type { Handoff } from './handoff/handoff.ts'
 import { handoffsOf, handoffTool } from './handoff/handoff.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
+import { defaultHookTimeoutMs } from './hook-time.ts'
 import { defaultLeaseMs } from './lease.ts'
 import { nameOf } from './model-name.ts'
 import { isAgentic } from './orchestrator/agentic.ts'
@@ -84,6 +85,8 @@ export interface AgentPlan {
   readonly leaseMs: number
   readonly maxSteps: number
   readonly maxParallelTools: number
+  /** Milliseconds that hooks have to answer. */
+  readonly hookTimeoutMs: number
   /** Absent where it is the default one: the loop then runs on its own. */
   readonly orchestrator?: Orchestrator
   readonly convertToModel?: AgentOptions['convertToModel']
@@ -208,6 +211,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     leaseMs: options.leaseMs ?? defaultLeaseMs,
     maxSteps: options.maxSteps ?? 100,
     maxParallelTools: options.maxParallelTools ?? 8,
+    hookTimeoutMs: options.hookTimeoutMs ?? defaultHookTimeoutMs,
     ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),
     ...(options.convertToModel && { convertToModel: options.convertToModel }),
     reasoning: options.reasoningRetention ?? 'keep',

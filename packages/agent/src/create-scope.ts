@@ -85,6 +85,7 @@ export function createScope(
     spent: undefined,
     partial: undefined,
     contextFor: hookContexts(() => scope),
+    hookTimes: new Map(),
     size: createViewSize(),
   } satisfies Omit<RunScope, keyof ActiveAgent>
   const scope: RunScope = ofActiveAgent(fixed, {

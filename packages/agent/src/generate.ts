@@ -18,6 +18,7 @@ import { jsonSchemaOf } from '@provost/tools'
 
 import { aroundModel } from './around-model.ts'
 import { newEntry } from './entry.ts'
+import { excused } from './hook-time.ts'
 import { offsetOf } from './log-state.ts'
 import { messageOf } from './message-init.ts'
 import { admitCall, giveBack } from './model-admission.ts'
@@ -35,11 +36,16 @@ type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
  * @param shown the label of what the hook was shown that is not in the view.
  * @throws ProvostError with the class of the failure, or `output-invalid`; RunEnding where a `model.call` hook refuses it.
  */
-export async function generate(
+export function generate(scope: RunScope, by: Extension, request: Request, shown?: Label): Promise<Generated<never>> {
+  // A model call has limits of its own, and may wait for others.
+  return excused(scope, by, () => generated(scope, by, request, shown))
+}
+
+async function generated(
   scope: RunScope,
   by: Extension,
   request: Request,
-  shown?: Label,
+  shown: Label | undefined,
 ): Promise<Generated<never>> {
   const { plan, state, given } = scope
   const messages = promptOf(scope, request, shown)

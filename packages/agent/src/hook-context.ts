@@ -8,6 +8,7 @@ import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
+import { hookSignal, withinLimit } from './hook-time.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
 import { peersIn } from './reservations.ts'
@@ -35,13 +36,14 @@ interface Known {
 /** Makes the contexts that a run hands to hooks. */
 export function hookContexts(scope: () => RunScope): ContextFor {
   const known = new Map<Extension, Known>()
-  const live = (context: FixedContext): HookContext => ofScope(context, scope())
+  const live = (extension: Extension, context: FixedContext): HookContext =>
+    ofScope(context, { scope: scope(), extension })
 
   function knowingOf(one: Known, extension: Extension, shown: Label): HookContext {
     if (one.knowing?.shown !== shown) {
       const ask: HookContext['generate'] = (request: Parameters<HookContext['generate']>[0]) =>
         generate(scope(), extension, request, shown)
-      one.knowing = { shown, context: live({ ...one.fixed, generate: ask }) }
+      one.knowing = { shown, context: live(extension, { ...one.fixed, generate: ask }) }
     }
     return one.knowing.context
   }
@@ -51,10 +53,10 @@ export function hookContexts(scope: () => RunScope): ContextFor {
     if (!one) {
       const fixed = fixedContext(extension, scope())
       // Of its own, as one that another stands on would be kept for long.
-      known.set(extension, (one = { fixed, context: live({ ...fixed }) }))
+      known.set(extension, (one = { fixed, context: live(extension, { ...fixed }) }))
     }
     const context = shown ? knowingOf(one, extension, shown) : one.context
-    return changes ? live({ ...one.fixed, generate: context.generate, ...changes }) : context
+    return changes ? live(extension, { ...one.fixed, generate: context.generate, ...changes }) : context
   }
 }
 
@@ -127,7 +129,6 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
   }
   return {
     ...(principal && { principal }),
-    signal: scope.signal,
     context: given.context,
     run: ofRun(run, scope),
     fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
@@ -145,6 +146,7 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
     },
     reserve: (id, most) => scope.reservations.set(id, extension.name, most),
     reserved: (id) => (id === undefined ? scope.reservations.total() : scope.reservations.of(id)),
+    within: (timeoutMs, work) => withinLimit(scope, extension, timeoutMs, work),
     generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, extension, request),
     report: (thrown, listener) => report(scope, thrown, { kind: 'listener', name: listener }),
     stop: (code, message) => ({ stop: { code, message } }),
@@ -159,23 +161,29 @@ const ofRun = liveFields<RunScope, Pick<HookContext['run'], 'remaining' | 'step'
   attempt: ({ attempt }) => attempt,
 })
 
-type OfScope = Pick<HookContext, 'session' | 'tree' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
+interface Scoped {
+  readonly scope: RunScope
+  readonly extension: Extension
+}
 
-const ofScope = liveFields<RunScope, OfScope>({
-  session(scope) {
+type OfScope = Pick<HookContext, 'session' | 'signal' | 'tree' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
+
+const ofScope = liveFields<Scoped, OfScope>({
+  session({ scope }) {
     const { ephemeral, private: owned } = scope.plan.store
     return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
   },
   // A tree-scoped extension goes along when the run is handed over.
-  agent(scope) {
+  agent({ scope }) {
     const { name, description } = scope.plan
     return { name, ...(description !== undefined && { description }) }
   },
-  tree: ({ tree }) => peersIn(tree),
-  tools: (scope) => scope.plan.infos,
-  intent: (scope) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
-  instructions: (scope) => scope.instructions,
-  view: viewOf,
+  signal: ({ scope, extension }) => hookSignal(scope, extension),
+  tree: ({ scope }) => peersIn(scope.tree),
+  tools: ({ scope }) => scope.plan.infos,
+  intent: ({ scope }) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
+  instructions: ({ scope }) => scope.instructions,
+  view: ({ scope }) => viewOf(scope),
 })
 
 /** What the model is about to see. The messages are copied for those who look. */

@@ -2,6 +2,7 @@ import type { AdmissionAnswer, Extension, ModelSettings, PlannedCall } from '@pr
 import { isPromise, ProvostError } from '@provost/core'
 import { priceFor } from '@provost/provider'
 
+import { inHookTime } from './hook-time.ts'
 import { peersIn, wakeWaiters, whenReleased } from './reservations.ts'
 import { heedAbort, hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -75,7 +76,8 @@ function askHooks(
       if (!hooked) break
       const { extension, hook } = hooked
       try {
-        const answer = hook(call, scope.contextFor(extension, { generate: refuseToGenerate }))
+        const ctx = scope.contextFor(extension, { generate: refuseToGenerate })
+        const answer = inHookTime(scope, extension, 'model.call', hook(call, ctx))
         if (isPromise(answer)) {
           return Promise.resolve(answer).then(
             (said) => (take(extension, said) ? 'wait' : from(at + 1)),

@@ -17,6 +17,7 @@ import type { Given } from './agent.ts'
 import type { EventHub, Reaction } from './event-hub.ts'
 import type { ContextFor } from './hook-context.ts'
 import type { Hooked } from './hook-table.ts'
+import type { HookTime } from './hook-time.ts'
 import type { Inbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
 import type { Lineage, LiveChild, RunTree } from './lineage.ts'
@@ -116,6 +117,8 @@ export interface RunScope {
   readonly contextFor: ContextFor
   /** What its calls under way may come to spend. */
   readonly reservations: Reservations
+  /** How long hooks have taken whose answers it waits for, by extension. */
+  readonly hookTimes: Map<Extension, HookTime>
   /** How many tokens its requests are about. */
   readonly size: ViewSize
 }

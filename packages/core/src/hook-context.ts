@@ -18,6 +18,7 @@ import type { View } from './view.ts'
 export interface SessionContext<App = unknown> extends SessionAccess {
   readonly agent: { readonly name: string; readonly description?: string }
   readonly principal?: Principal
+  /** Aborted with the run, and where a hook of this extension does not answer within `hookTimeoutMs`. */
   readonly signal: AbortSignal
   /** The app value the run was given; never stored. */
   readonly context: App
@@ -99,7 +100,14 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   reserve(callId: string, most: Partial<Spending>): void
   /** What was set aside and the log does not count yet, by all extensions: for a call, or for all calls of this run. */
   reserved(callId?: string): Spending
-  /** One model call outside the conversation; its usage counts for the run. */
+  /**
+   * Work that has a time limit of its own, such as a call of another service: `hookTimeoutMs` does not count it.
+   *
+   * @param work gets a signal that is aborted when its time is over, or with the run.
+   * @throws ProvostError `hook-timeout` after `timeoutMs` milliseconds, whether the work heeds its signal or not.
+   */
+  within<T>(timeoutMs: number, work: (signal: AbortSignal) => MaybePromise<T>): Promise<T>
+  /** One model call outside the conversation; its usage counts for the run, and its time not for `hookTimeoutMs`. */
   generate(request: GenerateRequest): Promise<Generated>
   generate<O extends StandardSchemaV1>(
     request: GenerateRequest & { readonly output: O },

@@ -10,6 +10,7 @@ import { budgetExceeded } from '../grant.ts'
 import type { Boundary } from '../handoff/boundary.ts'
 import { comesBack, isJudged } from '../handoff/boundary.ts'
 import { knowing } from '../hook-context.ts'
+import { inHookTime } from '../hook-time.ts'
 import type { CallState } from '../log-state.ts'
 import { messageOf } from '../message-init.ts'
 import { checkGrant } from '../purse.ts'
@@ -237,7 +238,8 @@ async function throughHooks(scope: RunScope, children: readonly ChildResult[]): 
   for (const { extension, hook } of scope.plan.hooks.merge) {
     try {
       const label = joinLabels(...offered.map((child) => child.label))
-      offered = (await hook(offered, knowing(scope, extension, label))) ?? offered
+      const answer = hook(offered, knowing(scope, extension, label))
+      offered = (await inHookTime(scope, extension, 'merge', answer)) ?? offered
     } catch (thrown) {
       throw hookFailed(scope, extension.name, 'merge', thrown)
     }
