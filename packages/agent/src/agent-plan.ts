@@ -18,6 +18,7 @@ import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
 import {
   buildRegistry,
+  checkSandboxes,
   createSecretScope,
   nodeRuntime,
   resultLimits,
@@ -109,7 +110,7 @@ export interface AgentPlan {
 /**
  * Looks everything up that does not change from run to run.
  *
- * @throws ProvostError `invalid-agent`, `duplicate-tool`
+ * @throws ProvostError `invalid-agent`, `duplicate-tool`, `sandbox-missing`
  */
 export function planAgent(options: AgentOptions): AgentPlan {
   if (!isRecord(options))
@@ -154,6 +155,8 @@ export function planAgent(options: AgentOptions): AgentPlan {
     options.toolCollisions,
   )
   const infos: readonly Tool[] = Object.freeze([...tools.values()])
+  let lazyRuntime = runtime
+  checkSandboxes(name, infos, () => (lazyRuntime ??= nodeRuntime()))
   const offered = infos.some((tool) => tool.deferred) ? Object.freeze(infos.filter((tool) => !tool.deferred)) : infos
   const wires = new Map<string, readonly WireTool[]>()
   const wireOf = (toolName: string): readonly WireTool[] => {
@@ -167,7 +170,6 @@ export function planAgent(options: AgentOptions): AgentPlan {
   let wireTools: readonly WireTool[] | undefined
   let initialised: { readonly done: MaybePromise<void> } | undefined
   let lazyStore = store
-  let lazyRuntime = runtime
   return {
     name,
     ...(options.description !== undefined && { description: options.description }),

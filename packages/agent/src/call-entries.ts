@@ -62,7 +62,7 @@ export function decidedEntries(state: LogState, call: CallState, verdict: Verdic
   }
   if ('result' in verdict)
     return [decided('result'), settledEntry(state, call, verdict.result, { error: verdict.error })]
-  return [decided('ask', verdict.ask.reason), approvalWait(place, call, verdict.ask)]
+  return [decided('ask', verdict.ask.reason), approvalWait(place, call, verdict.ask, verdict.sandbox)]
 }
 
 /**

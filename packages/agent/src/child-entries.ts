@@ -37,7 +37,7 @@ export function joinedEntry(
 
 /** That a child waits, for those who answer the runs above it. */
 export function childWait(state: LogState, callId: string, wait: EntryOf<'wait'>, child: LogState): NewEntry {
-  const { token, kind, reason, deadline, evidence, sticky, schema } = wait
+  const { token, kind, reason, deadline, evidence, sticky, sandbox, schema } = wait
   const all = Object.values(pendingOn(child, [wait])).flat()
   const [about] = all
   return newEntry(placeOf(state), token, {
@@ -49,6 +49,7 @@ export function childWait(state: LogState, callId: string, wait: EntryOf<'wait'>
     ...(deadline !== undefined && { deadline }),
     ...(evidence !== undefined && { evidence }),
     ...(sticky && { sticky }),
+    ...(sandbox && { sandbox }),
     ...(schema && { schema }),
     child: {
       callId,

@@ -10,7 +10,7 @@ import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
 import { hookSignal, withinLimit } from './hook-time.ts'
 import type { LogState } from './log-state.ts'
-import { offsetOf } from './log-state.ts'
+import { callOf, offsetOf } from './log-state.ts'
 import { peersIn } from './reservations.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
@@ -229,7 +229,19 @@ async function auditFor(
 ): Promise<void> {
   const { journal, state, step } = scope
   const id = positionId(scope.id, step, `audit/${extension.name}`, `${offsetOf(state)}.${scope.audits++}`)
-  const body = { type: 'audit', decision, by: extension.name, ...row, evidence: toJson(row.evidence) } as const
+  const { rule, callId, sources, evidence } = row
+  const call = callId !== undefined && state.run && callOf(state.run, callId)
+  const sandbox = call ? scope.plan.info(call.part.toolName).sandbox : undefined
+  const body = {
+    type: 'audit',
+    decision,
+    by: extension.name,
+    rule,
+    ...(callId !== undefined && { callId }),
+    sources,
+    evidence: toJson(evidence),
+    ...(sandbox && { sandbox }),
+  } as const
   await journal.append([newEntry({ ...journal.place(), step }, id, body)], by)
 }
 

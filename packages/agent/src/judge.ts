@@ -166,7 +166,9 @@ async function judgeByHooks(
     const ask = joinAsks(asks.map((one) => one.ask))
     const by = asks.map((one) => one.by).join(', ')
     const standing = ask.sticky && standingApproval(scope.state, tool.name, by, current.input)
-    if (standing === undefined) return { ask, args: current.input, by }
+    if (standing === undefined) {
+      return { ask, args: current.input, by, ...(tool.sandbox && { sandbox: tool.sandbox }) }
+    }
     approvedBy = standing
   }
   if (result) {

@@ -13,6 +13,7 @@ import type {
   PendingWork,
   RunStatus,
   ToolCall,
+  ToolInfo,
   ToolResult,
   Usage,
 } from '@provost/core'
@@ -89,7 +90,7 @@ export type Verdict = (
       readonly crossing?: Crossed
     }
   | { readonly deny: string; readonly code?: string }
-  | { readonly ask: Ask; readonly args?: Json }
+  | { readonly ask: Ask; readonly args?: Json; readonly sandbox?: ToolInfo['sandbox'] }
   | { readonly result: ToolResult; readonly error?: ErrorInfo }
 ) & { readonly by?: string }
 

@@ -71,6 +71,7 @@ export function pendingOn({ run }: LogState, waits: Iterable<EntryOf<'wait'>>): 
         ...shared,
         reason: wait.reason ?? '',
         ...(wait.evidence !== undefined && { evidence: wait.evidence }),
+        ...(wait.sandbox && { sandbox: wait.sandbox }),
       })
     } else if (wait.kind === 'remote') remoteCalls.push(shared)
     else if (wait.kind === 'uncertain')

@@ -1,4 +1,4 @@
-import type { EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
+import type { EntryOf, Json, NewEntry, ToolInfo, ToolQuestion, WaitAbout } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import type { Place } from './entry.ts'
@@ -8,7 +8,12 @@ import type { Verdict } from './loop-asks.ts'
 import { clock } from './wait-fold.ts'
 
 /** Asks a human about a call. */
-export function approvalWait(place: Place, call: CallState, ask: Extract<Verdict, { ask: unknown }>['ask']): NewEntry {
+export function approvalWait(
+  place: Place,
+  call: CallState,
+  ask: Extract<Verdict, { ask: unknown }>['ask'],
+  sandbox?: ToolInfo['sandbox'],
+): NewEntry {
   const token = `${call.part.callId}/approval/${call.decisions + 1}`
   return newEntry(place, token, {
     type: 'wait',
@@ -19,6 +24,7 @@ export function approvalWait(place: Place, call: CallState, ask: Extract<Verdict
     ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
     ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
     ...(ask.sticky && { sticky: ask.sticky }),
+    ...(sandbox && { sandbox }),
   })
 }
 

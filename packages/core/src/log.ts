@@ -6,6 +6,7 @@ import type { Label } from './label.ts'
 import type { Message, MessageInit, ToolOutput } from './message.ts'
 import type { Principal, RunStatus } from './run.ts'
 import type { JsonSchema } from './schema.ts'
+import type { ToolInfo } from './tool.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
 
 interface EntryBase {
@@ -40,6 +41,8 @@ export interface GovernanceRow {
   readonly callId?: string
   readonly sources: readonly string[]
   readonly evidence: Json
+  /** Of the tool that is called, where it declares one. */
+  readonly sandbox?: ToolInfo['sandbox']
 }
 
 /** What stands in the log of a run about a wait of a child. */
@@ -142,6 +145,8 @@ export type EntryBody =
       deadline?: Timestamp
       evidence?: Json
       sticky?: 'session'
+      /** Of the tool that asks, where it declares one. */
+      sandbox?: ToolInfo['sandbox']
       /** A composite waits for it: it outlives the process. */
       parks?: true
       /** Of the answer to a question. */

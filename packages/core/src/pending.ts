@@ -1,5 +1,6 @@
 import type { Json, MaybePromise, Timestamp } from './json.ts'
 import type { JsonSchema } from './schema.ts'
+import type { ToolInfo } from './tool.ts'
 
 interface Pending {
   /** The wait's token, the same everywhere the wait is named. */
@@ -16,6 +17,8 @@ export interface PendingApproval extends Pending {
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
+  /** What the tool's runtime gives for what it executes, where the tool declares it. */
+  readonly sandbox?: ToolInfo['sandbox']
 }
 /** A call of a tool without `execute`: its result comes from elsewhere. */
 export interface PendingRemoteCall extends Pending {

@@ -56,6 +56,7 @@ export const own = {
   outputTokens: 'provost.usage.output_tokens',
   estimated: 'provost.usage.estimated',
   effect: 'provost.tool.effect',
+  sandbox: 'provost.tool.sandbox',
   /** What the conventions have no operation for; beside the standard one that comes nearest. */
   operation: 'provost.operation.name',
   tool: 'provost.tool.name',

@@ -323,6 +323,14 @@ describe('spans say', () => {
     })
   })
 
+  it('the sandbox that a tool declares', async () => {
+    const input = z.looseObject({})
+    const confined = tool({ name: 'look', effect: 'read', sandbox: 'process', input, execute: () => 'seen' })
+    const { agent, take } = traced([lookStep, doneStep], { tools: [confined] })
+    await agent.run('go')
+    expect(attributesOf(take(), 'execute_tool')['provost.tool.sandbox']).toBe('process')
+  })
+
   it('each attribute once in a picture that asks for the first, and as often as it stands in one that asks for all', async () => {
     const { agent, take } = traced()
     await agent.run('go')

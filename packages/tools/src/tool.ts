@@ -16,6 +16,7 @@ import type {
 import { invalidTool, makeTool } from './make-tool.ts'
 import type { ToolParts } from './make-tool.ts'
 import { fixLabel, isPointer } from './result-label.ts'
+import { checkSandbox } from './runtime/sandbox.ts'
 import type { ResultOf, ToolOptions } from './tool-options.ts'
 
 /** Milliseconds a call may take unless its tool says otherwise. */
@@ -56,6 +57,8 @@ export function tool<
       'its input is no schema',
       'Give a Standard Schema such as z.object({ … }), or a JSON Schema.',
     )
+  const remote = options.execute === undefined
+  if (options.sandbox !== undefined) checkSandbox({ name, remote }, options.sandbox)
   return makeTool({
     name,
     title,
@@ -63,7 +66,8 @@ export function tool<
     effect,
     roles: rolesOf(options.args ?? {}),
     idempotent,
-    remote: options.execute === undefined,
+    remote,
+    sandbox: options.sandbox,
     composite: compositeOf(options, options.execute, options.lookup),
     deferred: deferLoading,
     modelOnly: options.modelOnly,

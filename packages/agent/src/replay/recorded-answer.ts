@@ -96,7 +96,8 @@ export function verdictOf(
     }
     case 'ask': {
       const wait = tape.find(`${call.callId}/approval/${decisions + 1}`)?.entry
-      return { ask: wait?.type === 'wait' ? askOf(wait) : { reason }, args, by }
+      const sandbox = wait?.type === 'wait' && wait.sandbox
+      return { ask: wait?.type === 'wait' ? askOf(wait) : { reason }, args, by, ...(sandbox && { sandbox }) }
     }
     case 'result': {
       const settled = tape.find(`${call.callId}/settled`)?.entry
