@@ -31,7 +31,7 @@ test('the page on hooks has a row for each hook, in the order of the table', () 
     context: true,
     'model.request': true,
     'model.call': true,
-  'model.error': true,
+    'model.error': true,
     'model.response': true,
     'tool.call': true,
     'tool.result': true,

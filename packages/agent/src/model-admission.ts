@@ -41,7 +41,7 @@ export async function admitCall(
       heedAbort(scope)
       continue
     }
-    // Somebody else was admitted meanwhile: the hooks have not seen that.
+    // Another call was admitted meanwhile: the hooks have not seen it.
     if (tree.taken !== taken) continue
     if (admitted.some(([, { reserve }]) => reserve)) {
       tree.taken++

@@ -169,6 +169,50 @@ test('a child that hands over takes its grant along', async () => {
   expect(tokensOf(children[0]?.usage ?? {})).toBeLessThanOrEqual(100 + 30)
 })
 
+test('what a child has set aside is known to the process that resumes', async () => {
+  const store = memoryStore()
+  const build = (): Agent => {
+    const waiting = createAgent({
+      name: 'waiting',
+      model: scriptedModel([{ toolCalls: [{ name: 'far', input: {} }], usage }], { after: 'repeat-last' }),
+      tools: [tool({ name: 'far', effect: 'read', input: z.object({}) })],
+    })
+    const late = tool({
+      name: 'late',
+      input: z.object({}),
+      composite: true,
+      async execute(_, ctx) {
+        const second = async (): Promise<unknown> => {
+          await ctx.wait('second')
+          return ctx.spawn(spender('b'), 'go', { key: 'b', grant: { tokens: 200 } })
+        }
+        await Promise.all([ctx.spawn(waiting, 'go', { key: 'a', grant: { tokens: 200 } }), second()])
+        return 'done'
+      },
+    })
+    const middle = createAgent({
+      name: 'middle',
+      model: scriptedModel([{ toolCalls: [{ name: 'late', input: {} }], usage }], { after: 'repeat-last' }),
+      tools: [late],
+    })
+    const start = tool({
+      name: 'start',
+      input: z.object({}),
+      composite: true,
+      execute: async (_, ctx) => (await ctx.spawn(middle, 'go', { key: 'm', grant: { tokens: 300 } })).status,
+    })
+    const model = scriptedModel([{ toolCalls: [{ name: 'start', input: {} }], usage }])
+    return createAgent({ name: 'root', model, tools: [start], store })
+  }
+  const parked = await build().run('go')
+  expect([parked.status, parked.pending.remoteCalls.length]).toEqual(['suspended', 1])
+  const [question] = parked.pending.inputs
+  const again = await build().run(parked.state, { inputs: [{ id: question?.id ?? '', value: 'now' }] })
+  expect(again.status).toBe('suspended')
+  // Of 300, middle has spent 30, and 200 are the first child's, of which it has spent 30.
+  expect(await grantsIn(store, parked.sessionId)).toEqual([300, 200, 70])
+})
+
 /** The grants in the log of a run and those of its children. */
 async function grantsIn(store: SessionStore, log: string): Promise<readonly number[]> {
   const grants: number[] = []

@@ -188,7 +188,7 @@ describe('a tool with a sandbox', () => {
     expect([ran, codes]).toEqual([0, ['sandbox-missing']])
   })
 
-  test('of somebody else can be made stricter', () => {
+  test('of another author can be made stricter', () => {
     const strict = sandboxed(bashTool, 'isolated')
     expect([bashTool.sandbox, readTool.sandbox, strict.sandbox]).toEqual(['process', 'process', 'isolated'])
     expect(() => agentOf({ tools: [strict] })).toThrow(expect.objectContaining({ code: 'sandbox-missing' }))

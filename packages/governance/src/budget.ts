@@ -83,7 +83,7 @@ function amount(reported: number | undefined): number {
 
 /**
  * Ends a run that has spent what it may. Tokens and cost count what every attempt used, discarded ones and the calls of
- * hooks (`ctx.generate`) included; duration counts the time in which the run waits for nobody. Children count: with
+ * hooks (`ctx.generate`) included; duration counts running time, without waits for approvals and results from outside. Children count: with
  * their parent they have one budget. A run ends before a model call with the code `budget-exceeded`; tool calls over the
  * limit are denied with the same code.
  *

@@ -141,7 +141,7 @@ describe('siblings', () => {
     expect(cost).toBeGreaterThan(0.0015)
   })
 
-  test('a fan-out is held as well, whoever starts it', async () => {
+  test('a fan-out is held as well', async () => {
     const children = Array.from({ length: 6 }, (_, index) => ({
       key: `${index}`,
       input: 'go',

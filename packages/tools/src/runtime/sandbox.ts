@@ -55,7 +55,7 @@ export function runtimeFor(tool: ToolInfo, runtime: Runtime): Runtime {
 const bare = new WeakMap<Runtime, Runtime>()
 
 /**
- * The same tool with a sandbox, for one that somebody else has made.
+ * The same tool with a stricter sandbox, for a tool of another author.
  *
  * @throws ProvostError `invalid-tool` for a level that is not known, or one below what the tool declares itself.
  *
