@@ -14,8 +14,11 @@ const refund = tool({
 const model =
   process.env.PROVOST_MODEL ??
   scriptedModel([
-    { toolCalls: [{ name: 'refund', input: { orderId: '17', amount: 80 } }] },
-    { text: ['You get ', '80 euros ', 'back.'], usage: { inputTokens: 120, outputTokens: 9 } },
+    {
+      toolCalls: [{ name: 'refund', input: { orderId: '17', amount: 80 } }],
+      usage: { inputTokens: 50, outputTokens: 20 },
+    },
+    { text: ['You get ', '80 euros ', 'back.'], usage: { inputTokens: 70, outputTokens: 9 } },
   ])
 
 const desk = createAgent({ name: 'desk', instructions: 'Help with orders.', model, tools: [refund] })

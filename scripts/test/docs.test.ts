@@ -30,6 +30,7 @@ test('the page on hooks has a row for each hook, in the order of the table', () 
     input: true,
     context: true,
     'model.request': true,
+    'model.call': true,
     'model.error': true,
     'model.response': true,
     'tool.call': true,

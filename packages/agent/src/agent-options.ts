@@ -74,6 +74,12 @@ export interface AgentOptions<
   readonly maxSteps?: number
   /** How the run gets from the input to its answer: `react()`, `planAndExecute()`, your own. Default `agentic()`. */
   readonly orchestrator?: Orchestrator
+  /**
+   * Milliseconds that a hook of an extension, `needsApproval`, `instructions` or a `tool.call` listener has to answer. One
+   * that does not counts as thrown: where it judges, that is a denial. The time of `ctx.generate` and `ctx.within` does
+   * not count; `around` and `event` hooks are not timed. Default 30,000; `Infinity` lifts the limit.
+   */
+  readonly hookTimeoutMs?: number
   /** Tools of a step that run at the same time. Default 8. */
   readonly maxParallelTools?: number
   /** How a message reaches the model; `undefined` is the default of its role. Maps custom roles. */

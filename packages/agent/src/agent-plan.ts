@@ -19,6 +19,7 @@ import type { PriceTable } from '@provost/provider'
 import { memoryStore } from '@provost/sessions'
 import {
   buildRegistry,
+  checkSandboxes,
   createSecretScope,
   nodeRuntime,
   resultLimits,
@@ -34,6 +35,7 @@ import type { Handoff } from './handoff/handoff.ts'
 import { handoffsOf, handoffTool } from './handoff/handoff.ts'
 import type { HookTable } from './hook-table.ts'
 import { hookTable } from './hook-table.ts'
+import { defaultHookTimeoutMs } from './hook-time.ts'
 import { defaultLeaseMs } from './lease.ts'
 import { nameOf } from './model-name.ts'
 import { isAgentic } from './orchestrator/agentic.ts'
@@ -87,6 +89,8 @@ export interface AgentPlan {
   readonly leaseMs: number
   readonly maxSteps: number
   readonly maxParallelTools: number
+  /** Milliseconds that hooks have to answer. */
+  readonly hookTimeoutMs: number
   /** Absent where it is the default one: the loop then runs on its own. */
   readonly orchestrator?: Orchestrator
   readonly convertToModel?: AgentOptions['convertToModel']
@@ -111,7 +115,7 @@ export interface AgentPlan {
 /**
  * Looks everything up that does not change from run to run.
  *
- * @throws ProvostError `invalid-agent`, `duplicate-tool`
+ * @throws ProvostError `invalid-agent`, `duplicate-tool`, `sandbox-missing`
  */
 export function planAgent(options: AgentOptions): AgentPlan {
   if (!isRecord(options))
@@ -156,6 +160,8 @@ export function planAgent(options: AgentOptions): AgentPlan {
     options.toolCollisions,
   )
   const infos: readonly Tool[] = Object.freeze([...tools.values()])
+  let lazyRuntime = runtime
+  checkSandboxes(name, infos, () => (lazyRuntime ??= nodeRuntime()))
   const offered = infos.some((tool) => tool.deferred) ? Object.freeze(infos.filter((tool) => !tool.deferred)) : infos
   const wires = new Map<string, readonly WireTool[]>()
   const wireOf = (toolName: string): readonly WireTool[] => {
@@ -169,7 +175,6 @@ export function planAgent(options: AgentOptions): AgentPlan {
   let wireTools: readonly WireTool[] | undefined
   let initialised: { readonly done: MaybePromise<void> } | undefined
   let lazyStore = store
-  let lazyRuntime = runtime
   return {
     name,
     ...(options.description !== undefined && { description: options.description }),
@@ -214,6 +219,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     leaseMs: options.leaseMs ?? defaultLeaseMs,
     maxSteps: options.maxSteps ?? 100,
     maxParallelTools: options.maxParallelTools ?? 8,
+    hookTimeoutMs: options.hookTimeoutMs ?? defaultHookTimeoutMs,
     ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),
     ...(options.convertToModel && { convertToModel: options.convertToModel }),
     reasoning: options.reasoningRetention ?? 'keep',

@@ -3,6 +3,7 @@ import { fillLabel, isPromise, trustedLabel } from '@provost/core'
 import type { ToolOutcome } from '@provost/tools'
 
 import { knowing } from './hook-context.ts'
+import { inHookTime } from './hook-time.ts'
 import type { CallState } from './log-state.ts'
 import { labelOfResult } from './result-label.ts'
 import { report, stopped } from './run-scope.ts'
@@ -34,7 +35,8 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
-      const given = hook(result, knowing(scope, extension, labelOfResult(result)))
+      const ctx = knowing(scope, extension, labelOfResult(result))
+      const given = inHookTime(scope, extension, 'tool.result', hook(result, ctx))
       const answer = isPromise(given) ? await given : given
       if (!answer) continue
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }

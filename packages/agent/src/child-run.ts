@@ -21,7 +21,8 @@ import { callOf, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { createMailbox, wake } from './mailbox.ts'
 import { handOver, tellUnread } from './post.ts'
-import { spentBy } from './purse.ts'
+import { spentBy, strictest, unreserved } from './purse.ts'
+import { noSpending } from './reservations.ts'
 import { brokenResult, runResult } from './run-result.ts'
 import { around } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -66,6 +67,8 @@ export interface Spawned {
   readonly waits?: ((now: boolean) => void) | undefined
   /** What whoever started it wants of its run. */
   readonly wanted?: Given | undefined
+  /** What is left of a grant that it shares with others. */
+  readonly within?: (() => Grant) | undefined
 }
 
 interface Carried extends Spawned {
@@ -96,6 +99,7 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
         : await inSlot(carried, () => around(scope, op, () => runChild(carried)))
       if (result.status !== 'suspended') await endLog(carried)
       await join(carried, result)
+      scope.children.delete(runId)
       if (result.status !== 'suspended') {
         tellUnread(scope, child, known.state)
         return result
@@ -117,6 +121,7 @@ export async function carryChild(spawned: Spawned, fresh: boolean): Promise<RunR
     }
   } finally {
     signal?.removeEventListener('abort', look)
+    scope.children.delete(runId)
     if (!host.isLeft()) scope.tree.logs.delete(child.log)
   }
 }
@@ -195,6 +200,7 @@ async function runChild({
   mirror,
   signal,
   wanted = {},
+  within,
 }: Carried): Promise<RunResult<unknown>> {
   const { run } = known.state
   const mailbox = createMailbox()
@@ -203,15 +209,26 @@ async function runChild({
     passOn(child, known.state, mailbox)
     handOver(scope, child, known.state, mailbox, handed)
   }
-  const lineage = lineageOf({ scope, child, secrets, known, mirror }, mailbox)
+  const lineage = lineageOf({ scope, child, secrets, known, mirror, within }, mailbox)
   const start = run
     ? { resume: localState(run.manifest, cursorOf(known.state, scope.sessionId, child.callId)), own: true as const }
     : { input }
   const { given } = scope
   const { session: _, sessionId: __, signal: ___, ...own } = wanted
+  const { children, reservations } = scope.tree
   const live: LiveChild = {
     ...(child.grant && { grant: child.grant }),
-    spent: () => spentBy(known.state.run, scope.tree.children.get(child.callId)?.values()),
+    runs: true,
+    spent() {
+      const spent = spentBy(known.state.run, children.get(child.callId))
+      const { tokens, cost, toolCalls, steps } = reservations.get(child.callId)?.total() ?? noSpending
+      return {
+        tokens: spent.tokens + tokens,
+        cost: spent.cost === undefined ? undefined : spent.cost + cost,
+        toolCalls: spent.toolCalls + toolCalls,
+        steps: spent.steps + steps,
+      }
+    },
   }
   feed()
   scope.children.set(child.callId, live)
@@ -245,7 +262,8 @@ async function runChild({
     clearTimeout(timer)
     for (const end of ends) end.removeEventListener('abort', abort)
     one.look = undefined
-    scope.children.delete(child.callId)
+    // What it has spent counts here until the log tells of it.
+    live.runs = false
   }
 }
 
@@ -274,7 +292,14 @@ function passOn({ given }: ChildFold, state: LogState, mailbox: Mailbox): void {
 }
 
 function lineageOf(
-  { scope, child, secrets, known, mirror }: Pick<Carried, 'scope' | 'child' | 'secrets' | 'known' | 'mirror'>,
+  {
+    scope,
+    child,
+    secrets,
+    known,
+    mirror,
+    within,
+  }: Pick<Carried, 'scope' | 'child' | 'secrets' | 'known' | 'mirror' | 'within'>,
   mailbox: Mailbox,
 ): Lineage {
   const { lineage, journal, state } = scope
@@ -296,7 +321,12 @@ function lineageOf(
     asks: canBeAsked(scope),
     tree: scope.tree,
     intent: () => [...(lineage?.intent() ?? []), ...state.intent],
-    remaining: () => scope.remaining(),
+    // One with a grant of its own has its part; the others share what is not set aside.
+    remaining() {
+      const left = scope.remaining()
+      const above = child.grant ? left : unreserved(left, scope.children, state.run, child.callId)
+      return strictest(above, within?.())
+    },
     handoffs: () => (asked ? (lineage?.handoffs() ?? 0) + handoffsOfRun(asked) : 0),
     confirm: () => journal.confirm(),
     steady: () => journal.steady(),

@@ -30,7 +30,7 @@ export async function closeChildren(
   const joined: NewEntry[] = []
   for (const child of state.run?.children.values() ?? []) {
     // One that is alive here ends by itself.
-    if (child.joined || scope.children.has(child.callId)) continue
+    if (child.joined || scope.children.get(child.callId)?.runs) continue
     if (composite && !isBelow(state, child, composite)) continue
     const entry = await closeChild(scope, child)
     if (entry) joined.push(entry)

@@ -12,7 +12,9 @@ import type { Journal } from './journal.ts'
 import { createLiveCalls } from './live-calls.ts'
 import type { Mailbox } from './mailbox.ts'
 import { leftOf, spentBy, strictest } from './purse.ts'
+import { createReservations, withoutReserved } from './reservations.ts'
 import type { RunScope } from './run-scope.ts'
+import { createViewSize } from './view-size.ts'
 import type { Watchers } from './watchers.ts'
 import { watchersOf } from './watchers.ts'
 
@@ -33,6 +35,7 @@ export function createScope(
   secrets: SecretScope = entry.secrets,
 ): RunScope {
   const children: RunScope['children'] = new Map()
+  const reservations = createReservations(journal.state)
   const fixed = {
     entry,
     id,
@@ -46,9 +49,12 @@ export function createScope(
     lineage,
     children,
     tree,
+    reservations,
     remaining() {
       if (!lineage) return undefined
-      const left = lineage.grant && leftOf(lineage.grant, spentBy(journal.state.run, children.values()))
+      const left =
+        lineage.grant &&
+        withoutReserved(leftOf(lineage.grant, spentBy(journal.state.run, children)), reservations.total())
       return strictest(left, lineage.remaining())
     },
     signal: control.controller.signal,
@@ -79,6 +85,8 @@ export function createScope(
     spent: undefined,
     partial: undefined,
     contextFor: hookContexts(() => scope),
+    hookTimes: new Map(),
+    size: createViewSize(),
   } satisfies Omit<RunScope, keyof ActiveAgent>
   const scope: RunScope = ofActiveAgent(fixed, {
     entry,

@@ -2,6 +2,7 @@ import type { NewEntry } from '@provost/core'
 
 import { planNamed } from './handoff/active-agent.ts'
 import type { Hooked } from './hook-table.ts'
+import { inHookTime } from './hook-time.ts'
 import type { Written } from './journal.ts'
 import { offsetOf } from './log-state.ts'
 import type { LogState } from './log-state.ts'
@@ -24,7 +25,8 @@ export async function endRun(scope: RunScope, entries: readonly NewEntry[]): Pro
   const ids = { sessionId: scope.sessionId, runId: scope.id }
   const result = await runResult(scope.entry, foreseen(scope.state, last), ids)
   for (const { extension, hook } of hooks) {
-    const call = async (): Promise<unknown> => hook(result, scope.contextFor(extension))
+    const call = async (): Promise<unknown> =>
+      inHookTime(scope, extension, 'run.end', hook(result, scope.contextFor(extension)))
     const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name })
     await withinGrace(scope, call().catch(failed))
   }

@@ -206,7 +206,8 @@ async function perform(
   const run = (): Promise<ToolOutcome> =>
     runTool(tool, new CallRun(scope, call, errandOf(scope, call) ?? value.value, signal, live))
   const parent = call.parentCallId ?? `${scope.id}/${step}`
-  const op = { kind: 'tool', id: callId, parent, callId, toolName, effect: tool.effect } as const
+  const { effect, sandbox } = tool
+  const op = { kind: 'tool', id: callId, parent, callId, toolName, effect, ...(sandbox && { sandbox }) } as const
   return around(scope, op, run)
 }
 

@@ -6,8 +6,10 @@ import type {
   GenerateRequest,
   KnownKeys,
   Label,
+  MaybePromise,
   Message,
   MessageInit,
+  ModelSettings,
   StandardSchemaV1,
 } from '@provost/core'
 import { addUsage, checkOptions, joinLabels, labelOf, positionId, ProvostError, textOf } from '@provost/core'
@@ -17,6 +19,7 @@ import {
   checkModel,
   checkSettings,
   createPrompt,
+  messageTokens,
   modelName,
   resolveModel,
   retryDelayMs,
@@ -25,8 +28,10 @@ import { jsonSchemaOf } from '@provost/tools'
 
 import { aroundModel } from './around-model.ts'
 import { newEntry } from './entry.ts'
+import { excused } from './hook-time.ts'
 import { offsetOf } from './log-state.ts'
 import { messageOf } from './message-init.ts'
+import { admitCall, giveBack } from './model-admission.ts'
 import { readOutput } from './output.ts'
 import { paidFor } from './paid.ts'
 import type { RunScope } from './run-scope.ts'
@@ -39,13 +44,18 @@ type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
  *
  * @param by whose hook asks.
  * @param shown the label of what the hook was shown that is not in the view.
- * @throws ProvostError with the class of the failure, or `output-invalid`.
+ * @throws ProvostError with the class of the failure, or `output-invalid`; RunEnding where a `model.call` hook refuses it.
  */
-export async function generate(
+export function generate(scope: RunScope, by: Extension, request: Request, shown?: Label): Promise<Generated<never>> {
+  // A model call has limits of its own, and may wait for others.
+  return excused(scope, by, () => generated(scope, by, request, shown))
+}
+
+async function generated(
   scope: RunScope,
   by: Extension,
   request: Request,
-  shown?: Label,
+  shown: Label | undefined,
 ): Promise<Generated<never>> {
   const { plan, state, given } = scope
   checkRequest(request)
@@ -58,14 +68,15 @@ export async function generate(
   const signal = request.signal ? AbortSignal.any([scope.signal, request.signal]) : scope.signal
   const name = modelName(model)
   const nth = ++scope.asking
-  const call = (): Promise<ModelAnswer> =>
+  const asked = request.settings ?? {}
+  const call = (settings: ModelSettings): Promise<ModelAnswer> =>
     callModel(
       {
         model,
         prompt: prompt.build(),
         label,
         signal,
-        ...(request.settings && { settings: request.settings }),
+        settings,
         callId: (index) => positionId(scope.id, scope.step, 'generated', index),
         ...(request.output && { responseFormat: { schema: jsonSchemaOf(request.output), name: 'output' } }),
       },
@@ -74,22 +85,28 @@ export async function generate(
   for (let attempt = 1; ; attempt++) {
     const { id, step } = scope
     const opId = positionId(id, step, `generating/${by.name}`, `${nth}.${attempt}`)
-    const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt } as const
-    const answer = await aroundModel(scope, { ...op, settings: request.settings ?? {}, purpose: 'generated' }, call, by)
-    await scope.journal.append([
-      newEntry(
-        { ...scope.journal.place(), step: scope.step },
-        positionId(scope.id, scope.step, 'generated', `${offsetOf(state)}.${scope.generated++}`),
-        {
-          type: 'attempt',
-          attempt,
-          model: name,
-          ...paidFor(answer.usage, name, plan.prices),
-          outcome: answer.ok ? 'answered' : 'discarded',
-          purpose: 'generated',
-        },
-      ),
-    ])
+    const settings = await admitted(opId, attempt)
+    const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt, settings } as const
+    let answer: ModelAnswer
+    try {
+      answer = await aroundModel(scope, { ...op, purpose: 'generated' }, () => call(settings), by)
+      await scope.journal.append([
+        newEntry(
+          { ...scope.journal.place(), step: scope.step },
+          positionId(scope.id, scope.step, 'generated', `${offsetOf(state)}.${scope.generated++}`),
+          {
+            type: 'attempt',
+            attempt,
+            model: name,
+            ...paidFor(answer.usage, name, plan.prices),
+            outcome: answer.ok ? 'answered' : 'discarded',
+            purpose: 'generated',
+          },
+        ),
+      ])
+    } finally {
+      giveBack(scope, opId)
+    }
     if (answer.ok) {
       const text = textOf({ content: answer.parts })
       const output = await outputOf(request.output, text)
@@ -101,6 +118,13 @@ export async function generate(
       throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
     }
     await sleep(delay, undefined, { signal })
+  }
+
+  function admitted(callId: string, attempt: number): MaybePromise<ModelSettings> {
+    if (plan.hooks['model.call'].length === 0) return asked
+    const inputTokens = messages.reduce((sum, message) => sum + messageTokens(message), 0)
+    const planned = { id: callId, model: name, attempt, purpose: 'generated', inputTokens, params: asked } as const
+    return admitCall(scope, planned, () => false, by)
   }
 }
 

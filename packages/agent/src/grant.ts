@@ -1,5 +1,5 @@
-import type { Extension, Fold, Grant, Growing } from '@provost/core'
-import { defineExtension, grow, nothingYet, placeIn } from '@provost/core'
+import type { Extension, Fold, Grant } from '@provost/core'
+import { admit, defineExtension } from '@provost/core'
 
 /** The code of a run that has used up what it was granted. */
 export const budgetExceeded = 'budget-exceeded'
@@ -16,48 +16,51 @@ const extension: Extension<unknown> = defineExtension({
     'model.request'(request, ctx) {
       const { remaining } = ctx.run
       if (!remaining) return undefined
-      const over = usedUp(remaining)
-      if (over !== undefined) return ctx.stop(budgetExceeded, over)
+      if (ctx.fold(refusalFold)) return ctx.stop(budgetExceeded, callsUsedUp)
       const { tokens } = remaining
-      if (tokens === undefined) return undefined
+      // What others have set aside may come back: `model.call` waits for it.
+      const over = ctx.tree.reserving === 0 ? usedUp(remaining) : undefined
+      if (over !== undefined) return ctx.stop(budgetExceeded, over)
+      if (tokens === undefined || tokens <= 0) return undefined
       return { params: { maxOutputTokens: Math.min(tokens, request.params.maxOutputTokens ?? tokens) } }
+    },
+    'model.call'(call, ctx) {
+      const { remaining } = ctx.run
+      if (!remaining) return undefined
+      const admission = admit(remaining, call, ctx.tree, true)
+      if (admission.outcome === 'wait') return { wait: true }
+      return admission.outcome === 'go' ? admission : ctx.stop(budgetExceeded, usedUp(remaining) ?? unpriced)
     },
     'tool.call'(call, ctx) {
       const { toolCalls } = ctx.run.remaining ?? {}
       if (toolCalls === undefined) return undefined
-      const { calls, made } = ctx.fold(stepFold)
-      // Calls of one step are judged before any of them counts: each is counted at its place.
-      if ((placeIn(calls, call.callId) ?? -1) < toolCalls + made) return undefined
-      return { deny: 'The grant of tool calls is used up. Answer with what there is.', code: budgetExceeded }
+      // Judged again, it has its part already.
+      if (toolCalls + ctx.reserved(call.callId).toolCalls < 1) return { deny: callsUsedUp, code: budgetExceeded }
+      ctx.reserve(call.callId, { toolCalls: 1 })
+      return undefined
     },
   },
 })
 
+const callsUsedUp = 'The grant of tool calls is used up. Answer with what there is.'
+const unpriced = 'The grant is in US dollars, and the price of the model is not known.'
+
 function usedUp({ tokens, cost, steps }: Grant): string | undefined {
   if (tokens !== undefined && tokens <= 0) return 'The grant of tokens is used up.'
   if (cost !== undefined && cost <= 0) return 'The grant in US dollars is used up, or a price is not known.'
-  if (steps !== undefined && steps <= 0) return 'The grant of steps is used up.'
+  if (steps !== undefined && steps < 1) return 'The grant of steps is used up.'
   return undefined
 }
 
-interface StepCalls {
-  /** Of the present step. */
-  readonly calls: Growing<string>
-  /** How many of them went ahead. */
-  readonly made: number
-}
-
-const stepFold: Fold<StepCalls> = {
+/** Whether a tool call of this run was refused because the grant was used up: the run ends before it asks the model again. */
+const refusalFold: Fold<boolean> = {
   key: 'agent/grant',
-  initial: { calls: nothingYet, made: 0 },
-  apply(step, entry) {
-    if (entry.type === 'message' && entry.via === 'model') {
-      let calls: Growing<string> = nothingYet
-      for (const part of entry.message.content) if (part.type === 'tool-call') calls = grow(calls, part.callId)
-      return { calls, made: 0 }
-    }
-    if (entry.type !== 'call') return step
-    if (entry.op === 'planned') return { ...step, calls: grow(step.calls, entry.callId) }
-    return entry.op === 'decided' && entry.outcome === 'proceed' ? { ...step, made: step.made + 1 } : step
+  initial: false,
+  apply(refused, entry) {
+    if (entry.type === 'run' && entry.op === 'started') return false
+    return (
+      refused ||
+      (entry.type === 'call' && entry.op === 'decided' && entry.outcome === 'deny' && entry.by === extension.name)
+    )
   },
 }

@@ -8,13 +8,13 @@ import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { Reaction } from './event-hub.ts'
 import { generate } from './generate.ts'
+import { hookSignal, withinLimit } from './hook-time.ts'
 import type { LogState } from './log-state.ts'
-import { offsetOf } from './log-state.ts'
+import { callOf, offsetOf } from './log-state.ts'
+import { peersIn } from './reservations.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
 import { stepModel } from './step-model.ts'
-import type { ViewSize } from './view-size.ts'
-import { createViewSize } from './view-size.ts'
 
 /** What a context has otherwise for one hook. */
 export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'audit' | 'emit' | 'generate' | 'report'>>
@@ -36,14 +36,14 @@ interface Known {
 /** Makes the contexts that a run hands to hooks. */
 export function hookContexts(scope: () => RunScope): ContextFor {
   const known = new Map<Extension, Known>()
-  const size = createViewSize()
-  const live = (context: FixedContext): HookContext => ofScope(context, { scope: scope(), size })
+  const live = (extension: Extension, context: FixedContext): HookContext =>
+    ofScope(context, { scope: scope(), extension })
 
   function knowingOf(one: Known, extension: Extension, shown: Label): HookContext {
     if (one.knowing?.shown !== shown) {
       const ask: HookContext['generate'] = (request: Parameters<HookContext['generate']>[0]) =>
         generate(scope(), extension, request, shown)
-      one.knowing = { shown, context: live({ ...one.fixed, generate: ask }) }
+      one.knowing = { shown, context: live(extension, { ...one.fixed, generate: ask }) }
     }
     return one.knowing.context
   }
@@ -53,10 +53,10 @@ export function hookContexts(scope: () => RunScope): ContextFor {
     if (!one) {
       const fixed = fixedContext(extension, scope())
       // Of its own, as one that another stands on would be kept for long.
-      known.set(extension, (one = { fixed, context: live({ ...fixed }) }))
+      known.set(extension, (one = { fixed, context: live(extension, { ...fixed }) }))
     }
     const context = shown ? knowingOf(one, extension, shown) : one.context
-    return changes ? live({ ...one.fixed, generate: context.generate, ...changes }) : context
+    return changes ? live(extension, { ...one.fixed, generate: context.generate, ...changes }) : context
   }
 }
 
@@ -131,7 +131,6 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
   }
   return {
     ...(principal && { principal }),
-    signal: scope.signal,
     context: given.context,
     run: ofRun(run, scope),
     fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
@@ -148,6 +147,9 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
     emit(...args: readonly unknown[]) {
       emitFor(scope, extension, args)
     },
+    reserve: (id, most) => scope.reservations.set(id, extension.name, most),
+    reserved: (id) => (id === undefined ? scope.reservations.total() : scope.reservations.of(id)),
+    within: (timeoutMs, work) => withinLimit(scope, extension, timeoutMs, work),
     generate: (request: Parameters<HookContext['generate']>[0]) => generate(scope, extension, request),
     report: (thrown, listener) => report(scope, thrown, { kind: 'listener', name: listener }),
     stop: (code, message) => ({ stop: { code, message } }),
@@ -164,10 +166,10 @@ const ofRun = liveFields<RunScope, Pick<HookContext['run'], 'remaining' | 'step'
 
 interface Scoped {
   readonly scope: RunScope
-  readonly size: ViewSize
+  readonly extension: Extension
 }
 
-type OfScope = Pick<HookContext, 'session' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
+type OfScope = Pick<HookContext, 'session' | 'signal' | 'tree' | 'agent' | 'tools' | 'intent' | 'instructions' | 'view'>
 
 const ofScope = liveFields<Scoped, OfScope>({
   session({ scope }) {
@@ -179,25 +181,27 @@ const ofScope = liveFields<Scoped, OfScope>({
     const { name, description } = scope.plan
     return { name, ...(description !== undefined && { description }) }
   },
+  signal: ({ scope, extension }) => hookSignal(scope, extension),
+  tree: ({ scope }) => peersIn(scope.tree),
   tools: ({ scope }) => scope.plan.infos,
   intent: ({ scope }) => [...(scope.lineage?.intent() ?? []), ...scope.state.intent],
   instructions: ({ scope }) => scope.instructions,
-  view: ({ scope, size }) => viewOf(scope, size),
+  view: ({ scope }) => viewOf(scope),
 })
 
 /** What the model is about to see. The messages are copied for those who look. */
-function viewOf(scope: RunScope, size: ViewSize): View {
+function viewOf(scope: RunScope): View {
   const { state } = scope
   const model = modelName(stepModel(scope))
   const window = windowOf(model)
   const fixed = { label: state.viewLabel, model, ...(window !== undefined && { window }), trigger: scope.trigger }
-  return ofView(fixed, { scope, size })
+  return ofView(fixed, scope)
 }
 
-const ofView = liveFields<Scoped, Pick<View, 'messages' | 'tokens' | 'overhead'>>({
-  messages: ({ scope }) => [...scope.state.view],
-  tokens: ({ scope, size }) => size.messages(scope),
-  overhead: ({ scope, size }) => size.beside(scope),
+const ofView = liveFields<RunScope, Pick<View, 'messages' | 'tokens' | 'overhead'>>({
+  messages: ({ state }) => [...state.view],
+  tokens: (scope) => scope.size.messages(scope),
+  overhead: (scope) => scope.size.beside(scope),
 })
 
 /** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */
@@ -228,7 +232,19 @@ async function auditFor(
 ): Promise<void> {
   const { journal, state, step } = scope
   const id = positionId(scope.id, step, `audit/${extension.name}`, `${offsetOf(state)}.${scope.audits++}`)
-  const body = { type: 'audit', decision, by: extension.name, ...row, evidence: toJson(row.evidence) } as const
+  const { rule, callId, sources, evidence } = row
+  const call = callId !== undefined && state.run && callOf(state.run, callId)
+  const sandbox = call ? scope.plan.info(call.part.toolName).sandbox : undefined
+  const body = {
+    type: 'audit',
+    decision,
+    by: extension.name,
+    rule,
+    ...(callId !== undefined && { callId }),
+    sources,
+    evidence: toJson(evidence),
+    ...(sandbox && { sandbox }),
+  } as const
   await journal.append([newEntry({ ...journal.place(), step }, id, body)], by)
 }
 

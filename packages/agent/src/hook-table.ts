@@ -21,6 +21,7 @@ export function hookTable(extensions: readonly Extension[]): HookTable {
     input: all('input'),
     context: all('context'),
     'model.request': all('model.request'),
+    'model.call': all('model.call'),
     'model.error': all('model.error'),
     'model.response': all('model.response'),
     'tool.call': all('tool.call'),

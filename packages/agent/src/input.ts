@@ -16,6 +16,7 @@ import { isPart, messageFault, repairHistory } from '@provost/sessions'
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
 import { knowing } from './hook-context.ts'
+import { inHookTime } from './hook-time.ts'
 import { messageOf } from './message-init.ts'
 import { hookFailed, stopped } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
@@ -236,7 +237,12 @@ async function throughHooks(
   const tail: MessageInit[] = []
   for (const { extension, hook } of scope.plan.hooks.input) {
     try {
-      const answer = await hook(entered, knowing(scope, extension, labelOf(entered)))
+      const answer = await inHookTime(
+        scope,
+        extension,
+        'input',
+        hook(entered, knowing(scope, extension, labelOf(entered))),
+      )
       if (!answer) continue
       if ('stop' in answer) throw stopped(answer)
       if (answer.message) {

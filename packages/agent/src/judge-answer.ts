@@ -6,6 +6,7 @@ import { modelName } from '@provost/provider'
 import { answeredEntry } from './answer-entries.ts'
 import type { Place } from './entry.ts'
 import { knowing } from './hook-context.ts'
+import { inHookTime } from './hook-time.ts'
 import { joinAsks } from './join-asks.ts'
 import type { LoopAnswers, Repair } from './loop-asks.ts'
 import { messageOf } from './message-init.ts'
@@ -63,7 +64,12 @@ async function judgeMessage(scope: RunScope, spoken: Message, final: boolean): P
   let repair: Repair | undefined
   for (const { extension, hook } of scope.plan.hooks['model.response']) {
     try {
-      const judged = await hook(message, knowing(scope, extension, labelOf(message)))
+      const judged = await inHookTime(
+        scope,
+        extension,
+        'model.response',
+        hook(message, knowing(scope, extension, labelOf(message))),
+      )
       if (!judged) continue
       if ('stop' in judged) throw stopped(judged)
       if ('ask' in judged) {

@@ -18,6 +18,7 @@ import { throughResultHooks } from './call-result.ts'
 import { hashJson } from './entry.ts'
 import type { Handoff } from './handoff/handoff.ts'
 import { judgeTransfer } from './handoff/judge-transfer.ts'
+import { inHookTime } from './hook-time.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import type { Verdict } from './loop-asks.ts'
@@ -219,7 +220,8 @@ async function opinionOn(
     const by = extension.name
     const ctx = scope.contextFor(extension, approval && { approval })
     try {
-      const answer = await hook(args === call.input ? call : { ...call, input: args }, ctx)
+      const judged = args === call.input ? call : { ...call, input: args }
+      const answer = await inHookTime(scope, extension, 'tool.call', hook(judged, ctx))
       if (!answer) continue
       if ('deny' in answer) {
         const { deny: reason, code } = answer
@@ -274,7 +276,8 @@ async function toolAsk(
   if (!parsed.ok) return undefined
   try {
     const ctx = scope.contextFor(scope.plan.self, approval && { approval })
-    const wish = await definition.needsApproval(parsed.value, ctx, call.callId)
+    const asked = definition.needsApproval(parsed.value, ctx, call.callId)
+    const wish = await inHookTime(scope, scope.plan.self, 'needsApproval', asked)
     if (wish === false) return undefined
     return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
   } catch (thrown) {

@@ -32,6 +32,7 @@ const agentKeys = {
   sendMode: true,
   allowSystemMessages: true,
   stateKey: true,
+  hookTimeoutMs: true,
 } satisfies KnownKeys<AgentOptions>
 
 /** @throws ProvostError `unknown-option` */

@@ -6,6 +6,7 @@ import type { KnownLog } from './known-log.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { Spent } from './purse.ts'
+import type { Reservations } from './reservations.ts'
 
 /** What a child's run has of the run that spawned it. */
 export interface Lineage {
@@ -53,6 +54,12 @@ export interface RunTree {
   readonly logs: Map<string, LogState>
   /** What was said to runs below in this process, by token. */
   readonly letters: Map<string, Transit>
+  /** What calls under way have set aside, by run: of all runs that are alive. */
+  readonly reservations: Map<string, Reservations>
+  /** Called when something that was set aside may have been given back. */
+  readonly waiters: Set<() => void>
+  /** Counts the calls that have set something aside. */
+  taken: number
 }
 
 /** A letter on its way from log to log. */
@@ -67,12 +74,21 @@ export interface Transit {
 
 /** Of a root's run. */
 export function createTree(): RunTree {
-  return { children: new Map(), logs: new Map(), letters: new Map() }
+  return {
+    children: new Map(),
+    logs: new Map(),
+    letters: new Map(),
+    reservations: new Map(),
+    waiters: new Set(),
+    taken: 0,
+  }
 }
 
 /** A child that is alive in this process. */
 export interface LiveChild {
   readonly grant?: Grant
+  /** It runs. Before, it is being started; afterwards the log of its parent has still to tell of it. */
+  runs: boolean
   /** It, and those below it. */
   spent(): Spent
 }

@@ -66,7 +66,7 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
       }
     },
   })
-  const { store = agent?.store, runtime, secrets, leaseMs, prices } = { ...agent, ...options }
+  const { store = agent?.store, runtime, secrets, leaseMs, prices, hookTimeoutMs } = { ...agent, ...options }
   const governing = within && governingOf(within.session)
   const alone = planAgent({
     name: agent?.name ?? name,
@@ -79,6 +79,7 @@ export async function runLone<T>(options: LoneOptions, work: (ctx: CompositeCont
     ...(runtime && { runtime }),
     ...(secrets && { secrets }),
     ...(leaseMs !== undefined && { leaseMs }),
+    ...(hookTimeoutMs !== undefined && { hookTimeoutMs }),
     ...(maxParallelTools !== undefined && { maxParallelTools }),
     prices: { ...prices, [`${relayProvider}/${name}`]: { input: 0, output: 0 } },
   })

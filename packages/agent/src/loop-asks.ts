@@ -14,6 +14,7 @@ import type {
   QuestionSubject,
   RunStatus,
   ToolCall,
+  ToolInfo,
   ToolResult,
   Usage,
 } from '@provost/core'

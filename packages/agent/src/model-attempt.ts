@@ -1,7 +1,7 @@
 import type { Label, Message, OpOf, Part } from '@provost/core'
 import { joinLabels, positionId, scrubParts, untrustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
-import { callModel, modelName, withCachePoints } from '@provost/provider'
+import { callModel, messageTokens, modelName, withCachePoints } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
 import type { AgentPlan } from './agent-plan.ts'
@@ -69,6 +69,7 @@ export async function tryModel(
         tools: request.tools,
         ...(responseFormat && { responseFormat }),
         signal: scope.signal,
+        inputTokens: () => requestTokens(scope, request),
         callId: (index) => positionId(id, step, 'call', index),
         ...(plan.toolName && { toolName: plan.toolName }),
       },
@@ -91,6 +92,17 @@ export async function tryModel(
   // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
   if (parts.length > 0 && !request.hold) scope.partial = message
   return { model, message, answer, sent, pieces }
+}
+
+/** About how many tokens a request of this step is: each message is counted once in a run. */
+export function requestTokens(scope: RunScope, { tail }: Pick<PreparedRequest, 'tail'>): number {
+  // The run's own tail is counted with the rest; hooks add theirs behind it.
+  const added = tail.slice(scope.state.run?.tail.length ?? 0)
+  const beside = added.length > 0 ? tailMessages(added, scope.id).messages : []
+  return beside.reduce(
+    (sum, message) => sum + messageTokens(message),
+    scope.size.messages(scope) + scope.size.beside(scope),
+  )
 }
 
 /** What a step is asked for instead of the agent's output. */

@@ -4,6 +4,7 @@ import { chooseModel, modelName } from '@provost/provider'
 
 import type { AgentPlan } from './agent-plan.ts'
 import { knowing } from './hook-context.ts'
+import { inHookTime } from './hook-time.ts'
 import { tailMessages } from './input.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { hookFailed, stopped } from './run-scope.ts'
@@ -80,7 +81,7 @@ async function throughHooks(
   for (const { extension, hook } of plan.hooks['model.request']) {
     try {
       const ctx = request.tail.length > 0 ? knowing(scope, extension, request.label) : scope.contextFor(extension)
-      const edit = await hook(request, ctx)
+      const edit = await inHookTime(scope, extension, 'model.request', hook(request, ctx))
       if (!edit) continue
       if ('stop' in edit) throw stopped(edit)
       const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { FailedAttempt, MessageInit, NewEntry } from '@provost/core'
+import type { FailedAttempt, MaybePromise, MessageInit, NewEntry } from '@provost/core'
 import { isPromise, positionId } from '@provost/core'
+import type { AnyModel } from '@provost/provider'
 import { chooseModel, modelName, resolveModel } from '@provost/provider'
 
 import type { Place } from './entry.ts'
@@ -9,8 +10,10 @@ import { hashJson, newEntry, placeOf } from './entry.ts'
 import { tailMessages } from './input.ts'
 import { judgeAnswer } from './judge-answer.ts'
 import type { LoopAnswers } from './loop-asks.ts'
-import { tryModel } from './model-attempt.ts'
+import { admitCall } from './model-admission.ts'
+import { requestTokens, tryModel } from './model-attempt.ts'
 import { discard, endDiscarded } from './model-failure.ts'
+import type { PreparedRequest } from './model-request.ts'
 import { prepareRequest } from './model-request.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
 import { next } from './position.ts'
@@ -51,7 +54,8 @@ export async function askModel(scope: RunScope, options: StepRequest = {}): Prom
   journal.emit('step.start', { model: modelName(model) }, scope.step)
 
   for (let tries = 1; ; tries++) {
-    const tried = await tryModel(scope, model, request, options)
+    const admission = admitted(scope, model, request)
+    const tried = await tryModel(scope, model, isPromise(admission) ? await admission : admission, options)
     if (tried.answer.ok) return judgeAnswer(scope, place, tried, tried.answer, options, request.hold)
     const failed = await discard(scope, place, tried, tried.answer, spec, failures)
     if (tried.answer.aborted) throw new RunEnding('aborted')
@@ -86,6 +90,25 @@ export async function askModel(scope: RunScope, options: StepRequest = {}): Prom
     scope.attempt++
     heedAbort(scope)
   }
+}
+
+/** The request as the `model.call` hooks admit it; without such hooks it costs a comparison. */
+function admitted(scope: RunScope, model: AnyModel, request: PreparedRequest): MaybePromise<PreparedRequest> {
+  if (scope.plan.hooks['model.call'].length === 0) return request
+  const { id: runId, step, attempt, state } = scope
+  const id = positionId(runId, step, 'message', attempt)
+  const call = {
+    id,
+    model: modelName(model),
+    attempt,
+    inputTokens: requestTokens(scope, request),
+    params: request.settings,
+  }
+  const isCounted = (): boolean => {
+    const last = state.run?.lastAttempt
+    return last !== undefined && (last.step > step || (last.step === step && last.attempt >= attempt))
+  }
+  return admitCall(scope, call, isCounted).then((settings) => ({ ...request, settings }))
 }
 
 /** Somebody asked for it: should it fail, it is theirs to hear of, and the run goes on. */

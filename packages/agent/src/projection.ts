@@ -298,12 +298,13 @@ export function createProjection(sessionId: string, state: LogState): Projection
           return projectResolved(emit, entry)
         case 'audit': {
           if (emit === muted) return undefined
-          const { rule, callId, sources, evidence } = entry
+          const { rule, callId, sources, evidence, sandbox } = entry
           return emit(`governance.${entry.decision}`, {
             rule,
             ...(callId !== undefined && { callId }),
             sources,
             evidence,
+            ...(sandbox && { sandbox }),
           })
         }
         case 'handoff':

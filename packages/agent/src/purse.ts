@@ -1,9 +1,9 @@
-import type { Grant, KnownKeys } from '@provost/core'
+import type { EntryOf, Grant, KnownKeys, UsageReport } from '@provost/core'
 import { addUsage, checkOptions, ProvostError } from '@provost/core'
 
 import type { LiveChild } from './lineage.ts'
 import type { RunFold } from './log-state.ts'
-import { totalCost, usageReport } from './usage-report.ts'
+import { costOfUsage, totalCost, usageReport } from './usage-report.ts'
 
 /** What a run has used, with all below it. */
 export interface Spent {
@@ -14,8 +14,8 @@ export interface Spent {
   readonly steps: number
 }
 
-/** What a run has used: by its log, and what its children that are alive have used since. */
-export function spentBy(run: RunFold | undefined, children: Iterable<LiveChild> = []): Spent {
+/** What a run has used: by its log, and what its children that are alive have used since, with what they have set aside. */
+export function spentBy(run: RunFold | undefined, children: ReadonlyMap<string, LiveChild> = new Map()): Spent {
   const { inputTokens = 0, outputTokens = 0 } = run ? addUsage({}, usageReport(run)) : {}
   let spent: Spent = {
     tokens: inputTokens + outputTokens,
@@ -24,16 +24,39 @@ export function spentBy(run: RunFold | undefined, children: Iterable<LiveChild> 
     steps: run?.answers ?? 0,
   }
   if (spent.cost === undefined && spent.tokens === 0) spent = { ...spent, cost: 0 }
-  for (const child of children) spent = addSpent(spent, child.spent())
+  for (const [id, child] of children) spent = addSpent(spent, beyond(child.spent(), run?.children.get(id)?.usage))
   return spent
 }
 
-function addSpent(a: Spent, b: Spent): Spent {
+/** The sum of two. */
+export function addSpent(a: Spent, b: Spent): Spent {
   return {
     tokens: a.tokens + b.tokens,
     cost: a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost,
     toolCalls: a.toolCalls + b.toolCalls,
     steps: a.steps + b.steps,
+  }
+}
+
+/** What a child that has joined has used. */
+export function spentIn({
+  usage,
+  toolCalls,
+  steps,
+}: Pick<EntryOf<'child', 'joined'>, 'usage' | 'toolCalls' | 'steps'>): Spent {
+  const { inputTokens = 0, outputTokens = 0 } = usage
+  return { tokens: inputTokens + outputTokens, cost: costOfUsage(usage), toolCalls, steps }
+}
+
+/** What a child that goes on has used since its parent's log told of it. */
+function beyond(spent: Spent, told: UsageReport | undefined): Spent {
+  if (!told) return spent
+  const { inputTokens = 0, outputTokens = 0, byModel } = told
+  const paid = Object.values(byModel).reduce((sum, { cost = 0 }) => sum + cost, 0)
+  return {
+    ...spent,
+    tokens: Math.max(0, spent.tokens - inputTokens - outputTokens),
+    cost: spent.cost === undefined ? undefined : Math.max(0, spent.cost - paid),
   }
 }
 
@@ -60,17 +83,31 @@ export function strictest(a: Grant | undefined, b: Grant | undefined): Grant | u
   return least
 }
 
-/** What is left once the grants of the children under way are set aside. */
-export function unreserved(left: Grant | undefined, children: Iterable<LiveChild>): Grant | undefined {
+/**
+ * What is left once the grants of children are set aside that have not joined: those under way here, and those that the
+ * log tells of, which another process may have begun.
+ *
+ * @param except a child that this is for.
+ */
+export function unreserved(
+  left: Grant | undefined,
+  children: ReadonlyMap<string, LiveChild>,
+  run: RunFold | undefined,
+  except?: string,
+): Grant | undefined {
   if (!left) return undefined
   const free: { -readonly [K in keyof Grant]: Grant[K] } = { ...left }
-  for (const { grant, spent } of children) {
-    if (!grant) continue
-    const reserved = leftOf(grant, spent())
+  const setAside = (reserved: Grant): void => {
     for (const name of countable) {
       const [has, set] = [free[name], reserved[name]]
       if (has !== undefined && set !== undefined) free[name] = Math.max(0, has - Math.max(0, set))
     }
+  }
+  for (const [id, { grant, spent }] of children) if (grant && id !== except) setAside(leftOf(grant, spent()))
+  for (const [id, { grant, joined, usage }] of run?.children ?? []) {
+    if (!grant || joined || id === except || children.has(id)) continue
+    const { inputTokens = 0, outputTokens = 0 } = usage ?? {}
+    setAside(leftOf(grant, { tokens: inputTokens + outputTokens, cost: 0, toolCalls: 0, steps: 0 }))
   }
   return free
 }

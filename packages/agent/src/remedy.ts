@@ -2,6 +2,7 @@ import type { ErrorInfo, ModelFailure, ModelSpec } from '@provost/core'
 import { retryDelayMs } from '@provost/provider'
 
 import { knowing } from './hook-context.ts'
+import { inHookTime } from './hook-time.ts'
 import type { Tried } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 import type { RunScope } from './run-scope.ts'
@@ -25,7 +26,12 @@ export async function remedyFor(
   let error: ErrorInfo | undefined
   for (const { extension, hook } of scope.plan.hooks['model.error']) {
     try {
-      const advice = await hook(failure, knowing(scope, extension, failure.label))
+      const advice = await inHookTime(
+        scope,
+        extension,
+        'model.error',
+        hook(failure, knowing(scope, extension, failure.label)),
+      )
       if (!advice) continue
       if ('retryAfterMs' in advice) return { kind: 'retry', afterMs: Math.max(0, advice.retryAfterMs) }
       if ('useModel' in advice) return { kind: 'model', model: advice.useModel }

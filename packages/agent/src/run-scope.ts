@@ -17,6 +17,7 @@ import type { Given } from './agent.ts'
 import type { EventHub, Reaction } from './event-hub.ts'
 import type { ContextFor } from './hook-context.ts'
 import type { Hooked } from './hook-table.ts'
+import type { HookTime } from './hook-time.ts'
 import type { Inbox } from './inbox.ts'
 import type { Journal } from './journal.ts'
 import type { Lineage, LiveChild, RunTree } from './lineage.ts'
@@ -24,8 +25,10 @@ import type { LiveCalls } from './live-calls.ts'
 import type { LogState } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { StepRequest } from './orchestrator/orchestrator.ts'
+import type { Reservations } from './reservations.ts'
 import type { RunPrompt } from './run-prompt.ts'
 import type { startRun } from './run.ts'
+import type { ViewSize } from './view-size.ts'
 import type { Watchers } from './watchers.ts'
 
 /** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
@@ -112,6 +115,12 @@ export interface RunScope {
   /** What the model has said of a message that is not finished. */
   partial: Message | undefined
   readonly contextFor: ContextFor
+  /** What its calls under way may come to spend. */
+  readonly reservations: Reservations
+  /** How long hooks have taken whose answers it waits for, by extension. */
+  readonly hookTimes: Map<Extension, HookTime>
+  /** How many tokens its requests are about. */
+  readonly size: ViewSize
 }
 
 /** Thrown inside a run to end it: the status and what `result.error` says. */

@@ -5,6 +5,7 @@ import { takenIds } from './arrivals.ts'
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
 import { checkActive } from './handoff/active-agent.ts'
+import { inHookTime } from './hook-time.ts'
 import { enterMessages, messagesOf } from './input.ts'
 import { messageOf } from './message-init.ts'
 import type { RunScope } from './run-scope.ts'
@@ -93,7 +94,9 @@ async function prepareSystem(scope: RunScope, place: Place): Promise<void> {
   if (plan.instruct) {
     const { instruct } = plan
     try {
-      scope.instructions = await ctx().memo('instructions', () => instruct(ctx()))
+      scope.instructions = await ctx().memo('instructions', () =>
+        inHookTime(scope, plan.self, 'instructions', instruct(ctx())),
+      )
     } catch (thrown) {
       throw hookFailed(scope, plan.name, 'instructions', thrown)
     }
@@ -104,7 +107,7 @@ async function prepareSystem(scope: RunScope, place: Place): Promise<void> {
   const entries: NewEntry[] = []
   for (const { extension, hook } of hooks) {
     try {
-      const answer = await hook(scope.contextFor(extension))
+      const answer = await inHookTime(scope, extension, 'session.start', hook(scope.contextFor(extension)))
       const inits = answer ? (typeof answer === 'string' ? [{ content: answer }] : answer) : []
       for (const [index, init] of inits.entries()) {
         const id = positionId(place.runId, place.step, `system/${extension.name}`, index)

@@ -26,6 +26,7 @@ import { leaveCalls } from './live-calls.ts'
 import { emptyLog, offsetOf } from './log-state.ts'
 import type { Mailbox } from './mailbox.ts'
 import { createMailbox } from './mailbox.ts'
+import { wakeWaiters } from './reservations.ts'
 import { driveRun } from './run-driver.ts'
 import { causeOf } from './run-error.ts'
 import type { RunHandle } from './run-handle.ts'
@@ -111,6 +112,7 @@ async function perform<Output>(
     const secrets = lineage?.secrets ?? plan.secrets
     const known = lineage?.known ?? host?.known ?? knownLog(sessionId)
     const entries = fresh ? [] : await inTime(readLog(store, log, offsetOf(known.state)))
+    const tree = lineage?.tree ?? host?.tree ?? createTree()
     const journal = openJournal(
       {
         store,
@@ -121,15 +123,19 @@ async function perform<Output>(
         runId,
         agent: name,
         scrubber: secrets.scrubber,
-        ...(lineage && { committed: (entry) => lineage.committed(known.state, entry) }),
+        committed(entry) {
+          lineage?.committed(known.state, entry)
+          wakeWaiters(tree)
+        },
       },
       entries,
       known,
     )
-    const place = { hub, log, startRun, lineage, tree: lineage?.tree ?? host?.tree ?? createTree() }
+    const place = { hub, log, startRun, lineage, tree }
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, place, secrets)
     scope.watched = watched || lineage?.asks === true
     scope.tree.children.set(runId, scope.children)
+    scope.tree.reservations.set(runId, scope.reservations)
     hearWithHooks(scope, hub)
     if (host) followWithListeners(scope, hub, host.isHeard)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
@@ -154,7 +160,11 @@ async function perform<Output>(
   } finally {
     unfollow?.()
     if (scope) leaveCalls(scope)
-    scope?.tree.children.delete(runId)
+    if (scope) {
+      scope.tree.children.delete(runId)
+      scope.tree.reservations.delete(runId)
+      wakeWaiters(scope.tree)
+    }
     // One that ended or waits is left in order: what happened to those who took it over before is settled.
     if (lease && lease.takeovers > 0 && scope && scope.state.run?.status !== 'running') await within(lease.steady())
     if (lease) await within(lease.release())

@@ -31,7 +31,9 @@ import { planOf } from './known-plan.ts'
 import { checkSpawnOptions } from './known-team-options.ts'
 import type { CallState } from './log-state.ts'
 import { emptyLog } from './log-state.ts'
-import { checkGrant, strictest, unreserved } from './purse.ts'
+import type { Spent } from './purse.ts'
+import { checkGrant, spentIn, strictest, unreserved } from './purse.ts'
+import { noSpending } from './reservations.ts'
 import { brokenResult } from './run-result.ts'
 import type { RunScope } from './run-scope.ts'
 
@@ -44,12 +46,14 @@ export interface Spawner {
   labelOf(key: string): Label | undefined
   /** What a child has used that has ended. */
   usageOf(key: string): UsageReport | undefined
+  /** What a child has used so far, with what it has set aside. */
+  spentOf(key: string): Spent
   /** Whether a child has this id. */
   knows(id: string): boolean
 }
 
 /** How a child is started beyond what a composite can say. */
-export interface Started extends Pick<Spawned, 'waits' | 'wanted'> {
+export interface Started extends Pick<Spawned, 'waits' | 'wanted' | 'within'> {
   readonly signal?: AbortSignal
 }
 
@@ -101,7 +105,7 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
   async function run(
     child: Crosser,
     own: AgentPlan,
-    { input, inputHash, grant, filter, secrets, exposeTurns = false, signal, waits, wanted }: Wanted,
+    { input, inputHash, grant, filter, secrets, exposeTurns = false, signal, waits, wanted, within }: Wanted,
     place: Place = () => scope.slots.enter('parallel'),
   ): Promise<RunResult<unknown>> {
     const { state, journal } = scope
@@ -122,16 +126,23 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
             const { crossed } = given ?? {}
             // What crosses a boundary says of itself what it is.
             const label = call.errand || crossed ? joinLabels() : joinLabels(call.label, bridgeOf(call).label)
-            const left = grant && strictest(grant, unreserved(scope.remaining(), scope.children.values()))
-            await journal.append([
-              spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash, ...crossed }, label, left),
-            ])
+            const left = grant && strictest(grant, unreserved(scope.remaining(), scope.children, state.run))
+            // Set aside at once: siblings that start meanwhile get no more than the rest.
+            if (left) scope.children.set(id, { grant: left, runs: false, spent: () => noSpending })
+            try {
+              await journal.append([
+                spawnedEntry(state, call, { callId: id, log, agent: own.name, inputHash, ...crossed }, label, left),
+              ])
+            } catch (thrown) {
+              scope.children.delete(id)
+              throw thrown
+            }
           }
           const spawned = state.run?.children.get(id)
           if (!spawned) return
           const { input: begins } = given ?? givenTo(boundary, child, input, spawned)
           live = await carryChild(
-            { scope, child: spawned, plan, input: begins, secrets, one, host, place, signal, waits, wanted },
+            { scope, child: spawned, plan, input: begins, secrets, one, host, place, signal, waits, wanted, within },
             fresh,
           )
         })(),
@@ -155,6 +166,10 @@ export function createSpawner(scope: RunScope, call: CallState, host: Spawning):
     start: async (agent, input, at, place) => spawn(agent, input, at, 'fanout', place, false),
     usageOf: (key) => joinedBy(key)?.usage,
     labelOf: (key) => joinedBy(key)?.label,
+    spentOf(key) {
+      const joined = joinedBy(key)
+      return joined ? spentIn(joined) : (scope.children.get(`${callId}/${keyOf(key, scope)}`)?.spent() ?? noSpending)
+    },
   }
 }
 

@@ -86,3 +86,10 @@ export function sumCost(runs: readonly { readonly cost?: number; readonly usage:
   }
   return sum
 }
+
+/** US dollars of a report; undefined where a price is unknown. */
+export function costOfUsage({ byModel }: UsageReport): number | undefined {
+  let sum: number | undefined = 0
+  for (const { cost } of Object.values(byModel)) sum = cost === undefined || sum === undefined ? undefined : sum + cost
+  return sum
+}

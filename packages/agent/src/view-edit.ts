@@ -3,6 +3,7 @@ import { deepFreeze, fillLabel, labelOf, positionId, ProvostError } from '@provo
 
 import type { Place } from './entry.ts'
 import { newEntry } from './entry.ts'
+import { inHookTime } from './hook-time.ts'
 import { offsetOf } from './log-state.ts'
 import { messageOf, partsOf } from './message-init.ts'
 import { hookFailed, stopped } from './run-scope.ts'
@@ -17,7 +18,7 @@ export async function cutView(scope: RunScope, place: Place): Promise<void> {
   for (const { extension, hook } of scope.plan.hooks.context) {
     const ctx = scope.contextFor(extension)
     try {
-      const edit = await hook(ctx.view, ctx)
+      const edit = await inHookTime(scope, extension, 'context', hook(ctx.view, ctx))
       if (!edit) continue
       if ('stop' in edit) throw stopped(edit)
       await applyEdit(scope, place, edit, extension.name)

@@ -376,7 +376,7 @@ function spender(grant: Record<string, number>, results: RunResult<unknown>[]): 
 test.for([
   [{ tokens: 40 }, 'budget-exceeded', 3, 6],
   [{ steps: 2 }, 'budget-exceeded', 2, 4],
-  [{ toolCalls: 3 }, 'max-steps', 5, 3],
+  [{ toolCalls: 3 }, 'budget-exceeded', 2, 3],
   [{ tokens: 0 }, 'budget-exceeded', 0, 0],
 ] as const)('a child is held to its grant while it runs: %o', async ([grant, code, steps, calls]) => {
   const results: RunResult<unknown>[] = []

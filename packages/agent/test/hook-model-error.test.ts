@@ -112,9 +112,12 @@ describe('an answer of model.error', () => {
       { model: 'scripted/other', attempt: 2, outcome: 'answered', usage: { inputTokens: 5, outputTokens: 2 } },
     ])
     expect(result.usage).toMatchObject({
-      inputTokens: 5,
-      outputTokens: 2,
-      byModel: { 'scripted/other': { inputTokens: 5 } },
+      estimated: true,
+      byModel: {
+        'scripted/other': { inputTokens: 5, outputTokens: 2 },
+        // It broke off and reported nothing.
+        'scripted/scripted-model': { discarded: { inputTokens: expect.any(Number), estimated: true } },
+      },
     })
   })
 

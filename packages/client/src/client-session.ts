@@ -169,7 +169,7 @@ export function createClientSession(
     },
 
     async resolve(decisions) {
-      checkDecisions(decisions)
+      checkDecisions(decisions, 'session.resolve')
       await post('/approvals', decisions)
     },
     async steer(input, sending) {

@@ -11,7 +11,7 @@ import { toJson } from '@provost/core'
 
 import type { ClientSession, ClientSessionOptions } from './client-session.ts'
 import { createClientSession } from './client-session.ts'
-import { checkClientOptions, checkListOptions } from './known-client-options.ts'
+import { checkClientOptions, checkDecisions, checkListOptions } from './known-client-options.ts'
 import type { ClientOptions } from './transport.ts'
 import { createTransport } from './transport.ts'
 
@@ -111,6 +111,7 @@ export function createClient(options: ClientOptions): Client {
       return page('/api/waits', given)
     },
     async decide(sessionId, decisions) {
+      checkDecisions(decisions, 'client.decide')
       const path = `/api/agent/session/${encodeURIComponent(sessionId)}/approvals`
       const headers = { 'idempotency-key': crypto.randomUUID() }
       await (await transport({ path, body: toJson(decisions), headers })).body?.cancel()

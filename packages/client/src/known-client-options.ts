@@ -96,8 +96,8 @@ const decisionKeys = {
 } satisfies KnownKeys<Decisions>
 
 /** What each holds, the server checks. @throws ProvostError `unknown-option` */
-export function checkDecisions(decisions: Decisions): void {
-  checkOptions(decisions, decisionKeys, 'session.resolve')
+export function checkDecisions(decisions: Decisions, where: 'session.resolve' | 'client.decide'): void {
+  checkOptions(decisions, decisionKeys, where)
 }
 
 const listKeys = { after: true, limit: true } satisfies KnownKeys<NonNullable<Parameters<Client['sessions']>[0]>>

@@ -13,6 +13,7 @@ const hookNames: Readonly<Record<HookName, true>> = {
   input: true,
   context: true,
   'model.request': true,
+  'model.call': true,
   'model.error': true,
   'model.response': true,
   'tool.call': true,

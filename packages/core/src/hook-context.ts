@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
+import type { Peers } from './allowance.ts'
 import type { EventPayloads } from './event.ts'
 import type { Stop } from './hooks.ts'
 import type { MaybePromise, Timestamp } from './json.ts'
@@ -10,13 +11,14 @@ import type { ApprovalDecision } from './pending.ts'
 import type { Principal } from './run.ts'
 import type { SessionAccess } from './store.ts'
 import type { ToolInfo } from './tool.ts'
-import type { Grant, Usage } from './usage.ts'
+import type { Grant, Spending, Usage } from './usage.ts'
 import type { View } from './view.ts'
 
 /** What hooks of a session get. */
 export interface SessionContext<App = unknown> extends SessionAccess {
   readonly agent: { readonly name: string; readonly description?: string }
   readonly principal?: Principal
+  /** Aborted with the run, and where a hook of this extension does not answer within `hookTimeoutMs`. */
   readonly signal: AbortSignal
   /** The app value the run was given; never stored. */
   readonly context: App
@@ -70,6 +72,8 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
     /** What is left of the grants of this run and of those above it; absent where nobody set bounds. */
     readonly remaining?: Grant | undefined
   }
+  /** The runs of its tree in this process. */
+  readonly tree: Peers
   readonly tools: readonly ToolInfo[]
   /** The human's own words, also in children. */
   readonly intent: readonly Message[]
@@ -88,7 +92,22 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
     decision: 'flagged' | 'blocked' | 'declassified',
     row: { rule: string; callId?: string; sources: readonly string[]; evidence: unknown },
   ): Promise<void>
-  /** One model call outside the conversation; its usage counts for the run. */
+  /**
+   * Sets aside what a tool call may spend, until the log says what was decided on it. It lives in this process, as the
+   * judging does; of several extensions the largest amount counts. `model.call` answers with `reserve` instead.
+   * @throws ProvostError `unknown-call` for a call that is not being judged.
+   */
+  reserve(callId: string, most: Partial<Spending>): void
+  /** What was set aside and the log does not count yet, by all extensions: for a call, or for all calls of this run. */
+  reserved(callId?: string): Spending
+  /**
+   * Work that has a time limit of its own, such as a call of another service: `hookTimeoutMs` does not count it.
+   *
+   * @param work gets a signal that is aborted when its time is over, or with the run.
+   * @throws ProvostError `hook-timeout` after `timeoutMs` milliseconds, whether the work heeds its signal or not.
+   */
+  within<T>(timeoutMs: number, work: (signal: AbortSignal) => MaybePromise<T>): Promise<T>
+  /** One model call outside the conversation; its usage counts for the run, and its time not for `hookTimeoutMs`. */
   generate(request: GenerateRequest): Promise<Generated>
   generate<O extends StandardSchemaV1>(
     request: GenerateRequest & { readonly output: O },

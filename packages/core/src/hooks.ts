@@ -11,6 +11,7 @@ import type { Op } from './op.ts'
 import type { ArgumentOrigin } from './question.ts'
 import type { RunResult } from './run.ts'
 import type { ToolCall, ToolInfo, ToolResult } from './tool.ts'
+import type { Spending } from './usage.ts'
 import type { View, ViewEdit } from './view.ts'
 
 /** Asks a human. Becomes an approval bound to the exact arguments. */
@@ -59,6 +60,33 @@ export interface RequestEdit {
   /** Holds deltas back until `model.response` has judged the whole message. */
   readonly hold?: 'text' | 'all'
 }
+
+/** A model call that is about to be made, behind all that may still change it: for a step, or for `ctx.generate`. */
+export interface PlannedCall {
+  readonly id: string
+  /** As `provider/model`. */
+  readonly model: string
+  readonly attempt: number
+  /** Asked for by a hook, with `ctx.generate`. */
+  readonly purpose?: 'generated'
+  /** About how many tokens the request is. */
+  readonly inputTokens: number
+  /** US dollars for a million tokens; absent where the price is not known. */
+  readonly price?: { readonly input: number; readonly output: number }
+  readonly params: ModelSettings
+}
+
+/** What a `model.call` hook says to a call. All hooks have to admit it. */
+export type AdmissionAnswer =
+  | {
+      /** The least of several holds. */
+      readonly maxOutputTokens?: number
+      /** The most that the call may spend: set aside until the log counts it. Of several, the largest amount counts. */
+      readonly reserve?: Partial<Spending>
+    }
+  /** Other calls have set aside what it needs. All hooks are asked again when one of them is over. */
+  | { readonly wait: true }
+  | Stop
 
 /** What a `tool.call` hook says to a call. A deny beats an ask, an ask a result; after other `args` all hooks judge again. */
 export type CallAnswer =
@@ -119,6 +147,8 @@ export interface Hooks<App = unknown> {
   /** Before each model call, after one that was too long, and for `session.compact()`: may cut the view. */
   context?(view: View, ctx: HookContext<App>): Answer<ViewEdit | Stop>
   'model.request'?(request: ModelRequest, ctx: HookContext<App>): Answer<RequestEdit | Stop>
+  /** Right before each model call, each attempt and each `ctx.generate` of other extensions. */
+  'model.call'?(call: PlannedCall, ctx: HookContext<App>): Answer<AdmissionAnswer>
   'model.error'?(failure: ModelFailure, ctx: HookContext<App>): Answer<FailureAnswer>
   'model.response'?(message: Message, ctx: HookContext<App>): Answer<ResponseAnswer>
   /** Deny beats ask beats result beats proceed; rewritten arguments are judged again by all. */

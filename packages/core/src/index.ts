@@ -1,3 +1,4 @@
+export * from './allowance.ts'
 export * from './arg-roles.ts'
 export * from './base64.ts'
 export type * from './context.ts'

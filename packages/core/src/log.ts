@@ -7,6 +7,7 @@ import type { Message, MessageInit, ToolOutput } from './message.ts'
 import type { QuestionSubject } from './question.ts'
 import type { Principal, RunStatus } from './run.ts'
 import type { JsonSchema } from './schema.ts'
+import type { ToolInfo } from './tool.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
 
 interface EntryBase {
@@ -41,6 +42,8 @@ export interface GovernanceRow {
   readonly callId?: string
   readonly sources: readonly string[]
   readonly evidence: Json
+  /** Of the tool that is called, where it declares one. */
+  readonly sandbox?: ToolInfo['sandbox']
 }
 
 /** What stands in the log of a run about a wait of a child. */

@@ -1,5 +1,5 @@
 import type { ModelSettings } from './model.ts'
-import type { Effect } from './tool.ts'
+import type { Effect, ToolInfo } from './tool.ts'
 import type { ErrorClass, FinishReason, Usage } from './usage.ts'
 
 /** What a model call came to. */
@@ -36,7 +36,13 @@ export type Op = { readonly id: string; readonly parent?: string } & (
       /** There once `next()` has resolved. */
       readonly outcome?: ModelOutcome
     }
-  | { readonly kind: 'tool'; readonly callId: string; readonly toolName: string; readonly effect: Effect }
+  | {
+      readonly kind: 'tool'
+      readonly callId: string
+      readonly toolName: string
+      readonly effect: Effect
+      readonly sandbox?: ToolInfo['sandbox']
+    }
 )
 
 /** One kind of what an `around` hook is around. */

@@ -50,6 +50,8 @@ export interface QuestionSubject {
    * answer of the model that is held back, and in logs of releases that did not write it.
    */
   readonly definitionHash?: string
+  /** Where what the tool executes runs. Absent: with the rights of the process. */
+  readonly sandbox?: ToolInfo['sandbox']
   readonly warnings?: readonly QuestionWarning[]
 }
 
@@ -61,9 +63,11 @@ export const unknownSubject: QuestionSubject = Object.freeze({
 })
 
 /**
- * Returns what an approval is bound to of a tool, as one text to hash: name, version, input schema, effect and argument
- * roles. What `execute` does is not in it: raise the tool's `version` when that changes.
+ * Returns what an approval is bound to of a tool, as one text to hash: name, version, input schema, effect, argument roles
+ * and sandbox. What `execute` does is not in it: raise the tool's `version` when that changes.
  */
-export function definitionText({ name, version, inputSchema, effect, roles }: ToolInfo): string {
-  return canonicalJson(toJson({ name, version: version ?? null, inputSchema, effect, roles }))
+export function definitionText({ name, version, inputSchema, effect, roles, sandbox }: ToolInfo): string {
+  return canonicalJson(
+    toJson({ name, version: version ?? null, inputSchema, effect, roles, ...(sandbox && { sandbox }) }),
+  )
 }

@@ -8,10 +8,18 @@ export interface ExecResult {
   readonly truncated: boolean
 }
 
+/**
+ * How far a runtime keeps what is executed through it from this machine. `process`: its files are confined to its root, and
+ * commands run with limits. `isolated`: it shares neither files nor network with this machine.
+ */
+export type Isolation = 'none' | 'process' | 'isolated'
+
 /** Where tools act: the only way from a built-in tool to files and processes. */
 export interface Runtime {
   /** The root: relative paths start here, and no path leads out of it. */
   readonly cwd: string
+  /** What it gives to tools that declare a `sandbox`. Absent: `none`. */
+  readonly isolation?: Isolation
   /** @param options `timeout` in milliseconds; `onOutput` gets output as it comes. */
   exec(
     command: string,

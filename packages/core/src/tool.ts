@@ -11,6 +11,7 @@ import type { Label, LabelInit } from './label.ts'
 import type { CallOutcome, ResultSource } from './log.ts'
 import type { ToolOutput } from './message.ts'
 import type { Tier } from './model.ts'
+import type { Isolation } from './runtime.ts'
 import type { AnySchema, JsonSchema } from './schema.ts'
 import type { ToolContext } from './tool-context.ts'
 
@@ -55,6 +56,8 @@ export interface ToolInfo {
   readonly maxResultTokens?: number
   /** What becomes of a longer result. Absent: `head`. */
   readonly truncation?: Truncation
+  /** What the runtime has to give for what it executes. Absent: nothing is asked for. */
+  readonly sandbox?: Exclude<Isolation, 'none'>
   /** What a sanitiser does with untrusted results of it, if not what it does with all: `false` leaves them alone. */
   readonly sanitize?: boolean | InboundPolicy
 }

@@ -1,6 +1,6 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
 
-/** Tokens of one or more model calls. What a provider does not report is absent, never 0. */
+/** Tokens of one or more model calls. What is not known is absent, never 0. */
 export interface Usage {
   readonly inputTokens?: number
   readonly outputTokens?: number
@@ -10,6 +10,8 @@ export interface Usage {
   readonly cacheReadTokens?: number
   /** Part of `inputTokens`. */
   readonly cacheWriteTokens?: number
+  /** At least one counter is an estimate: the provider reported none, or one that cannot be true. */
+  readonly estimated?: true
 }
 
 /** The usage of one model; `discarded` is the share of attempts that failed and were paid for all the same. */
@@ -49,14 +51,24 @@ export interface Grant {
   readonly durationMs?: number
 }
 
+/** What can be spent of a budget and set aside in it, in each dimension. */
+export interface Spending {
+  readonly tokens: number
+  readonly toolCalls: number
+  /** US dollars. */
+  readonly cost: number
+  readonly steps: number
+}
+
 const counters = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const
 
-/** The sum of two usages; a counter is absent only where both lack it. */
+/** The sum of two usages; a counter is absent only where both lack it. With an estimate in it, the sum is one. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
   for (const counter of counters) {
     const [left, right] = [a[counter], b[counter]]
     if (left !== undefined || right !== undefined) sum[counter] = (left ?? 0) + (right ?? 0)
   }
+  if (a.estimated || b.estimated) sum.estimated = true
   return sum
 }

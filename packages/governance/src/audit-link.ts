@@ -37,8 +37,21 @@ export function linkOf(
 
 /** The hash of everything that an audit row says, and of when and where it was said; stores may change the order of keys. */
 export function payloadHash(row: EntryOf<'audit'>): string {
-  const { id, at, runId, step, agent, decision, by, rule, callId, sources, evidence } = row
+  const { id, at, runId, step, agent, decision, by, rule, callId, sources, evidence, sandbox } = row
   // In the order of canonical JSON, which then need not sort them.
-  const said: Json = { agent, at, by, callId: callId ?? null, decision, evidence, id, rule, runId, sources, step }
+  const said: Json = {
+    agent,
+    at,
+    by,
+    callId: callId ?? null,
+    decision,
+    evidence,
+    id,
+    rule,
+    runId,
+    ...(sandbox && { sandbox }),
+    sources,
+    step,
+  }
   return digest('sha256', canonicalJson(said))
 }

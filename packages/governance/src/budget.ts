@@ -1,5 +1,5 @@
-import type { Entry, Extension, Fold, Grant, Growing, HookContext, Stop, UsageReport } from '@provost/core'
-import { defineExtension, grow, nothingYet, placeIn } from '@provost/core'
+import type { Entry, Extension, Fold, Grant, HookContext, Stop, UsageReport } from '@provost/core'
+import { admit, defineExtension, grow, nothingYet } from '@provost/core'
 
 import { checkBudget } from './known-limits.ts'
 import type { Logged, Tally } from './live-runs.ts'
@@ -11,18 +11,11 @@ export interface BudgetOptions {
   readonly per?: 'run' | 'session'
 }
 
-/** What the log says of a run; what its children have come to is kept apart until the step is over. */
-interface Spent extends Logged {
-  /** Calls of the present step, in their order, and how many calls went before. */
-  readonly calls: Growing<string>
-  readonly callsBefore: number
-}
-
-const nothing: Spent = { ...none, children: nothingYet, activeMs: 0, calls: nothingYet, callsBefore: 0 }
+const nothing: Logged = { ...none, children: nothingYet, activeMs: 0 }
 
 interface Account {
-  readonly run: Spent
-  readonly session: Spent
+  readonly run: Logged
+  readonly session: Logged
 }
 
 const accountFold: Fold<Account> = {
@@ -34,7 +27,7 @@ const accountFold: Fold<Account> = {
   },
 }
 
-function spend(spent: Spent, entry: Entry): Spent {
+function spend(spent: Logged, entry: Entry): Logged {
   switch (entry.type) {
     case 'attempt': {
       // A provider that reports nonsense does not fill the purse again.
@@ -48,16 +41,9 @@ function spend(spent: Spent, entry: Entry): Spent {
         steps: spent.steps + (entry.outcome === 'answered' && entry.purpose === undefined ? 1 : 0),
       }
     }
-    case 'message': {
-      if (entry.via !== 'model') return spent
-      let calls: Growing<string> = nothingYet
-      for (const part of entry.message.content) if (part.type === 'tool-call') calls = grow(calls, part.callId)
-      const settled = settle(spent)
-      return { ...settled, calls, callsBefore: settled.toolCalls }
-    }
+    case 'message':
+      return entry.via === 'model' ? settle(spent) : spent
     case 'call':
-      // What composites call counts as well, in the order of their calls.
-      if (entry.op === 'planned') return { ...spent, calls: grow(spent.calls, entry.callId) }
       return entry.op === 'decided' && entry.outcome === 'proceed'
         ? { ...spent, toolCalls: spent.toolCalls + 1 }
         : spent
@@ -77,8 +63,8 @@ function spend(spent: Spent, entry: Entry): Spent {
   }
 }
 
-/** No child outlives the step that it was spawned in. */
-function settle(spent: Spent): Spent {
+/** What children have come to is kept apart until the step is over: no child outlives the step that it was spawned in. */
+function settle(spent: Logged): Logged {
   if (spent.children.length === 0) return spent
   return { ...spent, ...toldBy(spent.children).reduce(add, tallyOf(spent)), children: nothingYet }
 }
@@ -98,11 +84,12 @@ function amount(reported: number | undefined): number {
 
 /**
  * Ends a run that has spent what it may. Tokens and cost count what every attempt used, discarded ones and the calls of
- * hooks (`ctx.generate`) included; duration counts the time in which nobody was waited for. Before each model call
- * the run ends with the code `budget-exceeded` if something is used up, and the answer may be no longer than the tokens
- * that are left; tool calls over the limit are denied with the same code. A call under way is not cut short.
- * Children count: with their parent they have one budget, whoever of them spends it. Where several are at work at the
- * same time, each may have begun one call more when it is used up.
+ * hooks (`ctx.generate`) included; duration counts running time, without waits for approvals and results from outside. Children count: with
+ * their parent they have one budget. A run ends before a model call with the code `budget-exceeded`; tool calls over the
+ * limit are denied with the same code.
+ *
+ * Each model call sets aside its input and its longest answer before it starts. A call that needs what others have set
+ * aside waits for them. Tool calls and steps hold exactly; tokens and cost up to the input of one request and 16 tokens.
  *
  * @throws ProvostError `unknown-option`; `invalid-budget` for a limit that is not a number from 0, and for no limit at all.
  *
@@ -123,26 +110,58 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
         return op.kind === 'run' ? runs.during(ctx, () => ctx.fold(accountFold)[per], next) : next()
       },
       'model.request'(request, ctx) {
-        const { top, total } = runs.of(ctx, ctx.fold(accountFold)[per])
-        const over = usedUp(limits, total, top, ctx, true)
+        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const over = usedUp(limits, spent, top, ctx, true)
         if (over !== undefined) return ends(ctx, over)
-        if (limits.tokens === undefined) return undefined
+        // What others have set aside may come back: `model.call` waits for it.
+        if (limits.tokens === undefined || total.tokens >= limits.tokens) return undefined
         const left = limits.tokens - total.tokens
         return { params: { maxOutputTokens: Math.min(left, request.params.maxOutputTokens ?? left) } }
       },
+      'model.call'(call, ctx) {
+        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const isChild = ctx.run.parents.length > 0
+        const left = leftOf(limits, total)
+        const admission =
+          total.unpriced && limits.cost !== undefined ? notAdmitted : admit(left, call, ctx.tree, isChild)
+        if (admission.outcome === 'wait') return { wait: true }
+        if (admission.outcome === 'over' || isOverTime(limits, top, ctx))
+          return ends(ctx, usedUp(limits, spent, top, ctx, true) ?? unpriced)
+        return admission
+      },
       'tool.call'(call, ctx) {
-        const own = ctx.fold(accountFold)[per]
-        const { top, total } = runs.of(ctx, own)
-        const over =
-          usedUp(limits, total, top, ctx, false) ??
-          tooManyCalls(limits, own, total.toolCalls - own.toolCalls, call.callId)
-        return over === undefined ? undefined : { deny: `${over} Answer with what there is.`, code: exceeded }
+        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const over = usedUp(limits, spent, top, ctx, false)
+        if (over !== undefined) return refuse(over)
+        const { toolCalls } = limits
+        if (toolCalls === undefined) return undefined
+        // Calls that are judged count at once: those of a step and of siblings. Judged again, a call has its part already.
+        if (total.toolCalls - ctx.reserved(call.callId).toolCalls + 1 > toolCalls)
+          return refuse(`The budget of ${toolCalls} tool calls is used up.`)
+        ctx.reserve(call.callId, { toolCalls: 1 })
+        return undefined
       },
     },
   })
 }
 
 const exceeded = 'budget-exceeded'
+
+const notAdmitted = { outcome: 'over' } as const
+const unpriced = 'The budget is in US dollars, and the price of a model is not known.'
+
+function refuse(why: string): { readonly deny: string; readonly code: string } {
+  return { deny: `${why} Answer with what there is.`, code: exceeded }
+}
+
+/** What is left, with nothing left of what is used up. */
+function leftOf({ tokens, cost, steps }: Grant, spent: Tally): Grant {
+  return {
+    ...(tokens !== undefined && { tokens: tokens - spent.tokens }),
+    ...(cost !== undefined && { cost: cost - spent.cost }),
+    ...(steps !== undefined && { steps: steps - spent.steps }),
+  }
+}
 
 function ends(ctx: HookContext, over: string): Stop {
   return ctx.stop(exceeded, over)
@@ -152,30 +171,25 @@ function ends(ctx: HookContext, over: string): Stop {
 function usedUp(
   { tokens, cost, steps, durationMs }: Grant,
   spent: Tally,
-  { activeMs, since }: Logged,
+  top: Logged,
   ctx: HookContext,
   beforeModel: boolean,
 ): string | undefined {
-  const active = activeMs + (since === undefined ? 0 : Math.max(0, ctx.now() - since))
   // What a step has spent may be the whole of it: its own calls still run.
   const reached = (used: number, limit: number): boolean => (beforeModel ? used >= limit : used > limit)
   if (tokens !== undefined && reached(spent.tokens, tokens)) return `The budget of ${tokens} tokens is used up.`
   if (cost !== undefined && reached(spent.cost, cost)) return `The budget of ${cost} US dollars is used up.`
-  if (cost !== undefined && spent.unpriced) return 'The budget is in US dollars, and the price of a model is not known.'
+  if (cost !== undefined && spent.unpriced) return unpriced
   if (steps !== undefined && beforeModel && spent.steps >= steps) return `The budget of ${steps} steps is used up.`
-  if (durationMs !== undefined && active >= durationMs) return `The budget of ${durationMs} ms is used up.`
+  if (isOverTime({ durationMs }, top, ctx)) return `The budget of ${durationMs} ms is used up.`
   return undefined
 }
 
-/** Calls of one step are judged before any of them counts: each is counted at its place. */
-function tooManyCalls(
-  { toolCalls }: Grant,
-  { calls, callsBefore }: Spent,
-  elsewhere: number,
-  callId: string,
-): string | undefined {
-  if (toolCalls === undefined) return undefined
-  return elsewhere + callsBefore + (placeIn(calls, callId) ?? calls.length) + 1 > toolCalls
-    ? `The budget of ${toolCalls} tool calls is used up.`
-    : undefined
+function isOverTime(
+  { durationMs }: { durationMs?: number | undefined },
+  { activeMs, since }: Logged,
+  ctx: HookContext,
+): boolean {
+  const active = activeMs + (since === undefined ? 0 : Math.max(0, ctx.now() - since))
+  return durationMs !== undefined && active >= durationMs
 }

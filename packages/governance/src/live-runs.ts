@@ -1,4 +1,4 @@
-import type { Growing, HookContext } from '@provost/core'
+import type { Growing, HookContext, Spending } from '@provost/core'
 import { nothingYet } from '@provost/core'
 
 /** What is counted of a run, with all below it. */
@@ -32,12 +32,14 @@ export interface Told extends Tally {
 export interface LiveRuns {
   /** Counts a run while `work` goes on. */
   during<T>(ctx: HookContext, logged: () => Logged, work: () => Promise<T>): Promise<T>
-  /** The outermost of the runs that share the budget of this one, and what all below it have spent. */
-  of(ctx: HookContext, own: Logged): { readonly top: Logged; readonly total: Tally }
+  /** The outermost of the runs that share the budget of this one, what all below it have spent, and the same with what they have set aside. */
+  of(ctx: HookContext, own: Logged): { readonly top: Logged; readonly spent: Tally; readonly total: Tally }
 }
 
 interface LiveRun {
   readonly logged: () => Logged
+  /** What its calls under way have set aside. */
+  readonly reserved: () => Spending
   readonly live: boolean
   /** Of those below it, with the step in which they were seen first. */
   readonly children: Map<string, number>
@@ -89,18 +91,39 @@ export function liveRuns(): LiveRuns {
     return sum
   }
 
+  function reservedBelow(id: string): Tally {
+    const run = runs.get(id)
+    if (!run?.live) return none
+    let sum = reservedTally(run.reserved())
+    for (const child of run.children.keys()) sum = add(sum, reservedBelow(child))
+    return sum
+  }
+
   return {
-    of({ run }, own) {
+    of(ctx, own) {
+      const { run } = ctx
       const top = runs.has(run.id) ? (run.parents.findLast((id) => runs.has(id)) ?? run.id) : undefined
       const logged = top === undefined ? undefined : runs.get(top)?.logged()
-      if (top !== undefined && logged) return { top: logged, total: total(top) }
-      return { top: own, total: toldBy(own.children).reduce(add, tallyOf(own)) }
+      if (top === undefined || !logged) {
+        const spent = toldBy(own.children).reduce(add, tallyOf(own))
+        return { top: own, spent, total: add(spent, reservedTally(ctx.reserved())) }
+      }
+      const spent = total(top)
+      return { top: logged, spent, total: add(spent, reservedBelow(top)) }
     },
-    async during({ run }, logged, work) {
+    async during(ctx, logged, work) {
+      const { run } = ctx
       const above = runs.get(run.parents[0] ?? '')
       const known = runs.get(run.id)
       const children = known?.children ?? new Map<string, number>()
-      runs.set(run.id, { logged, live: true, children, step: () => run.step, read: unread })
+      runs.set(run.id, {
+        logged,
+        reserved: () => ctx.reserved(),
+        live: true,
+        children,
+        step: () => run.step,
+        read: unread,
+      })
       above?.children.set(run.id, above.step())
       try {
         return await work()
@@ -119,7 +142,20 @@ export function liveRuns(): LiveRuns {
 /** What is left of a run that is over. */
 function over(spent: Tally, step: number): LiveRun {
   const logged: Logged = { ...spent, children: nothingYet, activeMs: 0 }
-  return { logged: () => logged, live: false, children: new Map(), step: () => step, read: unread }
+  return {
+    logged: () => logged,
+    reserved: () => nothingReserved,
+    live: false,
+    children: new Map(),
+    step: () => step,
+    read: unread,
+  }
+}
+
+const nothingReserved: Spending = { tokens: 0, cost: 0, toolCalls: 0, steps: 0 }
+
+function reservedTally({ tokens, cost, toolCalls, steps }: Spending): Tally {
+  return { tokens, cost, toolCalls, steps, unpriced: false }
 }
 
 /** Nothing spent. */

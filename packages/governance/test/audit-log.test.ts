@@ -213,3 +213,25 @@ test('in an export each log has its own chain, and a child’s is checked too', 
   const changed = plain.map((entry) => (entry.type === 'audit' ? { ...entry, rule: 'other' } : entry))
   expect(verifyAudit(whole(changed)).problems.map(({ code }) => code)).toContain('row-changed')
 })
+
+test('a row says the sandbox of the tool, and a changed one is noticed', async () => {
+  const store = memoryStore()
+  const agent = createAgent({
+    name: 'a',
+    model: scriptedModel([{ toolCalls: [{ name: 'look' }] }, { text: '' }]),
+    tools: [tool({ name: 'look', effect: 'read', sandbox: 'process', input: z.object({}), execute: () => 'seen' })],
+    extensions: [auditor, auditLog()],
+    store,
+  })
+  const { sessionId } = await agent.run('go')
+  const entries = await all(store.read(sessionId))
+  expect(entries.filter((entry) => entry.type === 'audit').map(({ sandbox }) => sandbox)).toEqual([
+    'process',
+    undefined,
+  ])
+  expect(verifyAudit(entries).ok).toBe(true)
+  for (const sandbox of ['isolated', undefined] as const) {
+    const forged = entries.map((entry) => (entry.type === 'audit' && entry.callId ? { ...entry, sandbox } : entry))
+    expect(verifyAudit(forged as readonly Entry[]).ok).toBe(false)
+  }
+})

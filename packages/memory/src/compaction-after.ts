@@ -39,7 +39,7 @@ export async function anchorsAfter(
   for (const [name, hook] of Object.entries(hooks)) {
     if (hook === false) continue
     try {
-      const said = await inTime(ctx.signal, Math.min(hookMs, settings.timeoutMs), `The hook ${name}`, () =>
+      const said = await inTime(ctx, Math.min(hookMs, settings.timeoutMs), `The hook ${name}`, () =>
         hook(compacted, ctx),
       )
       const inits = [...(said ?? [])]

@@ -64,7 +64,7 @@ function notCleared({ confidentiality }: Label): SummaryProblem {
 async function written(summing: Summing, settings: Settings, ctx: HookContext, label: Label): Promise<string> {
   const { messages, window, maxTokens, own } = summing
   const { summarize, model, timeoutMs } = settings
-  const answer: unknown = await inTime(ctx.signal, timeoutMs, 'The summariser', (signal) => {
+  const answer: unknown = await inTime(ctx, timeoutMs, 'The summariser', (signal) => {
     if (!summarize) {
       // Beside a piece stand what is to be done with it, the summary so far and the new one.
       const piece = Math.max(window / 3, (window - 3 * maxTokens - frameTokens) * 0.8)

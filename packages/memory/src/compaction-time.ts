@@ -1,4 +1,4 @@
-import type { MaybePromise } from '@provost/core'
+import type { HookContext, MaybePromise } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 /**
@@ -6,7 +6,17 @@ import { ProvostError } from '@provost/core'
  *
  * @throws ProvostError `timeout`; the signal's reason once it aborts.
  */
-export async function inTime<T>(
+export function inTime<T>(
+  ctx: Pick<HookContext, 'within'>,
+  timeoutMs: number,
+  what: string,
+  work: (signal: AbortSignal) => MaybePromise<T>,
+): Promise<T> {
+  // The time of the hook itself stands still: this limit comes first, and says what was slow.
+  return ctx.within(timeoutMs + 1000, (outer) => timed(outer, timeoutMs, what, work))
+}
+
+async function timed<T>(
   outer: AbortSignal,
   timeoutMs: number,
   what: string,

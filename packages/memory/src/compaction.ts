@@ -202,7 +202,7 @@ async function custom(job: Job, cut: Cut, strategy: CustomStrategy): Promise<Can
   const input = { messages, recent, goal: budget.goal - view.overhead, ...(request && { request }) }
   const work = (): ReturnType<CustomStrategy['compact']> => strategy.compact(input, ctx)
   try {
-    const made = await inTime(ctx.signal, settings.timeoutMs, `The strategy ${strategy.name}`, work)
+    const made = await inTime(ctx, settings.timeoutMs, `The strategy ${strategy.name}`, work)
     return made ? { messages: made, summaryTokens: 0, fired: [] } : undefined
   } catch (thrown) {
     if (ctx.signal.aborted) throw thrown

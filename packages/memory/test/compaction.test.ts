@@ -187,7 +187,8 @@ describe('by hand', () => {
     await session.compact()
     expect(seen).toEqual([['manual', true]])
     expect(summaries).toHaveLength(1)
-    expect(session.usage.inputTokens).toBe(before)
+    // The summary was paid for, though its provider reports no usage.
+    expect(session.usage.inputTokens).toBeGreaterThan(before ?? 0)
     expect(session.status).toBe('idle')
     await session.close()
     const again = await agent.resumeSession('s')

@@ -5,6 +5,7 @@ import { ProvostError } from '@provost/core'
 import type { AnyFileData } from './file-data.ts'
 import { fromFileData } from './file-data.ts'
 import type { ModelPiece, StreamPart } from './piece.ts'
+import { callTokens, estimateTokens, partTokens } from './tokens.ts'
 import { parseToolInput } from './tool-input.ts'
 
 /** An answer under assembly. */
@@ -19,6 +20,10 @@ export interface Answer {
   parts(): Part[]
   /** Whether the provider ran a tool of its own. */
   effects(): boolean
+  /** Whether anything has arrived that a provider charges for. */
+  begun(): boolean
+  /** About how many tokens the model has written so far, calls that are incomplete included. */
+  outputTokens(): number
   /** The model that answered, when the provider said so. */
   responseModel(): string | undefined
 }
@@ -318,7 +323,22 @@ export function createAnswer(
     },
     parts: () => partsOf(slots, (call) => !call.providerExecuted || call.answered),
     effects: () => effects,
+    begun: () => slots.length > 0,
+    outputTokens: () => slots.reduce((sum, slot) => sum + tokensOf(slot), 0),
     responseModel: () => responseModel,
+  }
+}
+
+function tokensOf(slot: Text | Call | Whole): number {
+  switch (slot.type) {
+    case 'text':
+    case 'reasoning':
+      return estimateTokens(slot.text)
+    case 'call':
+      return callTokens(slot.toolName, slot.part ? JSON.stringify(slot.part.input) : slot.text)
+    case 'whole':
+      // What the provider's own tool gave was not written by the model.
+      return slot.part.type === 'tool-result' ? 0 : partTokens(slot.part)
   }
 }
 

@@ -6,18 +6,19 @@ import type {
   LanguageModelV4ProviderTool,
 } from '@ai-sdk/provider'
 import type { FinishReason, JsonSchema, Label, ModelSettings, Part, Usage } from '@provost/core'
-import { ProvostError, wireToolName } from '@provost/core'
+import { ProvostError, relayProvider, wireToolName } from '@provost/core'
 
 import { createAnswer } from './answer.ts'
 import { holdCompaction } from './anthropic-compaction.ts'
 import { declareSent } from './clearance.ts'
 import type { ModelFault } from './fault.ts'
 import { classifyError } from './fault.ts'
-import { earlyUsage, isEarlyUsage, toUsage } from './model-usage.ts'
+import { completeUsage, earlyUsage, isEarlyUsage, toUsage } from './model-usage.ts'
 import type { AnyModel, StreamStart } from './model-v3.ts'
 import { startStream } from './model-v3.ts'
 import type { ModelPiece, StreamPart } from './piece.ts'
 import { noteAnswer, noteFailure } from './rest.ts'
+import { promptTokens } from './tokens.ts'
 
 /** One call of a model. */
 export interface ModelCall {
@@ -34,11 +35,20 @@ export interface ModelCall {
   readonly signal?: AbortSignal | undefined
   /** Names the n-th tool call of the answer, counted from 0. */
   readonly callId: (index: number) => string
+  /**
+   * About how many tokens the request is: asked where the provider does not report it. Default: counted from the prompt
+   * and the tools, which costs their length.
+   */
+  readonly inputTokens?: (() => number) | undefined
   /** The tool behind a name that the model uses. Default: the name itself. */
   readonly toolName?: ((wireName: string) => string) | undefined
 }
 
-/** What a call came to. Of a failed one, `parts` is what had arrived: open text as it stood, calls only if complete. */
+/**
+ * What a call came to. `usage` is complete where the model has begun to answer: counters that the provider did not report,
+ * or that cannot be true, are estimates, and it is marked `estimated`. Of a failed one, `parts` is what had arrived: open text
+ * as it stood, calls only if complete.
+ */
 export type ModelAnswer = { readonly parts: readonly Part[]; readonly usage: Usage } & (
   | { readonly ok: true; readonly finishReason: FinishReason; readonly responseModel?: string }
   | {
@@ -108,9 +118,16 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
       // A listener that throws now cannot make the call fail any more than it did.
     }
     noteFailure(call.model, aborted ? undefined : fault, startedAt, Date.now())
-    settle({ ok: false, parts: answer.parts(), usage, aborted, error, fault, effects: answer.effects() })
+    settle({ ok: false, parts: answer.parts(), usage: used(false), aborted, error, fault, effects: answer.effects() })
     controller.abort(error)
     if (reader) dismiss(reader, error)
+  }
+
+  function used(whole: boolean): Usage {
+    const { model, prompt, tools, inputTokens = () => promptTokens(prompt, tools) } = call
+    // A request that was refused before anything came is not charged for.
+    if (model.provider === relayProvider || (!whole && !answer.begun())) return usage
+    return completeUsage(usage, { whole, inputTokens, outputTokens: answer.outputTokens })
   }
 
   function failed(error: unknown): void {
@@ -143,7 +160,7 @@ function pump(call: ModelCall, listen: (piece: ModelPiece) => void, resolve: (an
     settle({
       ok: true,
       parts,
-      usage,
+      usage: used(true),
       finishReason: reason.unified,
       ...(responseModel !== undefined && { responseModel }),
     })

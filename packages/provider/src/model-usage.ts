@@ -4,7 +4,7 @@ import { isRecord } from '@provost/core'
 
 import type { StreamPart } from './piece.ts'
 
-/** Usage in our words; what the provider did not count stays absent, what it only itemised is added up. */
+/** Usage in our words; what the provider did not count, or cannot have counted, stays absent; what it only itemised is added up. */
 export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage | LanguageModelV3Usage): Usage {
   return usageOf(
     inputTokens.total ?? sum(inputTokens.noCache, inputTokens.cacheRead, inputTokens.cacheWrite),
@@ -31,6 +31,25 @@ export function earlyUsage(part: CustomPart): Usage {
   return usageOf(sum(usage['input_tokens'], read, write), usage['output_tokens'], undefined, read, write)
 }
 
+/** What a usage is completed from. */
+export interface UsageEstimate {
+  /** The answer came to its end. Of one that broke off, what was counted at its beginning is not all of it. */
+  readonly whole: boolean
+  inputTokens(): number
+  outputTokens(): number
+}
+
+/**
+ * A usage in which input and output are counted: what the provider reported, else an estimate. A request is never
+ * empty and text is never free, so 0 of either counts as not reported.
+ */
+export function completeUsage(reported: Usage, { whole, inputTokens, outputTokens }: UsageEstimate): Usage {
+  const { inputTokens: input = 0, outputTokens: output = 0 } = reported
+  const written = whole && output > 0 ? output : Math.max(output, outputTokens())
+  if (input > 0 && written === output) return reported
+  return { ...reported, inputTokens: input > 0 ? input : inputTokens(), outputTokens: written, estimated: true }
+}
+
 function usageOf(input: unknown, output: unknown, reasoning: unknown, read: unknown, write: unknown): Usage {
   const usage: { -readonly [K in keyof Usage]: Usage[K] } = {}
   if (isCount(input)) usage.inputTokens = input
@@ -47,6 +66,9 @@ function sum(...counts: readonly unknown[]): number | undefined {
   return total
 }
 
+/** More tokens than any model reads or writes in one call: a report of more is an error. */
+const mostTokens = 1_000_000_000
+
 function isCount(count: unknown): count is number {
-  return typeof count === 'number' && Number.isFinite(count) && count >= 0
+  return typeof count === 'number' && count >= 0 && count <= mostTokens
 }

@@ -47,6 +47,18 @@ export function priceOf(model: string, prices?: PriceTable): Price | undefined {
   return found.get(model)
 }
 
+/** The rates of a request that is about as long as this, in US dollars for a million tokens; undefined where they are not known. */
+export function priceFor(
+  model: string,
+  inputTokens: number,
+  prices?: PriceTable,
+): { readonly input: number; readonly output: number } | undefined {
+  const price = priceOf(model, prices)
+  if (!price) return undefined
+  const { input, output, cacheWrite = 0 } = price.long && inputTokens > price.long.above ? price.long : price
+  return { input: Math.max(input, cacheWrite), output }
+}
+
 /** What the built-in table says of a name: asked once a model call. */
 const found = new Map<string, Price | undefined>()
 const mostRemembered = 1000

@@ -1,3 +1,4 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { FilePart, Message, Part, ToolOutput } from '@provost/core'
 
 import { compactionText } from './anthropic-compaction.ts'
@@ -37,7 +38,8 @@ export function messageTokens(message: Message): number {
   return tokens
 }
 
-function partTokens(part: Part): number {
+/** About how many tokens a part of a message is. */
+export function partTokens(part: Part): number {
   switch (part.type) {
     case 'text':
     case 'reasoning':
@@ -48,9 +50,45 @@ function partTokens(part: Part): number {
     case 'custom':
       return frameTokens + estimateTokens(compactionText(part) ?? '')
     case 'tool-call':
-      return frameTokens + estimateTokens(part.toolName) + estimateTokens(JSON.stringify(part.input))
+      return callTokens(part.toolName, JSON.stringify(part.input))
     case 'tool-result':
       return frameTokens + ofOutput(part.output)
+  }
+}
+
+/** About how many tokens a tool call is, its input as text. */
+export function callTokens(toolName: string, input: string): number {
+  return frameTokens + estimateTokens(toolName) + estimateTokens(input)
+}
+
+/** About how many tokens a request is: its messages and its tools. */
+export function promptTokens(prompt: LanguageModelV4Prompt, tools: readonly object[] = []): number {
+  let tokens = 0
+  for (const { content } of prompt) {
+    tokens += frameTokens
+    if (typeof content === 'string') tokens += estimateTokens(content)
+    else for (const part of content) tokens += wirePartTokens(part)
+  }
+  for (const tool of tools) tokens += estimateTokens(JSON.stringify(tool))
+  return tokens
+}
+
+type WirePart = Exclude<LanguageModelV4Prompt[number]['content'], string>[number]
+
+function wirePartTokens(part: WirePart): number {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return estimateTokens(part.text)
+    case 'file':
+    case 'reasoning-file':
+      return fileTokens
+    case 'tool-call':
+      return callTokens(part.toolName, JSON.stringify(part.input))
+    case 'tool-result':
+      return frameTokens + estimateTokens(JSON.stringify(part.output))
+    default:
+      return frameTokens
   }
 }
 

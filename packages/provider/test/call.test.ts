@@ -91,7 +91,7 @@ describe('a call that fails', () => {
     }
     const { answer } = await hear(modelOf([start, ...half]))
     expect(answer).toMatchObject({ ok: false, parts: [{ type: 'text' }] })
-    expect(answer.usage).toEqual({ inputTokens: 100, cacheReadTokens: 90, outputTokens: 1 })
+    expect(answer.usage).toEqual({ inputTokens: 100, cacheReadTokens: 90, outputTokens: 3, estimated: true })
   })
 
   it('can be tried again when the model stopped with an error', async () => {

@@ -102,6 +102,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     reasonText: 'no options',
     sessionQuarantined: 'no options',
     toBase64: 'no options',
+    admit: 'no options',
   },
   agent: {
     WaitsForSomebodyError: 'no options',
@@ -194,6 +195,8 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     foreignSchema: [(more) => tools.foreignSchema({ type: 'string' }, { vendor: 'x', ...more })],
     patternAllowance: 'no options',
     schemaProblems: 'no options',
+    checkSandboxes: 'no options',
+    sandboxed: 'no options',
   },
   provider: {
     callModel: { unchecked: perStep },
@@ -229,6 +232,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     toModelMessages: { unchecked: data },
     windowOf: 'no options',
     withCachePoints: { unchecked: perStep },
+    priceFor: 'no options',
   },
   sessions: {
     attributionOf: { unchecked: data },

@@ -85,8 +85,11 @@ export function openChat(
     if (responseModel !== undefined) answer[attr.responseModel] = record.name(responseModel)
     if (finishReason !== undefined) answer[attr.finishReasons] = [finishReason]
     if (first !== undefined) answer[attr.timeToFirstChunk] = secondsSince(started, first)
-    if (usage.inputTokens !== undefined) answer[attr.inputTokens] = usage.inputTokens
-    if (usage.outputTokens !== undefined) answer[attr.outputTokens] = usage.outputTokens
+    // The names of the conventions are for what a provider reported.
+    const names = usage.estimated ? own : attr
+    if (usage.inputTokens !== undefined) answer[names.inputTokens] = usage.inputTokens
+    if (usage.outputTokens !== undefined) answer[names.outputTokens] = usage.outputTokens
+    if (usage.estimated) answer[own.estimated] = true
     if (usage.cacheReadTokens !== undefined) answer[attr.cacheRead] = usage.cacheReadTokens
     if (usage.cacheWriteTokens !== undefined) answer[attr.cacheWrite] = usage.cacheWriteTokens
     if (usage.reasoningTokens !== undefined) answer[attr.reasoning] = usage.reasoningTokens

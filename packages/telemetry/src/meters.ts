@@ -105,8 +105,10 @@ function createMeters(meter: Meter): Meters {
         inference.record(duration, attributes)
         if (!outcome) return
         const { usage, cost } = outcome
-        for (const key of usageKeys) add(used, key, usage[key])
         add(used, 'cost', cost)
+        // Like the spans, metrics of the conventions count what providers reported.
+        if (usage.estimated) return
+        for (const key of usageKeys) add(used, key, usage[key])
         if (usage.inputTokens !== undefined) operationInput.record(usage.inputTokens, attributes)
         if (usage.outputTokens !== undefined) operationOutput.record(usage.outputTokens, attributes)
       },

@@ -252,8 +252,9 @@ export function traceRun(
         present({
           ...known,
           // Not under the conventions' names: who sums those up over a trace would count everything twice.
-          'provost.usage.input_tokens': usage.inputTokens,
-          'provost.usage.output_tokens': usage.outputTokens,
+          [own.inputTokens]: usage.inputTokens,
+          [own.outputTokens]: usage.outputTokens,
+          [own.estimated]: usage.estimated,
           'provost.inference_calls': asked,
           'provost.tool_calls': called,
         }),

@@ -51,7 +51,12 @@ export const own = {
   attempt: 'provost.attempt',
   purpose: 'provost.purpose',
   cost: 'provost.cost_usd',
+  /** Ours, of a run as a whole and of a model call whose provider did not report it. */
+  inputTokens: 'provost.usage.input_tokens',
+  outputTokens: 'provost.usage.output_tokens',
+  estimated: 'provost.usage.estimated',
   effect: 'provost.tool.effect',
+  sandbox: 'provost.tool.sandbox',
   /** What the conventions have no operation for; beside the standard one that comes nearest. */
   operation: 'provost.operation.name',
   tool: 'provost.tool.name',

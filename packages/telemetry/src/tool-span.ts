@@ -33,7 +33,7 @@ export interface ToolSpan {
  */
 export function openTool(
   { tracer, meters, record, retrieval, sandbox }: Instruments,
-  op: Pick<OpOf<'tool'>, 'callId' | 'toolName'> & Partial<Pick<OpOf<'tool'>, 'effect'>>,
+  op: Pick<OpOf<'tool'>, 'callId' | 'toolName'> & Partial<Pick<OpOf<'tool'>, 'effect' | 'sandbox'>>,
   parent: Context,
   given: Attributes,
   step: number,
@@ -53,6 +53,7 @@ export function openTool(
     : { [own.step]: step, [attr.toolCallId]: op.callId, [attr.toolType]: 'function' }
   if (input !== undefined) told[retrieves ? own.query : attr.toolArguments] = input
   if (op.effect !== undefined) told[own.effect] = op.effect
+  if (op.sandbox !== undefined) told[own.sandbox] = op.sandbox
   if (isSandbox) told[own.operation] = 'execute_sandbox'
   span.setAttributes(given).setAttributes(told)
   const started = performance.now()

@@ -323,6 +323,14 @@ describe('spans say', () => {
     })
   })
 
+  it('the sandbox that a tool declares', async () => {
+    const input = z.looseObject({})
+    const confined = tool({ name: 'look', effect: 'read', sandbox: 'process', input, execute: () => 'seen' })
+    const { agent, take } = traced([lookStep, doneStep], { tools: [confined] })
+    await agent.run('go')
+    expect(attributesOf(take(), 'execute_tool')['provost.tool.sandbox']).toBe('process')
+  })
+
   it('each attribute once in a picture that asks for the first, and as often as it stands in one that asks for all', async () => {
     const { agent, take } = traced()
     await agent.run('go')
@@ -338,6 +346,21 @@ describe('spans say', () => {
       [1, 1],
       [0, 0],
     ])
+  })
+
+  it('estimated usage under names of our own, for the conventions name what a provider reports', async () => {
+    const { agent, take } = traced([{ text: 'done' }])
+    const { usage } = await agent.run('go')
+    const spans = take()
+    const estimated = {
+      'provost.usage.estimated': true,
+      'provost.usage.input_tokens': usage.inputTokens,
+      'provost.usage.output_tokens': usage.outputTokens,
+    }
+    expect(attributesOf(spans, 'invoke_agent')).toMatchObject(estimated)
+    const chat = attributesOf(spans, 'chat')
+    expect(chat).toMatchObject(estimated)
+    expect(Object.keys(chat).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
   })
 
   it('nothing of the content unless it is asked for', async () => {

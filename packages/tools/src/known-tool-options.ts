@@ -14,6 +14,7 @@ export const toolKeys = {
   execute: true,
   examples: true,
   version: true,
+  sandbox: true,
   effect: true,
   returns: true,
   trustedFields: true,

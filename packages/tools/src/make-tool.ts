@@ -4,6 +4,7 @@ import type {
   ArgRole,
   Effect,
   InboundPolicy,
+  Isolation,
   JsonPointer,
   JsonSchema,
   Tool,
@@ -32,6 +33,7 @@ export interface ToolParts {
   readonly maxResultTokens?: number | undefined
   readonly truncation?: Truncation | undefined
   readonly sanitize?: boolean | InboundPolicy | undefined
+  readonly sandbox?: Isolation | undefined
   readonly definition: ToolDefinition
   /** Turns the schema into JSON Schema only when somebody asks: of thousands of deferred tools few are ever used. */
   readonly lazy: boolean
@@ -44,7 +46,7 @@ export interface ToolParts {
  */
 export function makeTool<In = never, Out = unknown, App = never>(parts: ToolParts): Tool<In, Out, App> {
   const { name, version, title, description, effect, roles, idempotent, remote, deferred, set, definition } = parts
-  const { maxResultTokens, truncation, sanitize, modelOnly, composite = false } = parts
+  const { maxResultTokens, truncation, sanitize, sandbox = 'none', modelOnly, composite = false } = parts
   checkName(name)
   const rest = {
     name,
@@ -62,6 +64,7 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
     ...(maxResultTokens !== undefined && { maxResultTokens }),
     ...(truncation && { truncation }),
     ...(sanitize !== undefined && { sanitize }),
+    ...(sandbox !== 'none' && { sandbox }),
     '~tool': definition,
   }
   if (!parts.lazy) {
@@ -85,10 +88,13 @@ export function makeTool<In = never, Out = unknown, App = never>(parts: ToolPart
   })
 }
 
-/** The same tool with another name, or in a set. Schemas that have not been made are not made for it. */
-export function withInfo(tool: Tool, info: Partial<Pick<Tool, 'name' | 'set' | 'reading'>>): Tool {
+/** The same tool with another name, in a set, or with a sandbox. Schemas that have not been made are not made for it. */
+export function withInfo<T extends Tool>(
+  tool: T,
+  info: Partial<Pick<Tool, 'name' | 'set' | 'reading' | 'sandbox'>>,
+): T {
   const changes = Object.getOwnPropertyDescriptors(info)
-  const copy: Tool = Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(tool), ...changes })
+  const copy: T = Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(tool), ...changes })
   return Object.freeze(copy)
 }
 

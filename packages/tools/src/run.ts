@@ -31,6 +31,7 @@ import { elapsed, failedOutcome } from './outcome.ts'
 import type { ToolOutcome } from './outcome.ts'
 import { conclude, jsonOf } from './output.ts'
 import { unwrap } from './rich.ts'
+import { runtimeFor } from './runtime/sandbox.ts'
 import { declaredSecrets, restoredInput, secretsFor } from './secrets/call-secrets.ts'
 import type { SecretScope } from './secrets/secret-scope.ts'
 
@@ -164,7 +165,7 @@ function contextOf(call: Call): ToolContext {
   const { run, bridge } = call
   const fixed = {
     callId: run.callId,
-    runtime: run.runtime,
+    runtime: runtimeFor(call.tool, run.runtime),
     fold: (fold) => run.access.fold(fold),
     blob: (hash) => run.access.blob(hash),
     putBlob: (bytes) => run.access.putBlob(call.scrubber.scrubBytes(bytes)),

@@ -6,6 +6,7 @@ import type {
   Effect,
   HookContext,
   InboundPolicy,
+  Isolation,
   JsonPointer,
   LabelInit,
   MaybePromise,
@@ -152,6 +153,12 @@ export interface ToolOptions<
    * principal in the same session; `share: 'agent'` is for results that are the same for everybody.
    */
   readonly cache?: boolean | { readonly ttlMs?: number; readonly share?: 'session' | 'agent' }
+  /**
+   * What the runtime has to give for what the tool executes: an agent whose runtime gives less is refused. `process`: files
+   * confined to the root, commands with limits. `isolated`: neither files nor network of this machine. The tool's own code
+   * runs in this process and is trusted. Default `none`.
+   */
+  readonly sandbox?: Isolation
   /** What a sanitiser does with untrusted results, if not what it does with those of all tools. `false`: nothing. */
   readonly sanitize?: boolean | InboundPolicy
 }

@@ -19,6 +19,7 @@ import { cacheKeys, movedToolKeys, toolKeys } from './known-tool-options.ts'
 import { invalidTool, makeTool } from './make-tool.ts'
 import type { ToolParts } from './make-tool.ts'
 import { fixLabel, isPointer } from './result-label.ts'
+import { checkSandbox } from './runtime/sandbox.ts'
 import { checkExamples } from './tool-example.ts'
 import type { ResultOf, ToolOptions } from './tool-options.ts'
 
@@ -62,6 +63,8 @@ export function tool<
       'its input is no schema',
       'Give a Standard Schema such as z.object({ … }), or a JSON Schema.',
     )
+  const remote = options.execute === undefined
+  if (options.sandbox !== undefined) checkSandbox({ name, remote }, options.sandbox)
   return makeTool({
     name,
     version: versionOf(options),
@@ -70,7 +73,8 @@ export function tool<
     effect,
     roles: rolesOf(name, options.args ?? {}),
     idempotent,
-    remote: options.execute === undefined,
+    remote,
+    sandbox: options.sandbox,
     composite: compositeOf(options, options.execute, options.lookup),
     deferred: deferLoading,
     modelOnly: options.modelOnly,

@@ -10,14 +10,15 @@ import { budgetExceeded } from '../grant.ts'
 import type { Boundary } from '../handoff/boundary.ts'
 import { comesBack, isJudged } from '../handoff/boundary.ts'
 import { knowing } from '../hook-context.ts'
+import { inHookTime } from '../hook-time.ts'
 import type { CallState } from '../log-state.ts'
 import { messageOf } from '../message-init.ts'
 import { checkGrant } from '../purse.ts'
 import { hookFailed } from '../run-scope.ts'
 import type { RunScope } from '../run-scope.ts'
 import type { Spawner } from '../spawner.ts'
-import { sumCost, sumUsage } from '../usage-report.ts'
-import { costOfUsage, joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
+import { costOfUsage, sumCost, sumUsage } from '../usage-report.ts'
+import { joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
 import { mergeChildren, strategyOf } from './merge.ts'
 
 /** What a fan-out needs of the composite that makes it. */
@@ -237,7 +238,8 @@ async function throughHooks(scope: RunScope, children: readonly ChildResult[]): 
   for (const { extension, hook } of scope.plan.hooks.merge) {
     try {
       const label = joinLabels(...offered.map((child) => child.label))
-      offered = (await hook(offered, knowing(scope, extension, label))) ?? offered
+      const answer = hook(offered, knowing(scope, extension, label))
+      offered = (await inHookTime(scope, extension, 'merge', answer)) ?? offered
     } catch (thrown) {
       throw hookFailed(scope, extension.name, 'merge', thrown)
     }

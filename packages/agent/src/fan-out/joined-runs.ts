@@ -5,6 +5,8 @@ import { canonicalJson, joinLabels, toJson } from '@provost/core'
 
 import type { Act, Acts } from '../acts.ts'
 import type { Join } from '../current-run.ts'
+import { addSpent, leftOf } from '../purse.ts'
+import { noSpending } from '../reservations.ts'
 import type { Spawner } from '../spawner.ts'
 
 /** The agents that are run in work of a fan-out: children of the run that fans out. */
@@ -31,6 +33,10 @@ export function joinedRuns(
   const keys: string[] = []
   const counts = new Map<string, number>()
   let [open, waiting] = [0, 0]
+  // Each may use what the others leave.
+  const within = (): Grant => {
+    return leftOf(grant, keys.map((key) => spawner.spentOf(key)).reduce(addSpent, noSpending))
+  }
   const moved = (opened: number, waits: number): void => {
     open += opened
     waiting += waits
@@ -50,7 +56,7 @@ export function joinedRuns(
         const waits = (now: boolean): void => moved(0, now ? 1 : -1)
         // The piece of work has its place among the children.
         const place = () => () => {}
-        return await spawner.start(agent, input, { key, grant, signal: ends, waits, wanted: given }, place)
+        return await spawner.start(agent, input, { key, grant, signal: ends, waits, wanted: given, within }, place)
       } finally {
         moved(-1, 0)
       }
@@ -66,11 +72,4 @@ export function usagesOf(spawner: Spawner, keys: readonly string[]): readonly Us
 /** The join over what agents have seen. */
 export function labelOfRuns(spawner: Spawner, keys: readonly string[], own: Label): Label {
   return joinLabels(own, ...keys.flatMap((key) => spawner.labelOf(key) ?? []))
-}
-
-/** US dollars; undefined where a price is unknown. */
-export function costOfUsage({ byModel }: UsageReport): number | undefined {
-  let sum: number | undefined = 0
-  for (const { cost } of Object.values(byModel)) sum = cost === undefined || sum === undefined ? undefined : sum + cost
-  return sum
 }

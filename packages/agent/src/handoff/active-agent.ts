@@ -3,6 +3,7 @@ import { ProvostError } from '@provost/core'
 
 import type { AgentPlan } from '../agent-plan.ts'
 import { governedPlan } from '../governed-plan.ts'
+import { grants } from '../grant.ts'
 import { hookTable } from '../hook-table.ts'
 import { planOf } from '../known-plan.ts'
 import type { LogState } from '../log-state.ts'
@@ -109,7 +110,9 @@ function planActive(entry: AgentPlan, { agent, lineage }: LogState): AgentPlan {
   const inherited = new Set(
     before
       .flatMap((name) => planNamed(entry, name)?.extensions ?? [])
-      .filter((extension) => extension.scope === 'tree' && !own.extensions.includes(extension)),
+      // The grant of a child holds for those that it hands over to.
+      .filter((extension) => extension.scope === 'tree' || extension === grants())
+      .filter((extension) => !own.extensions.includes(extension)),
   )
   if (own === entry && inherited.size === 0) return entry
   return targetPlan(entry, own, [...inherited])

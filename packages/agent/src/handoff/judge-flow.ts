@@ -2,6 +2,7 @@ import type { Ask, ErrorInfo, Flow, Json, Label, Message, MessageInit, WaitAbout
 import { isRecord, joinLabels, labelOf, ProvostError, scrubMessage } from '@provost/core'
 
 import { knowing } from '../hook-context.ts'
+import { inHookTime } from '../hook-time.ts'
 import { joinAsks } from '../join-asks.ts'
 import { messageOf } from '../message-init.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
@@ -36,7 +37,7 @@ export async function judgeFlow(
     const now: Flow = { ...flow, payload, label: payload === flow.payload ? label : joined(payload) }
     let said: Awaited<ReturnType<typeof hook>>
     try {
-      said = await hook(now, knowing(scope, extension, now.label))
+      said = await inHookTime(scope, extension, 'handoff', hook(now, knowing(scope, extension, now.label)))
       if (said && 'ask' in said) checkAsks(extension)
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: extension.name })

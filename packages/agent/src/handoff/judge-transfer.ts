@@ -2,6 +2,7 @@ import type { Ask, Flow, HookContext, Message, ToolCall } from '@provost/core'
 import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
 
 import { knowing } from '../hook-context.ts'
+import { inHookTime } from '../hook-time.ts'
 import type { Crossed } from '../loop-asks.ts'
 import { messageOf } from '../message-init.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
@@ -49,7 +50,12 @@ export async function judgeTransfer(
   for (const { extension, hook } of scope.plan.hooks.handoff) {
     const by = extension.name
     try {
-      const answer = await hook(flow, knowing(scope, extension, flow.label, approval))
+      const answer = await inHookTime(
+        scope,
+        extension,
+        'handoff',
+        hook(flow, knowing(scope, extension, flow.label, approval)),
+      )
       if (!answer) continue
       if ('deny' in answer) return { asks, deny: { by, reason: answer.deny } }
       if ('ask' in answer) {

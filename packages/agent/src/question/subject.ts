@@ -25,6 +25,7 @@ export function subjectOf(
     label,
     ...(origins.length > 0 && { origins }),
     definitionHash: definitionHash(tool),
+    ...(tool.sandbox && { sandbox: tool.sandbox }),
     ...(warnings.length > 0 && { warnings }),
   }
 }

@@ -17,6 +17,7 @@ export const bashTool: Tool<{ command: string; timeoutMs?: number | undefined },
   description:
     'Runs a shell command in the working directory. What it leaves running in the background ends with the call.',
   effect: 'egress',
+  sandbox: 'process',
   // The end says how it went.
   truncation: 'middle',
   executionMode: 'sequential',

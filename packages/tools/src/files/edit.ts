@@ -17,6 +17,7 @@ export const editTool: Tool<
   name: 'edit',
   description: 'Replaces text in a file. The old text must occur exactly once, unless replaceAll is set.',
   effect: 'write',
+  sandbox: 'process',
   executionMode: 'sequential',
   input: z.object({
     path: z.string().min(1).describe('Relative to the working directory.'),

@@ -32,6 +32,7 @@ export const globTool: Tool<
   name: 'glob',
   description: `Finds files by name. Finds at most ${maxPaths}; skips hidden and ignored ones.`,
   effect: 'read',
+  sandbox: 'process',
   // What is left out is named at the end.
   truncation: 'middle',
   idempotent: true,

@@ -63,6 +63,7 @@ export const grepTool: Tool<
   name: 'grep',
   description: 'Searches files for a regular expression, line by line. Skips binary, hidden and ignored files.',
   effect: 'read',
+  sandbox: 'process',
   // What is left out is named at the end.
   truncation: 'middle',
   idempotent: true,

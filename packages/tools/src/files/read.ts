@@ -53,6 +53,7 @@ export const readTool: Tool<
   name: 'read',
   description: `Reads a text file. At most ${maxLines} lines at once; go on with fromLine. Huge files: use fromByte.`,
   effect: 'read',
+  sandbox: 'process',
   idempotent: true,
   // Bounded below: cut again, it would lose the note on where to go on.
   maxResultTokens: 2 * maxCharacters,

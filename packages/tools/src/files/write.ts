@@ -8,6 +8,7 @@ export const writeTool: Tool<{ path: string; content: string }, { bytes: number 
   name: 'write',
   description: 'Writes a text file, replacing what was there. Missing folders are made.',
   effect: 'write',
+  sandbox: 'process',
   idempotent: true,
   executionMode: 'sequential',
   input: z.object({

@@ -58,6 +58,7 @@ export function justBashRuntime(options: JustBashRuntimeOptions = {}): Runtime {
 
   return {
     cwd,
+    isolation: 'isolated',
     ...createPosixFiles(cwd, within),
     async exec(command, { cwd: below = '.', timeout = defaultExecTimeoutMs, signal, onOutput } = {}) {
       signal?.throwIfAborted()

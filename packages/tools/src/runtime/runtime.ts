@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { KnownKeys, Runtime } from '@provost/core'
 import { checkOptions } from '@provost/core'
 
+import { confineTo } from './confine.ts'
 import { createDisk } from './disk.ts'
 import { defaultExecTimeoutMs, runCommand } from './process.ts'
 
@@ -25,7 +26,8 @@ const optionKeys = {
  * Files and processes of this machine.
  *
  * Files are confined to `cwd`: `..`, NUL and links that lead out are refused, files are replaced as a whole, and one of
- * more than 64 MB is not read. Commands are *not* confined: they run with the rights of this process, in a process group
+ * more than 64 MB is not read. Its isolation is `process`. Commands start inside `cwd`, but are *not* confined to it: they
+ * run with the rights of this process and its network, in a process group
  * that ends with the call (SIGTERM, after a second SIGKILL), for at most 120 s unless `timeout` says otherwise, and
  * see only a few environment variables. Of stdout and stderr the first 1 MB each is kept. A command that runs out of
  * time has the exit code 124 and says so in stderr. Needs a POSIX system.
@@ -37,13 +39,15 @@ const optionKeys = {
 export function nodeRuntime(options: NodeRuntimeOptions = {}): Runtime {
   checkOptions(options, optionKeys, 'nodeRuntime')
   const cwd = path.resolve(options.cwd ?? process.cwd())
+  const root = confineTo(cwd)
   return {
     cwd,
+    isolation: 'process',
     ...createDisk(cwd),
-    exec: (command, { cwd: below = '.', timeout = defaultExecTimeoutMs, signal, onOutput } = {}) =>
+    exec: async (command, { cwd: below = '.', timeout = defaultExecTimeoutMs, signal, onOutput } = {}) =>
       runCommand({
         command,
-        cwd: path.resolve(cwd, below),
+        cwd: below === '.' ? cwd : await root.existing(below),
         env: { ...handedDown(), ...options.env },
         timeoutMs: timeout,
         signal,

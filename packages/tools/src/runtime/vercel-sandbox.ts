@@ -82,6 +82,7 @@ export function vercelSandboxRuntime(options: VercelSandboxRuntimeOptions = {}):
 
   return {
     cwd,
+    isolation: 'isolated',
     ...createPosixFiles(cwd, files),
     async stop() {
       if (started) await (await started).stop()
