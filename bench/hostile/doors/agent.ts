@@ -40,7 +40,7 @@ export const scriptsDoor: Door<ModelOutput> = {
 
 /** A result that is read first, and a sent text that repeats its beginning. */
 export function readAndRepeat(text: string): ModelOutput {
-  const repeat: ScriptedToolCall = { name: 'send', input: { to: 'ann@example.com', body: text.slice(0, 50_000) } }
+  const repeat: ScriptedToolCall = { name: 'send', input: { to: 'ann@example.com', body: text.slice(0, 200_000) } }
   return { found: text, steps: [{ toolCalls: [{ name: 'look', input: {} }] }, { toolCalls: [repeat] }, done] }
 }
 
