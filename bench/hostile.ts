@@ -12,7 +12,7 @@ Usage: node --conditions=@provost/source bench/hostile.ts [options]
 Options:
   --only TEXT    inputs whose name contains this; repeatable
   --list         names, doors and expected outcomes, without running anything
-  --timeout 15   seconds after which an input hangs: its process is killed, and another one takes the next input
+  --timeout 15   seconds without a turn of the event loop after which a process is killed; another one takes the next input
   --json         one JSON object on stdout, nothing else
   --markdown     the page docs/hostile-figures.md on stdout
   --profile DIR  CPU profiles of the processes that take the inputs

@@ -22,6 +22,8 @@ export interface Asked {
 export type Told =
   /** The payload is made and its door is warm: from now on the time counts. */
   | { readonly type: 'ready' }
+  /** Once a second, while the event loop turns. */
+  | { readonly type: 'alive' }
   | {
       readonly type: 'done'
       readonly outcome: string
@@ -60,6 +62,7 @@ function tell(told: Told): void {
   process.send?.(told)
 }
 
+setInterval(() => tell({ type: 'alive' }), 1_000)
 process.on('message', (asked: Asked) => {
   pass(asked).catch((thrown: unknown) => {
     process.stderr.write(`${asked.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : 'thrown'}\n`)

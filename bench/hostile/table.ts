@@ -63,7 +63,7 @@ export function pageOf(visits: readonly Visit[], { node, date }: { node: string;
 ${visits.length} hostile inputs of up to 1 MB pass through public doors, ${visits.length - bad.length} of them within the limits. Each has an expected
 outcome, and a longest event-loop gap of ${longestGapMs} ms. What an input leaves in a store is opened by a second process.
 
-\`node --conditions=@provost/source bench/hostile.ts --markdown\` writes this page. Measured with Node ${node} on ${date}.
+\`node --conditions=@provost/source bench/hostile.ts --markdown > docs/hostile-figures.md\` writes this page. Measured with Node ${node} on ${date}.
 Gaps are CPU time of the main thread between two turns of the event loop.
 
 | category | door | inputs | hold | longest gap, ms | of the second process | most CPU, ms | most memory, MB | most log, MB |

@@ -16,7 +16,7 @@ export interface Visit {
   readonly category: string
   readonly door: string
   readonly bytes: number
-  /** `hang` where the process had to be killed, `crash` where it ended by itself. */
+  /** `hang` where the event loop stood still until the process was killed, `slow` where it only took too long, `crash` where it ended. */
   readonly outcome: string
   readonly expect: readonly string[]
   readonly holds: boolean
@@ -29,7 +29,7 @@ export interface Visit {
 
 const script = fileURLToPath(new URL('child.ts', import.meta.url))
 
-type Report = Extract<Told, { type: 'done' }> | { readonly type: 'hang' | 'crash' }
+type Report = Extract<Told, { type: 'done' }> | { readonly type: 'hang' | 'slow' | 'crash' }
 
 /** A process that takes inputs, is killed where one hangs, and started again. */
 export interface Shared {
@@ -37,7 +37,10 @@ export interface Shared {
   close(): void
 }
 
-/** @param timeoutMs after which an input hangs. */
+/** How many times as long as it may hang an input may take. */
+const patience = 6
+
+/** @param timeoutMs without a turn of the event loop, after which an input hangs. */
 export function sharedProcess(timeoutMs: number, execArgv: readonly string[] = []): Shared {
   let child: ChildProcess | undefined
   return {
@@ -48,8 +51,10 @@ export function sharedProcess(timeoutMs: number, execArgv: readonly string[] = [
       }))
       return new Promise((resolve) => {
         let timer: NodeJS.Timeout | undefined
+        let most: NodeJS.Timeout | undefined
         const end = (report: Report): void => {
           clearTimeout(timer)
+          clearTimeout(most)
           process.removeAllListeners()
           if (report.type !== 'done') {
             process.kill('SIGKILL')
@@ -63,7 +68,11 @@ export function sharedProcess(timeoutMs: number, execArgv: readonly string[] = [
           timer = setTimeout(() => end({ type: 'hang' }), ms)
         }
         arm(timeoutMs + 30_000)
-        process.on('message', (told: Told) => (told.type === 'ready' ? arm(timeoutMs) : end(told)))
+        process.on('message', (told: Told) => {
+          if (told.type === 'done') return end(told)
+          arm(timeoutMs)
+          if (told.type === 'ready') most = setTimeout(() => end({ type: 'slow' }), patience * timeoutMs)
+        })
         process.on('exit', () => end({ type: 'crash' }))
         process.send(asked)
       })

@@ -5,7 +5,7 @@ import type { Mail } from './mail.ts'
 import type { MailReply } from './mail.worker.ts'
 
 /** How long reading one mail may take, in ms. */
-const mostMs = 30_000
+const mostMs = 10_000
 
 interface Waiting {
   resolve(mail: Mail): void
@@ -19,7 +19,7 @@ let count = 0
 /**
  * Reads one mail in a thread of its own: a mail that is made to take long costs the desk nothing but its answer.
  *
- * @throws DeskError of kind `mail`, as `parseMail`, and where it takes more than 30 s or too much memory.
+ * @throws DeskError of kind `mail`, as `parseMail`, and where it takes more than 10 s or too much memory.
  */
 export function readMail(name: string, raw: Uint8Array): Promise<Mail> {
   const { worker, waiting } = (thread ??= startThread())
@@ -27,7 +27,7 @@ export function readMail(name: string, raw: Uint8Array): Promise<Mail> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // The other mails of the thread fail with it; each can be read again.
-      endThread(worker, 'reading takes longer than 30 s')
+      endThread(worker, 'reading takes longer than 10 s')
     }, mostMs)
     waiting.set(id, { resolve, reject, timer })
     worker.ref()

@@ -61,6 +61,7 @@ const rows: Rows<string> = {
   ],
   'a value nested 100,000 deep': [
     () => 'let v = 1\nfor (let i = 0; i < 1e5; i++) v = [v]\nreturn v',
+    'cpu-limit',
     'not-json',
     'stack-limit',
     'ok',
@@ -68,6 +69,7 @@ const rows: Rows<string> = {
   ],
   'an argument nested 100,000 deep': [
     () => 'let v = 1\nfor (let i = 0; i < 1e5; i++) v = [v]\nreturn await tools.echo(v)',
+    'cpu-limit',
     'not-json',
     'stack-limit',
     'ok',
