@@ -2,7 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { codeOf, DeskError, reasonOf } from './fault.ts'
-import { type Mail, maxMailBytes, parseMail } from './mail.ts'
+import { readMail } from './mail-thread.ts'
+import { type Mail, maxMailBytes } from './mail.ts'
 
 /** A folder of `.eml` files. */
 export interface Mailbox {
@@ -30,7 +31,7 @@ export async function openMailbox(dir: string): Promise<Mailbox> {
     names,
     async read(name) {
       if (!known.has(name)) throw new DeskError('mail', `There is no mail ${JSON.stringify(name)}.`)
-      return parseMail(name, await bytesOf(join(dir, name)))
+      return readMail(name, await bytesOf(join(dir, name)))
     },
   }
 }
