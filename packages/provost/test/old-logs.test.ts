@@ -42,9 +42,12 @@ async function goOn(agent: Agent, sessionId: string, { resumed }: Scenario): Pro
   if (session.status === 'running' || Object.values(session.pending).every((list) => list.length === 0)) {
     await session.resume().result
   }
-  const { status, text } = await session.resume(resumed?.decisions(session.pending)).result
+  let end = await session.resume(resumed?.decisions(session.pending)).result
+  // The logs of this release do not say which definition an approval is for, so each is asked about once more.
+  if (end.status === 'suspended' && end.pending.approvals.length > 0)
+    end = await session.resume(resumed?.decisions(end.pending)).result
   await session.close()
-  return { status, text }
+  return { status: end.status, text: end.text }
 }
 
 describe.each(scenarios)('a session that an earlier release recorded: $name', (scenario) => {
@@ -86,7 +89,10 @@ test.each(withState)(
     const agent = make({ store: memoryStore(), part: 'resumed' })
     const state = RunState.fromJSON(textOf(`states/${name}.json`), agent)
     const first = await agent.run(state)
-    const end = first.status === 'suspended' ? await agent.run(first.state, resumed?.decisions(first.pending)) : first
+    let end = first
+    // Each approval is asked about once more, as above.
+    for (let asked = 0; asked < 2 && end.status === 'suspended'; asked++)
+      end = await agent.run(end.state, resumed?.decisions(end.pending))
     expect({ status: end.status, text: end.text }).toEqual({ status: resumed?.status, text: resumed?.text })
   },
 )
