@@ -14,7 +14,6 @@ import type {
   QuestionSubject,
   RunStatus,
   ToolCall,
-  ToolInfo,
   ToolResult,
   Usage,
 } from '@provost/core'

@@ -1,4 +1,4 @@
-import type { EntryOf, Json, NewEntry, ToolInfo, ToolQuestion, WaitAbout } from '@provost/core'
+import type { EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
 import { toJson } from '@provost/core'
 
 import type { Place } from './entry.ts'

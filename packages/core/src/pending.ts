@@ -1,7 +1,6 @@
 import type { Json, MaybePromise, Timestamp } from './json.ts'
 import type { QuestionSubject } from './question.ts'
 import type { JsonSchema } from './schema.ts'
-import type { ToolInfo } from './tool.ts'
 
 interface Pending {
   /** The wait's token, the same everywhere the wait is named. */
