@@ -29,6 +29,8 @@ import type { SecretScope, ToolOffer, ToolRegistry, ToolSource } from '@provost/
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
 import type { AgentOptions, SendMode } from './agent-options.ts'
+import type { ByteLimits } from './byte-meter.ts'
+import { byteLimitsIn, defaultByteLimits } from './byte-meter.ts'
 import type { Handoff } from './handoff/handoff.ts'
 import { handoffsOf, handoffTool } from './handoff/handoff.ts'
 import type { HookTable } from './hook-table.ts'
@@ -83,6 +85,7 @@ export interface AgentPlan {
   readonly store: SessionStore
   readonly leaseMs: number
   readonly maxSteps: number
+  readonly byteLimits: ByteLimits
   readonly maxParallelTools: number
   /** Absent where it is the default one: the loop then runs on its own. */
   readonly orchestrator?: Orchestrator
@@ -207,6 +210,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     },
     leaseMs: options.leaseMs ?? defaultLeaseMs,
     maxSteps: options.maxSteps ?? 100,
+    byteLimits: { ...defaultByteLimits, ...byteLimitsIn(options) },
     maxParallelTools: options.maxParallelTools ?? 8,
     ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),
     ...(options.convertToModel && { convertToModel: options.convertToModel }),

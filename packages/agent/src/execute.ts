@@ -8,7 +8,7 @@ import { ask, canBeAsked } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
 import type { Settling } from './call-entries.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './call-entries.ts'
-import { resultFrom, throughResultHooks } from './call-result.ts'
+import { beyondBytes, resultFrom, throughResultHooks } from './call-result.ts'
 import { closeChildren } from './close-children.ts'
 import { errandOf } from './handoff/errand.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
@@ -142,7 +142,7 @@ async function executeCall(
   const outcome = live ? labelled(made, bridgeOf(call).label) : made
   const first = resultFrom(scope, call, outcome, delivered?.via ?? 'executed')
   const hooked =
-    scope.plan.hooks['tool.result'].length > 0
+    scope.plan.hooks['tool.result'].length > 0 || beyondBytes(scope, first)
       ? await throughResultHooks(scope, first)
       : { result: first, end: undefined }
   const { result } = hooked

@@ -1,6 +1,9 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { deepFreeze, ProvostError, scrubEntry, scrubPayload } from '@provost/core'
 
+import type { RunBytes } from './byte-count.ts'
+import { addBytes, bytesOfEntry, noBytes } from './byte-count.ts'
+import type { ByteMeter } from './byte-meter.ts'
 import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { EventHub, Reaction } from './event-hub.ts'
@@ -70,6 +73,8 @@ export interface JournalOptions {
   readonly lease: Pick<Lease, 'fence' | 'confirm'>
   readonly hub: EventHub
   readonly scrubber: Scrubber
+  /** Holds the run to its bytes, until the journal is sealed. */
+  readonly meter?: ByteMeter
   /** Told of each entry that is written, once it is applied. */
   committed?(entry: Entry): void
 }
@@ -85,7 +90,7 @@ export function openJournal(
   past: Iterable<Entry>,
   known: KnownLog = knownLog(options.sessionId),
 ): Journal {
-  const { store, log, lease, hub, scrubber } = options
+  const { store, log, lease, hub, scrubber, meter } = options
   const { fence } = lease
   const { state, projection } = known
   /** Nothing has to be begun before something is written. */
@@ -114,11 +119,12 @@ export function openJournal(
     },
   )
 
-  function commit(entry: Entry, emit: EmitDurable): void {
+  function commit(entry: Entry, emit: EmitDurable, bytes?: RunBytes): void {
     // An append that the run did not wait for any more may be read by the next run before it answers here.
     if (entry.offset <= offsetOf(state)) return
     projection.before(entry, emit)
-    applyEntry(state, entry)
+    applyEntry(state, entry, bytes)
+    if (meter && state.run?.id === options.runId) meter.count(options.runId, state.run.bytes)
     committed = entry
     reaction = undefined
     if (reactions.size > 0) {
@@ -132,14 +138,23 @@ export function openJournal(
   }
 
   /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */
-  async function write(drafts: readonly NewEntry[], emit = hub.active() ? durable : muted): Promise<Written> {
+  async function write(
+    drafts: readonly NewEntry[],
+    emit = hub.active() ? durable : muted,
+    isOwn = true,
+  ): Promise<Written> {
     writing = true
     try {
       const before = offsetOf(state)
       const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
+      const bytes = placed.map(bytesOfEntry)
+      // The end of a run is written whatever the run has used, and so is what was made elsewhere.
+      const over = sealed || !isOwn ? undefined : meter?.refusal(bytes.reduce(addBytes, noBytes))
+      if (over) throw over
       const { existing } = await store.append(log, placed, { after: before, fence })
-      const written = existing.length === 0 ? placed : adopted(placed, existing, before)
-      for (const entry of written) commit(entry, emit)
+      const isNew = existing.length === 0
+      const written = isNew ? placed : adopted(placed, existing, before)
+      for (const [index, entry] of written.entries()) commit(entry, emit, isNew ? bytes[index] : undefined)
       if (written.length > 0) projection.flush(emit)
       return { offset: offsetOf(state) }
     } finally {
@@ -195,7 +210,7 @@ export function openJournal(
     fence,
     confirm: lease.confirm,
     place,
-    copy: (entries) => (sealed ? refused() : write(entries, muted)),
+    copy: (entries) => (sealed ? refused() : write(entries, muted, false)),
     begin: (entries) => (sealed ? refused() : begin(entries)),
     append(entries, by) {
       if (sealed) return refused()

@@ -1,6 +1,8 @@
 import type { Entry, Grant, Label, Message } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
+import type { ByteMeter } from './byte-meter.ts'
+import { createByteMeter } from './byte-meter.ts'
 import type { EventHub } from './event-hub.ts'
 import type { KnownLog } from './known-log.ts'
 import type { LogState } from './log-state.ts'
@@ -51,6 +53,7 @@ export interface RunTree {
   readonly logs: Map<string, LogState>
   /** What was said to runs below in this process, by token. */
   readonly letters: Map<string, Transit>
+  readonly meter: ByteMeter
 }
 
 /** A letter on its way from log to log. */
@@ -65,7 +68,7 @@ export interface Transit {
 
 /** Of a root's run. */
 export function createTree(): RunTree {
-  return { children: new Map(), logs: new Map(), letters: new Map() }
+  return { children: new Map(), logs: new Map(), letters: new Map(), meter: createByteMeter() }
 }
 
 /** A child that is alive in this process. */

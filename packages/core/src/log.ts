@@ -186,6 +186,8 @@ export type EntryBody =
       /** Handoffs that it and those whom it asked have made; absent where there were none. */
       handoffs?: number
       label: Label
+      /** What it and those below it gave the host to judge, and wrote to their logs. */
+      bytes?: { readonly host: number; readonly log: number }
       /** Of one that failed. */
       error?: ErrorInfo
     }
