@@ -5,6 +5,7 @@ import type { ToolOutcome } from '@provost/tools'
 import { byteCount } from './byte-count.ts'
 import { knowing } from './hook-context.ts'
 import type { CallState } from './log-state.ts'
+import { giveWay } from './paced-work.ts'
 import { labelOfResult } from './result-label.ts'
 import { report, stopped } from './run-scope.ts'
 import type { RunEnding, RunScope } from './run-scope.ts'
@@ -39,6 +40,8 @@ export async function throughResultHooks(
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
+      const others = giveWay(byteCount(result.output))
+      if (others) await others
       const given = hook(result, knowing(scope, extension, labelOfResult(result)))
       const answer = isPromise(given) ? await given : given
       if (!answer) continue

@@ -6,6 +6,7 @@ import type { ToolOutcome, ToolRun } from '@provost/tools'
 import { unlessAborted } from './abort-control.ts'
 import { ask, canBeAsked } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
+import { byteCount } from './byte-count.ts'
 import type { Settling } from './call-entries.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './call-entries.ts'
 import { beyondBytes, resultFrom, throughResultHooks } from './call-result.ts'
@@ -17,6 +18,7 @@ import { createLiveCall } from './live-call.ts'
 import type { LiveCall } from './live-call.ts'
 import { heedDecisions, lookAgain, settleDown } from './live-calls.ts'
 import type { CallState, Delivered } from './log-state.ts'
+import { giveWay } from './paced-work.ts'
 import { around, heedAbort, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { sentBy } from './sent-by.ts'
@@ -127,6 +129,8 @@ async function executeCall(
     const repeatable = mayRepeat(plan.info(call.part.toolName))
     await journal.append([startedEntry(state, call, journal.fence, repeatable)])
   }
+  const others = giveWay(byteCount(call.args))
+  if (others) await others
   const { delivered } = call
   if (!delivered) {
     // A process that stood still may have been taken for dead since: then the call is another's.

@@ -13,6 +13,7 @@ import { knownLog, learn } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
+import { giveWay } from './paced-work.ts'
 import type { EmitDurable } from './projection.ts'
 import { muted } from './projection.ts'
 
@@ -149,11 +150,15 @@ export function openJournal(
       const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
       const bytes = placed.map(bytesOfEntry)
       // The end of a run is written whatever the run has used, and so is what was made elsewhere.
-      const over = sealed || !isOwn ? undefined : meter?.refusal(bytes.reduce(addBytes, noBytes))
+      const all = bytes.reduce(addBytes, noBytes)
+      const over = sealed || !isOwn ? undefined : meter?.refusal(all)
       if (over) throw over
+      const others = giveWay(all.log)
+      if (others) await others
       const { existing } = await store.append(log, placed, { after: before, fence })
       const isNew = existing.length === 0
       const written = isNew ? placed : adopted(placed, existing, before)
+      if (others) await giveWay(all.log)
       for (const [index, entry] of written.entries()) commit(entry, emit, isNew ? bytes[index] : undefined)
       if (written.length > 0) projection.flush(emit)
       return { offset: offsetOf(state) }

@@ -6,6 +6,7 @@ import type { Label } from './label.ts'
 import type { Message, MessageInit, ToolOutput } from './message.ts'
 import type { Principal, RunStatus } from './run.ts'
 import type { JsonSchema } from './schema.ts'
+import type { Steps } from './steps.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
 
 interface EntryBase {
@@ -255,4 +256,6 @@ export interface Fold<S> {
   readonly key: string
   readonly initial: S
   apply(state: S, entry: Entry): S
+  /** The same in steps, for a fold that looks at large values: `HookContext.foldInTurns` uses it. */
+  steps?(state: S, entry: Entry): Steps<S>
 }
