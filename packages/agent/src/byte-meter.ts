@@ -57,18 +57,22 @@ export function createByteMeter(): ByteMeter {
       runs.delete(runId)
     },
     refusal(more) {
+      const { hostBytes, logBytes } = limits
       // Written this way, NaN refuses.
-      if (!(host + more.host <= limits.hostBytes)) return exceeded('host', 'judge', host + more.host, limits.hostBytes)
-      if (!(log + more.log <= limits.logBytes)) return exceeded('log', 'log', log + more.log, limits.logBytes)
+      if (!(host + more.host <= hostBytes)) {
+        const said = `gave the host ${host + more.host} bytes to judge; the limit hostBytes is ${hostBytes}`
+        return exceeded('host-bytes-exceeded', said, 'hostBytes')
+      }
+      if (!(log + more.log <= logBytes)) {
+        const said = `would write ${log + more.log} bytes to their logs; the limit logBytes is ${logBytes}`
+        return exceeded('log-bytes-exceeded', said, 'logBytes')
+      }
       return undefined
     },
   }
 }
 
-function exceeded(kind: 'host' | 'log', verb: string, bytes: number, limit: number): RunEnding {
-  return new RunEnding('failed', {
-    code: `${kind}-bytes-exceeded`,
-    message: `The run and its children gave the host ${bytes} bytes to ${verb}; the limit ${kind}Bytes is ${limit}.`,
-    hint: `Pass large data by reference, or resume the run with a higher ${kind}Bytes.`,
-  })
+function exceeded(code: string, said: string, option: keyof ByteLimits): RunEnding {
+  const hint = `Pass large data by reference, or resume the run with a higher ${option}.`
+  return new RunEnding('failed', { code, message: `The run and its children ${said}.`, hint })
 }
