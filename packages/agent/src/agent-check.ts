@@ -17,7 +17,7 @@ type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
  */
 export function checkOptions(options: Unchecked): void {
   const { name, model, toolCollisions = 'auto-prefix', extensions = [], output, orchestrator } = options
-  const { leaseMs = 1, maxSteps = 1, maxParallelTools = 1, hookTimeoutMs = 1 } = options
+  const { leaseMs = 1, maxSteps = 1, maxParallelTools = 1, hookTimeoutMs = 1, hostBytes = 1, logBytes = 1 } = options
   const { sendMode = 'steer', stateKey } = options
   if (typeof name !== 'string' || name === '') {
     throw new ProvostError('invalid-agent', 'An agent needs a name.', { hint: "Give createAgent({ name: '…' })." })
@@ -52,7 +52,14 @@ export function checkOptions(options: Unchecked): void {
     throw invalid(name, 'has a stateKey that is no secret', 'Give a random string or bytes, 16 or more.')
   }
   // What is not a number is never reached: NaN would mean no limit at all.
-  for (const [option, count] of Object.entries({ leaseMs, maxSteps, maxParallelTools, hookTimeoutMs })) {
+  for (const [option, count] of Object.entries({
+    leaseMs,
+    maxSteps,
+    maxParallelTools,
+    hookTimeoutMs,
+    hostBytes,
+    logBytes,
+  })) {
     if (typeof count !== 'number' || !(count >= 1)) {
       throw invalid(name, `has ${option}: ${String(count)}`, 'Give a number from 1.')
     }

@@ -72,6 +72,16 @@ export interface AgentOptions<
   readonly leaseMs?: number
   /** Model calls a run may take. Default 100. */
   readonly maxSteps?: number
+  /**
+   * Bytes that a run and its children may give the host to judge: messages, arguments of calls, also of scripts, and
+   * results. Default 256 MiB. Beyond it the run fails with `host-bytes-exceeded`.
+   */
+  readonly hostBytes?: number
+  /**
+   * Bytes that a run and its children may write to their logs. Default 128 MiB. Beyond it the run fails with
+   * `log-bytes-exceeded`.
+   */
+  readonly logBytes?: number
   /** How the run gets from the input to its answer: `react()`, `planAndExecute()`, your own. Default `agentic()`. */
   readonly orchestrator?: Orchestrator
   /**
@@ -136,6 +146,10 @@ export interface RunOptions {
   readonly settings?: ModelSettings | undefined
   /** Instead of the agent's. */
   readonly maxSteps?: number | undefined
+  /** Instead of the agent's. Of a child the limits of its root count. */
+  readonly hostBytes?: number | undefined
+  /** Instead of the agent's. */
+  readonly logBytes?: number | undefined
   /** Asked before each step and between tools: what it returns enters before the next model call. */
   readonly getSteering?: (() => MaybePromise<readonly Input[]>) | undefined
   /** Asked when the run would end: what it returns goes on with it. */

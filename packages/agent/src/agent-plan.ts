@@ -31,6 +31,8 @@ import type { SecretScope, ToolOffer, ToolRegistry, ToolSource } from '@provost/
 
 import { checkOptions, outputSchemaOf, toolsOf } from './agent-check.ts'
 import type { AgentOptions, SendMode } from './agent-options.ts'
+import type { ByteLimits } from './byte-meter.ts'
+import { byteLimitsIn, defaultByteLimits } from './byte-meter.ts'
 import type { Handoff } from './handoff/handoff.ts'
 import { handoffsOf, handoffTool } from './handoff/handoff.ts'
 import type { HookTable } from './hook-table.ts'
@@ -88,6 +90,7 @@ export interface AgentPlan {
   readonly store: SessionStore
   readonly leaseMs: number
   readonly maxSteps: number
+  readonly byteLimits: ByteLimits
   readonly maxParallelTools: number
   /** Milliseconds that hooks have to answer. */
   readonly hookTimeoutMs: number
@@ -218,6 +221,7 @@ export function planAgent(options: AgentOptions): AgentPlan {
     },
     leaseMs: options.leaseMs ?? defaultLeaseMs,
     maxSteps: options.maxSteps ?? 100,
+    byteLimits: { ...defaultByteLimits, ...byteLimitsIn(options) },
     maxParallelTools: options.maxParallelTools ?? 8,
     hookTimeoutMs: options.hookTimeoutMs ?? defaultHookTimeoutMs,
     ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),

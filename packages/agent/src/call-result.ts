@@ -2,9 +2,11 @@ import type { ToolResult } from '@provost/core'
 import { fillLabel, isPromise, trustedLabel } from '@provost/core'
 import type { ToolOutcome } from '@provost/tools'
 
+import { byteCount } from './byte-count.ts'
 import { knowing } from './hook-context.ts'
 import { inHookTime } from './hook-time.ts'
 import type { CallState } from './log-state.ts'
+import { giveWay } from './paced-work.ts'
 import { labelOfResult } from './result-label.ts'
 import { report, stopped } from './run-scope.ts'
 import type { RunEnding, RunScope } from './run-scope.ts'
@@ -32,9 +34,15 @@ export async function throughResultHooks(
   scope: RunScope,
   first: ToolResult,
 ): Promise<{ readonly result: ToolResult; readonly end: RunEnding | undefined }> {
+  // What is too much is not even looked at.
+  const over = beyondBytes(scope, first)
+  if (over)
+    return { result: withheld(first, 'The result was withheld: it is larger than the run may take.'), end: over }
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
+      const others = giveWay(byteCount(result.output))
+      if (others) await others
       const ctx = knowing(scope, extension, labelOfResult(result))
       const given = inHookTime(scope, extension, 'tool.result', hook(result, ctx))
       const answer = isPromise(given) ? await given : given
@@ -47,6 +55,12 @@ export async function throughResultHooks(
     }
   }
   return { result, end: undefined }
+}
+
+/** The ending of a run that has no room for a result. */
+export function beyondBytes(scope: RunScope, { output, value, details }: ToolResult): RunEnding | undefined {
+  const bytes = byteCount(output) + byteCount(value) + byteCount(details)
+  return scope.tree.meter.refusal({ host: bytes, log: bytes })
 }
 
 /** Where a hook has changed the output and not the value, the value is what it has changed: a composite does not get it. */

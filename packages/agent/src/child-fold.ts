@@ -2,6 +2,8 @@ import type { Entry, EntryOf, FilterDescriptor, Grant, Label, Message, RunStatus
 import { addUsage } from '@provost/core'
 
 import { answerBridge, wakeComposite } from './bridge-fold.ts'
+import type { RunBytes } from './byte-count.ts'
+import { addBytes } from './byte-count.ts'
 import type { Letter } from './letter.ts'
 import { childToward, letterIn } from './letter.ts'
 import type { LogState, RunFold } from './log-state.ts'
@@ -25,6 +27,7 @@ export interface ChildFold {
   status: 'running' | RunStatus
   /** What it has used and was not counted with the run's yet. */
   usage?: UsageReport
+  bytes?: RunBytes | undefined
   /** What was said to its waits in the runs above, by token. */
   readonly given: Map<string, EntryOf<'resolved'>>
   /** What was said to it, or to a run below it, by token. */
@@ -46,15 +49,17 @@ export function applyChild(state: LogState, run: RunFold, entry: Extract<Entry, 
   const child = run.children.get(callId)
   if (child) child.status = entry.status
   if (entry.status === 'suspended') {
-    if (child) child.usage = entry.usage
+    if (child) [child.usage, child.bytes] = [entry.usage, entry.bytes]
     return
   }
   count(run, entry.usage)
+  run.bytes = addBytes(run.bytes, entry.bytes)
   run.toolCalls += entry.toolCalls
   run.answers += entry.steps
   if (!child) return
   child.joined = entry
   delete child.usage
+  delete child.bytes
   closeChildWaits(state, (id) => id === callId)
   // Agents that ask each other come to an end.
   if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
@@ -68,7 +73,9 @@ export function leaveChildren(state: LogState, run: RunFold, parentCallId: strin
     if (child.parentCallId !== parentCallId) continue
     left.add(child.callId)
     if (child.usage) count(run, child.usage)
+    run.bytes = addBytes(run.bytes, child.bytes)
     delete child.usage
+    delete child.bytes
   }
   if (left.size > 0) closeChildWaits(state, (id) => left.has(id))
 }

@@ -152,10 +152,12 @@ async function join({ scope, child, known, mirror }: Carried, result: RunResult<
     toolCalls,
     steps,
     label,
+    ...(known.state.run && { bytes: known.state.run.bytes }),
     ...(handoffs > 0 && { handoffs }),
     ...(error && { error: toErrorInfo(error) }),
   }
   await scope.journal.append([joinedEntry(scope.state, child, offsetOf(known.state), came)])
+  if (status !== 'suspended') scope.tree.meter.joined(child.callId)
 }
 
 /** What a child came to, by its log. */

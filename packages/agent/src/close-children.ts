@@ -79,6 +79,7 @@ export async function closeChild(scope: RunScope, child: ChildFold): Promise<New
       toolCalls,
       steps,
       label: joinLabels(child.label, state.viewLabel),
+      ...(state.run && { bytes: state.run.bytes }),
     })
   } finally {
     await lease.release()

@@ -6,9 +6,10 @@ import type { ToolOutcome, ToolRun } from '@provost/tools'
 import { unlessAborted } from './abort-control.ts'
 import { ask, canBeAsked } from './ask.ts'
 import { bridgeOf } from './bridge-fold.ts'
+import { byteCount } from './byte-count.ts'
 import type { Settling } from './call-entries.ts'
 import { settledEntry, startedEntry, unstartedEntry } from './call-entries.ts'
-import { resultFrom, throughResultHooks } from './call-result.ts'
+import { beyondBytes, resultFrom, throughResultHooks } from './call-result.ts'
 import { closeChildren } from './close-children.ts'
 import { errandOf } from './handoff/errand.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
@@ -17,6 +18,7 @@ import { createLiveCall } from './live-call.ts'
 import type { LiveCall } from './live-call.ts'
 import { heedDecisions, lookAgain, settleDown } from './live-calls.ts'
 import type { CallState, Delivered } from './log-state.ts'
+import { giveWay } from './paced-work.ts'
 import { around, heedAbort, RunEnding } from './run-scope.ts'
 import type { RunScope } from './run-scope.ts'
 import { sentBy } from './sent-by.ts'
@@ -127,6 +129,8 @@ async function executeCall(
     const repeatable = mayRepeat(plan.info(call.part.toolName))
     await journal.append([startedEntry(state, call, journal.fence, repeatable)])
   }
+  const others = giveWay(byteCount(call.args))
+  if (others) await others
   const { delivered } = call
   if (!delivered) {
     // A process that stood still may have been taken for dead since: then the call is another's.
@@ -142,7 +146,7 @@ async function executeCall(
   const outcome = live ? labelled(made, bridgeOf(call).label) : made
   const first = resultFrom(scope, call, outcome, delivered?.via ?? 'executed')
   const hooked =
-    scope.plan.hooks['tool.result'].length > 0
+    scope.plan.hooks['tool.result'].length > 0 || beyondBytes(scope, first)
       ? await throughResultHooks(scope, first)
       : { result: first, end: undefined }
   const { result } = hooked

@@ -2,6 +2,8 @@ import type { Entry } from '@provost/core'
 import { assertNever } from '@provost/core'
 
 import { answerBridge } from './bridge-fold.ts'
+import type { RunBytes } from './byte-count.ts'
+import { addBytes, bytesOfEntry } from './byte-count.ts'
 import { applyCall } from './call-fold.ts'
 import { applyChild } from './child-fold.ts'
 import type { LogState } from './log-state.ts'
@@ -18,8 +20,12 @@ export function foldLog(entries: Iterable<Entry>): LogState {
   return state
 }
 
-/** Brings a state up to date with one more entry. */
-export function applyEntry(state: LogState, entry: Entry): void {
+/**
+ * Brings a state up to date with one more entry.
+ *
+ * @param bytes what the entry adds to the bytes of the run, where that is known.
+ */
+export function applyEntry(state: LogState, entry: Entry, bytes: RunBytes = bytesOfEntry(entry)): void {
   state.entries.push(entry)
   state.completed = undefined
   const { run } = state
@@ -65,4 +71,5 @@ export function applyEntry(state: LogState, entry: Entry): void {
     default:
       assertNever(entry)
   }
+  if (state.run) state.run.bytes = addBytes(state.run.bytes, bytes)
 }

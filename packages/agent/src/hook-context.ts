@@ -7,10 +7,11 @@ import { modelName, windowOf } from '@provost/provider'
 import { newEntry } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { Reaction } from './event-hub.ts'
+import { foldInSteps, foldNow } from './fold-value.ts'
 import { generate } from './generate.ts'
 import { hookSignal, withinLimit } from './hook-time.ts'
-import type { LogState } from './log-state.ts'
 import { callOf, offsetOf } from './log-state.ts'
+import { inTurns } from './paced-work.ts'
 import { peersIn } from './reservations.ts'
 import type { RunScope } from './run-scope.ts'
 import { report } from './run-scope.ts'
@@ -83,12 +84,6 @@ export function observing(scope: RunScope, extension: Extension, by: Reaction, d
   })
 }
 
-interface Folded {
-  readonly at: number
-  readonly value: unknown
-  readonly fold: Fold<unknown>
-}
-
 type FixedContext = Omit<HookContext, keyof OfScope>
 
 /** What does not change while the run goes on. */
@@ -134,6 +129,8 @@ function fixedContext(extension: Extension, scope: RunScope): FixedContext {
     context: given.context,
     run: ofRun(run, scope),
     fold: <S>(fold: Fold<S>): S => foldNow(state, fold),
+    foldInTurns: (fold) => inTurns(foldInSteps(state, fold), scope.signal),
+    inTurns: (work) => inTurns(work, scope.signal),
     blob: (hash) => scope.plan.store.blob(hash),
     putBlob: (bytes) => scope.plan.store.putBlob(scope.secrets.scrubber.scrubBytes(bytes)),
     scrub: clean,
@@ -203,25 +200,6 @@ const ofView = liveFields<RunScope, Pick<View, 'messages' | 'tokens' | 'overhead
   tokens: (scope) => scope.size.messages(scope),
   overhead: (scope) => scope.size.beside(scope),
 })
-
-/** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */
-const folded = new WeakMap<LogState, Map<string, Folded>>()
-
-function foldNow<S>(state: LogState, fold: Fold<S>): S {
-  const { entries } = state
-  const folds = folded.get(state) ?? new Map<string, Folded>()
-  folded.set(state, folds)
-  const known = folds.get(fold.key)
-  const cached = known?.fold === fold ? known : undefined
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by this very fold, so it is of its type
-  let value = cached ? (cached.value as S) : fold.initial
-  for (let i = cached?.at ?? 0; i < entries.length; i++) {
-    const entry = entries[i]
-    if (entry) value = fold.apply(value, entry)
-  }
-  folds.set(fold.key, { at: entries.length, value, fold })
-  return value
-}
 
 async function auditFor(
   scope: RunScope,

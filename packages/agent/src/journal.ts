@@ -1,6 +1,9 @@
 import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { deepFreeze, ProvostError, scrubEntry, scrubPayload } from '@provost/core'
 
+import type { RunBytes } from './byte-count.ts'
+import { addBytes, bytesOfEntry, noBytes } from './byte-count.ts'
+import type { ByteMeter } from './byte-meter.ts'
 import { placeOf } from './entry.ts'
 import type { Place } from './entry.ts'
 import type { EventHub, Reaction } from './event-hub.ts'
@@ -10,6 +13,7 @@ import { knownLog, learn } from './known-log.ts'
 import type { Lease } from './lease.ts'
 import type { LogState } from './log-state.ts'
 import { offsetOf } from './log-state.ts'
+import { giveWay } from './paced-work.ts'
 import type { EmitDurable } from './projection.ts'
 import { muted } from './projection.ts'
 
@@ -72,6 +76,8 @@ export interface JournalOptions {
   readonly lease: Pick<Lease, 'fence' | 'confirm' | 'steady'>
   readonly hub: EventHub
   readonly scrubber: Scrubber
+  /** Holds the run to its bytes, until the journal is sealed. */
+  readonly meter?: ByteMeter
   /** Told of each entry that is written, once it is applied. */
   committed?(entry: Entry): void
 }
@@ -87,7 +93,7 @@ export function openJournal(
   past: Iterable<Entry>,
   known: KnownLog = knownLog(options.sessionId),
 ): Journal {
-  const { store, log, lease, hub, scrubber } = options
+  const { store, log, lease, hub, scrubber, meter } = options
   const { fence } = lease
   const { state, projection } = known
   /** Nothing has to be begun before something is written. */
@@ -116,11 +122,12 @@ export function openJournal(
     },
   )
 
-  function commit(entry: Entry, emit: EmitDurable): void {
+  function commit(entry: Entry, emit: EmitDurable, bytes?: RunBytes): void {
     // An append that the run did not wait for any more may be read by the next run before it answers here.
     if (entry.offset <= offsetOf(state)) return
     projection.before(entry, emit)
-    applyEntry(state, entry)
+    applyEntry(state, entry, bytes)
+    if (meter && state.run?.id === options.runId) meter.count(options.runId, state.run.bytes)
     committed = entry
     reaction = undefined
     if (reactions.size > 0) {
@@ -143,9 +150,18 @@ export function openJournal(
     try {
       const before = offsetOf(state)
       const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
+      const bytes = placed.map(bytesOfEntry)
+      // The end of a run is written whatever the run has used, and so is what was made elsewhere.
+      const all = bytes.reduce(addBytes, noBytes)
+      const over = sealed || from === 'copy' ? undefined : meter?.refusal(all)
+      if (over) throw over
+      const others = giveWay(all.log)
+      if (others) await others
       const { existing } = await store.append(log, placed, { after: before, fence })
-      const written = existing.length === 0 ? placed : adopted(placed, existing, before)
-      for (const entry of written) commit(entry, emit)
+      const isNew = existing.length === 0
+      const written = isNew ? placed : adopted(placed, existing, before)
+      if (others) await giveWay(all.log)
+      for (const [index, entry] of written.entries()) commit(entry, emit, isNew ? bytes[index] : undefined)
       // A store that fails here keeps the count, and the next renewal tells it again.
       if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
       if (written.length > 0) projection.flush(emit)

@@ -14,6 +14,7 @@ import { deepFreeze, fillLabel, isPromise, ProvostError, toJson, trustedLabel } 
 import { parseInput, resultOf } from '@provost/tools'
 import type { ParsedInput } from '@provost/tools'
 
+import { byteCount } from './byte-count.ts'
 import { throughResultHooks } from './call-result.ts'
 import { hashJson } from './entry.ts'
 import type { Handoff } from './handoff/handoff.ts'
@@ -22,6 +23,7 @@ import { inHookTime } from './hook-time.ts'
 import type { CallState } from './log-state.ts'
 import { callOf } from './log-state.ts'
 import type { Verdict } from './loop-asks.ts'
+import { giveWay } from './paced-work.ts'
 import { askedAbout, askedAgain, renewal } from './question/asked-again.ts'
 import { checkAsks } from './question/unexpected-ask.ts'
 import { heedAbort, report } from './run-scope.ts'
@@ -219,6 +221,8 @@ async function opinionOn(
   for (const { extension, hook } of scope.plan.hooks['tool.call']) {
     const by = extension.name
     const ctx = scope.contextFor(extension, approval && { approval })
+    const others = giveWay(byteCount(args))
+    if (others) await others
     try {
       const judged = args === call.input ? call : { ...call, input: args }
       const answer = await inHookTime(scope, extension, 'tool.call', hook(judged, ctx))

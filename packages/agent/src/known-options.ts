@@ -33,6 +33,8 @@ const agentKeys = {
   allowSystemMessages: true,
   stateKey: true,
   hookTimeoutMs: true,
+  hostBytes: true,
+  logBytes: true,
 } satisfies KnownKeys<AgentOptions>
 
 /** @throws ProvostError `unknown-option` */
@@ -53,6 +55,8 @@ const runKeys = {
   maxSteps: true,
   getSteering: true,
   getFollowUp: true,
+  hostBytes: true,
+  logBytes: true,
   context: true,
 } satisfies KnownKeys<RunOptions & { readonly context?: unknown }>
 

@@ -1,6 +1,8 @@
 import type { Entry, Grant, Label, Message } from '@provost/core'
 import type { SecretScope } from '@provost/tools'
 
+import type { ByteMeter } from './byte-meter.ts'
+import { createByteMeter } from './byte-meter.ts'
 import type { EventHub } from './event-hub.ts'
 import type { KnownLog } from './known-log.ts'
 import type { LogState } from './log-state.ts'
@@ -60,6 +62,7 @@ export interface RunTree {
   readonly waiters: Set<() => void>
   /** Counts the calls that have set something aside. */
   taken: number
+  readonly meter: ByteMeter
 }
 
 /** A letter on its way from log to log. */
@@ -81,6 +84,7 @@ export function createTree(): RunTree {
     reservations: new Map(),
     waiters: new Set(),
     taken: 0,
+    meter: createByteMeter(),
   }
 }
 

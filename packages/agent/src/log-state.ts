@@ -18,6 +18,7 @@ import type {
 } from '@provost/core'
 import { joinLabels } from '@provost/core'
 
+import type { RunBytes } from './byte-count.ts'
 import type { ChildFold } from './child-fold.ts'
 
 /** Where a call of the present step stands. */
@@ -142,6 +143,8 @@ export interface RunFold {
   readonly tail: MessageInit[]
   /** Index into `messages` of the first message of this run. */
   readonly firstMessage: number
+  /** With those of children that have ended. */
+  bytes: RunBytes
   usage: Usage
   readonly byModel: Map<string, ModelUsage>
   output: Json | undefined

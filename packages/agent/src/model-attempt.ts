@@ -1,6 +1,6 @@
 import type { Label, Message, OpOf, Part } from '@provost/core'
 import { joinLabels, positionId, scrubParts, untrustedLabel } from '@provost/core'
-import type { AnyModel, ModelAnswer } from '@provost/provider'
+import type { AnyModel, ModelAnswer, ModelPiece } from '@provost/provider'
 import { callModel, messageTokens, modelName, withCachePoints } from '@provost/provider'
 import { jsonSchemaOf } from '@provost/tools'
 
@@ -13,7 +13,7 @@ import type { StepRequest } from './orchestrator/orchestrator.ts'
 import type { PieceEvents } from './piece-events.ts'
 import { pieceEvents } from './piece-events.ts'
 import { promptFor } from './run-prompt.ts'
-import type { RunScope } from './run-scope.ts'
+import type { RunEnding, RunScope } from './run-scope.ts'
 
 /** One attempt and what came of it. */
 export interface Tried {
@@ -73,8 +73,18 @@ export async function tryModel(
         callId: (index) => positionId(id, step, 'call', index),
         ...(plan.toolName && { toolName: plan.toolName }),
       },
-      pieces.emit,
+      emit,
     )
+  let spoken = 0
+  let over: RunEnding | undefined
+  const emit = (piece: ModelPiece): void => {
+    if ('delta' in piece) {
+      spoken += piece.delta.length
+      over = scope.tree.meter.refusal({ host: spoken, log: spoken })
+      if (over) throw over
+    }
+    pieces.emit(piece)
+  }
   const op: OpOf<'model'> = {
     kind: 'model',
     id: messageId,
@@ -85,6 +95,7 @@ export async function tryModel(
     settings: request.settings,
   }
   const given = await aroundModel(scope, op, call)
+  if (over) throw over
   // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
   const parts = scrubParts(scope.secrets.scrubber, given.parts)
   const answer = parts === given.parts ? given : { ...given, parts }

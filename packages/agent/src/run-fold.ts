@@ -1,6 +1,7 @@
 import type { Entry, EntryOf } from '@provost/core'
 import { addUsage, assertNever } from '@provost/core'
 
+import { noBytes } from './byte-count.ts'
 import type { LogState, RunFold } from './log-state.ts'
 import { addAttempt } from './usage-report.ts'
 import { settleWait } from './wait-fold.ts'
@@ -41,6 +42,7 @@ export function applyRun(state: LogState, entry: Extract<Entry, { type: 'run' }>
         repairs: 0,
         tail: [],
         firstMessage: state.messages.length,
+        bytes: noBytes,
         usage: {},
         byModel: new Map(),
         output: undefined,

@@ -6,6 +6,7 @@ import { createAbortControl, linkSignal } from './abort-control.ts'
 import type { AgentPlan } from './agent-plan.ts'
 import type { Given } from './agent.ts'
 import { brokenOff, unlogged } from './broken-run.ts'
+import { byteLimitsIn } from './byte-meter.ts'
 import { awaitLease, leaseBelow } from './child-lease.ts'
 import { closeRun } from './close-run.ts'
 import { createScope } from './create-scope.ts'
@@ -113,6 +114,8 @@ async function perform<Output>(
     const known = lineage?.known ?? host?.known ?? knownLog(sessionId)
     const entries = fresh ? [] : await inTime(readLog(store, log, offsetOf(known.state)))
     const tree = lineage?.tree ?? host?.tree ?? createTree()
+    const { meter } = tree
+    if (!lineage) meter.begin({ ...plan.byteLimits, ...byteLimitsIn(given) })
     const journal = openJournal(
       {
         store,
@@ -123,6 +126,7 @@ async function perform<Output>(
         runId,
         agent: name,
         scrubber: secrets.scrubber,
+        meter,
         committed(entry) {
           lineage?.committed(known.state, entry)
           wakeWaiters(tree)
@@ -132,6 +136,8 @@ async function perform<Output>(
       known,
     )
     const place = { hub, log, startRun, lineage, tree }
+    const { run } = journal.state
+    if (run?.id === runId) meter.count(runId, run.bytes)
     scope = createScope(plan, given, runId, sessionId, journal, mailbox, control, place, secrets)
     scope.watched = watched || lineage?.asks === true
     scope.tree.children.set(runId, scope.children)

@@ -44,6 +44,9 @@ function tooLarge(name: string, what: string, bytes: number, limit: number): str
   return `The ${what} of ${name} ${what === 'result' ? 'has' : 'have'} ${bytes} bytes, the limit is ${limit}.`
 }
 
+/** Characters of arguments that are read in one go: a script can write many large ones at once. */
+const together = 262_144
+
 /** The size of a text; of what cannot be more than the limit, only how long it is. */
 function bytesOf(text: string, limit: number): number {
   return text.length * 3 <= limit ? text.length : Buffer.byteLength(text)
@@ -95,11 +98,26 @@ export function callQueue(options: {
     }
   }
 
+  /** Characters of arguments since the process was last let do something else. */
+  let begun = 0
+  let resting = false
+  const rest = () => {
+    resting = true
+    setImmediate(() => {
+      resting = false
+      begun = 0
+      next()
+    })
+  }
+
   const next = () => {
     while (running < most) {
+      if (resting) return
       const call = waiting.shift()
       if (!call) return
       running++
+      begun += call.args.length
+      if (begun > together) rest()
       void make(call).then((result) => {
         running--
         open--

@@ -5,10 +5,12 @@ import type { EventPayloads } from './event.ts'
 import type { Stop } from './hooks.ts'
 import type { MaybePromise, Timestamp } from './json.ts'
 import type { Label } from './label.ts'
+import type { Fold } from './log.ts'
 import type { Message, MessageInit } from './message.ts'
 import type { ModelSettings, ModelSpec } from './model.ts'
 import type { ApprovalDecision } from './pending.ts'
 import type { Principal } from './run.ts'
+import type { Steps } from './steps.ts'
 import type { SessionAccess } from './store.ts'
 import type { ToolInfo } from './tool.ts'
 import type { Grant, Spending, Usage } from './usage.ts'
@@ -82,6 +84,13 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
   readonly view: View
   /** Set when the hooks run again after a decision. */
   readonly approval?: ApprovalDecision
+  /** A fold, brought up to date without holding up the process where entries are large. */
+  foldInTurns<S>(fold: Fold<S>): MaybePromise<S>
+  /**
+   * Does work that can pause and gives way to the event loop between its steps. Work without a pause is done at once.
+   * Rejects with the reason of `signal` where the run is aborted meanwhile.
+   */
+  inTurns<T>(work: Steps<T>): MaybePromise<T>
   /** Runs `fn` once for a key and logs its value; after a crash the logged value comes back. */
   memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
   /** Emits an `extension` event under this extension's name. */

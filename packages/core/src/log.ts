@@ -7,6 +7,7 @@ import type { Message, MessageInit, ToolOutput } from './message.ts'
 import type { QuestionSubject } from './question.ts'
 import type { Principal, RunStatus } from './run.ts'
 import type { JsonSchema } from './schema.ts'
+import type { Steps } from './steps.ts'
 import type { ToolInfo } from './tool.ts'
 import type { ErrorClass, FinishReason, Grant, Usage, UsageReport } from './usage.ts'
 
@@ -194,6 +195,8 @@ export type EntryBody =
       /** Handoffs that it and those whom it asked have made; absent where there were none. */
       handoffs?: number
       label: Label
+      /** What it and those below it gave the host to judge, and wrote to their logs. */
+      bytes?: { readonly host: number; readonly log: number }
       /** Of one that failed. */
       error?: ErrorInfo
     }
@@ -261,4 +264,6 @@ export interface Fold<S> {
   readonly key: string
   readonly initial: S
   apply(state: S, entry: Entry): S
+  /** The same in steps, for a fold that looks at large values: `HookContext.foldInTurns` uses it. */
+  steps?(state: S, entry: Entry): Steps<S>
 }

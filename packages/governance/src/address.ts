@@ -20,8 +20,12 @@ export function urlsIn(text: string): readonly string[] {
   return found
 }
 
+/** Longer than any address that is looked for. */
+const longestUrl = 5_000
+
 /** Whether a value is one web address and nothing else. */
 export function isUrl(value: string): boolean {
+  if (value.length > longestUrl && value.trim().length > longestUrl) return false
   const [first] = urlsIn(value)
   return first !== undefined && first.length >= value.trim().length - 1
 }

@@ -57,7 +57,7 @@ export const mostValues = 10_000
 export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolInfo }): readonly RoleValue[] {
   const rows: RoleValue[] = []
   const declared = Object.entries(call.tool.roles).map(([pointer, role]) => ({ steps: pointer.split('/'), role }))
-  walk(call.input, [''], call.tool.inputSchema, (steps, value, schema) => {
+  walk(call.input, { steps: [''], role: undefined }, call.tool.inputSchema, ({ steps, role }, value, schema) => {
     if (rows.length >= mostValues) {
       throw new ProvostError('too-many-arguments', `A call to ${call.tool.name} has more than ${mostValues} values.`, {
         hint: 'Pass large data by reference.',
@@ -67,7 +67,7 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
       .filter((one) => covers(one.steps, steps))
       .toSorted((a, b) => b.steps.length - a.steps.length)[0]
     const path: JsonPointer = `/${steps.slice(1).join('/')}`
-    rows.push({ path, role: own?.role ?? suggested(steps, schema, value, isForeign(call.tool)), value })
+    rows.push({ path, role: own?.role ?? suggested(role, schema, value, isForeign(call.tool)), value })
     // Nobody has said that it is but a text: it may be the arguments of something else.
     return own ? undefined : fieldsIn(value)
   })
@@ -93,20 +93,33 @@ const longestFields = 1_000_000
 /** Objects that are written as texts in one another. */
 const deepestFields = 8
 
-/** @returns what the value is made of, where that is to be visited too. */
-type Visit = (steps: readonly string[], value: string, schema: unknown) => unknown
+/** Where a value stands, and the role that the names above it suggest. */
+interface Place {
+  readonly steps: readonly string[]
+  readonly role: ArgRole | undefined
+}
 
-function walk(value: unknown, steps: readonly string[], schema: unknown, visit: Visit, depth: number = 0): void {
+/** @returns what the value is made of, where that is to be visited too. */
+type Visit = (place: Place, value: string, schema: unknown) => unknown
+
+/** Places further down have the pointer of the one above them: nobody declares a role there. */
+const deepestPointer = 64
+
+function below({ steps, role }: Place, key: string): Place {
+  return { steps: steps.length > deepestPointer ? steps : [...steps, key], role: roleBelow(role, key) }
+}
+
+function walk(value: unknown, place: Place, schema: unknown, visit: Visit, depth: number = 0): void {
   if (typeof value === 'string' || typeof value === 'number') {
-    const made = visit(steps, String(value), schema)
-    if (made !== undefined && depth < deepestFields) walk(made, steps, undefined, visit, depth + 1)
+    const made = visit(place, String(value), schema)
+    if (made !== undefined && depth < deepestFields) walk(made, place, undefined, visit, depth + 1)
   } else if (Array.isArray(value)) {
     const items = isRecord(schema) ? schema['items'] : undefined
-    for (const [index, item] of value.entries()) walk(item, [...steps, String(index)], items, visit, depth)
+    for (const [index, item] of value.entries()) walk(item, below(place, String(index)), items, visit, depth)
   } else if (isRecord(value)) {
     const properties = isRecord(schema) ? schema['properties'] : undefined
     for (const [key, item] of Object.entries(value)) {
-      walk(item, [...steps, escapePointer(key)], isRecord(properties) ? properties[key] : undefined, visit, depth)
+      walk(item, below(place, escapePointer(key)), isRecord(properties) ? properties[key] : undefined, visit, depth)
     }
   }
 }
@@ -117,29 +130,26 @@ export function covers(pointer: readonly string[], place: readonly string[]): bo
 }
 
 /** @param foreign the schema is not the developer's own: it may make a value more than its name says, and never less. */
-function suggested(steps: readonly string[], schema: unknown, value: string, foreign: boolean): ArgRole {
+function suggested(role: ArgRole | undefined, schema: unknown, value: string, foreign: boolean): ArgRole {
   const format = isRecord(schema) ? schema['format'] : undefined
   const formal = typeof format === 'string' && Object.hasOwn(byFormat, format) ? byFormat[format] : undefined
   if (foreign) {
-    const named = suggestedByName(steps, value)
+    const named = role ?? (isAddress(value) ? 'destination' : 'content')
     if (rank(named) < 2 && isAddress(value)) return 'destination'
     return formal && rank(formal) > rank(named) ? formal : named
   }
   if (formal) return formal
   if (isRecord(schema) && (Array.isArray(schema['enum']) || schema['const'] !== undefined)) return 'flag'
-  return suggestedByName(steps, value)
-}
-
-function suggestedByName(steps: readonly string[], value: string): ArgRole {
-  // The nearest key with a known name: of `recipients/0/name` the name says less than the recipients.
-  let role: ArgRole | undefined
-  for (const step of steps.toReversed()) {
-    const named = keyWords(step)
-    const next = byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
-    if (next && (role === undefined || rank(next) > rank(role))) role = next
-  }
   // No name says what it is: an address and nothing else is hardly a text.
   return role ?? (isAddress(value) ? 'destination' : 'content')
+}
+
+/** The nearest key with a known name counts: of `recipients/0/name` the name says less than the recipients. */
+function roleBelow(above: ArgRole | undefined, key: string): ArgRole | undefined {
+  if (/^\d+$/.test(key)) return above
+  const named = keyWords(key)
+  const own = byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
+  return own === undefined || (above !== undefined && rank(above) > rank(own)) ? above : own
 }
 
 function isAddress(value: string): boolean {

@@ -257,6 +257,9 @@ function upperCode(point: number): number {
   return code
 }
 
+/** Letters that one character stands for, at most. */
+const longestExpansion = 6
+
 function findCode(point: number, char: string): number {
   if (expansions.has(point)) return -1
   // Letters that show nothing, such as fillers, are no letters.
@@ -268,6 +271,8 @@ function findCode(point: number, char: string): number {
     if (code !== 0) found.push(code)
   }
   const [first = 0] = found
+  // A sign that stands for a sentence is a letter of its own: else a short text would be a long one.
+  if (found.length > longestExpansion) return otherCode(point)
   if (found.length < 2) return first
   expansions.set(point, Uint8Array.from(found))
   return -1

@@ -7,6 +7,7 @@ import type {
   KnownKeys,
   Message,
   MovedKeys,
+  Steps,
   ToolCall,
   ToolInfo,
 } from '@provost/core'
@@ -14,6 +15,7 @@ import {
   checkChoice,
   checkOptions,
   defineExtension,
+  isPromise,
   joinLabels,
   ProvostError,
   toErrorInfo,
@@ -28,10 +30,12 @@ import type { DataFlowRule, Implied, RuleAnswer, Sink, TracedValue } from './dat
 import { impliedByWords, settledIntent } from './implied-sink.ts'
 import type { IntentFunction } from './implied-sink.ts'
 import { intentPreset } from './intent-preset.ts'
-import { knowledgeOf, originOf } from './origin.ts'
+import { knowledgeOf, originSteps } from './origin.ts'
 import type { Knowledge } from './origin.ts'
 import { provenanceFold } from './provenance.ts'
+import type { Provenance } from './provenance.ts'
 import { secretArguments, secretLabel } from './secret-argument.ts'
+import { forgetForms } from './wording.ts'
 
 /** Sets of rules: `intent` is the default, `classic` is what peers do. */
 export const presets: { readonly intent: readonly DataFlowRule[]; readonly classic: readonly DataFlowRule[] } =
@@ -196,32 +200,34 @@ function isDeclassified({ declassifySinks = [] }: Policy, { tool }: ToolCall): b
 
 /** What the rules say of a call; undefined lets it pass. */
 async function decide(policy: Policy, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
-  const sink = await sinkOf(policy, call, ctx)
-  for (const rule of policy.rules) {
-    const answer = await rule(sink, ctx)
-    if (!answer) continue
-    if ('allow' in answer) return undefined
-    if ('deny' in answer) return { rule: rule.name || 'rule', answer }
-    if ('ask' in answer) {
-      const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
-      return { rule: rule.name || 'rule', answer: { ask } }
+  try {
+    const sink = await sinkOf(policy, call, ctx)
+    for (const rule of policy.rules) {
+      const answer = await rule(sink, ctx)
+      if (!answer) continue
+      if ('allow' in answer) return undefined
+      if ('deny' in answer) return { rule: rule.name || 'rule', answer }
+      if ('ask' in answer) {
+        const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
+        return { rule: rule.name || 'rule', answer: { ask } }
+      }
+      throw new ProvostError('invalid-answer', `The rule ${rule.name} gave an answer that means nothing.`, {
+        hint: 'Answer { deny }, { ask } or { allow: true }; to leave it to the next rule, answer nothing.',
+      })
     }
-    throw new ProvostError('invalid-answer', `The rule ${rule.name} gave an answer that means nothing.`, {
-      hint: 'Answer { deny }, { ask } or { allow: true }; to leave it to the next rule, answer nothing.',
-    })
+    return undefined
+  } finally {
+    forgetForms()
   }
-  return undefined
 }
 
 async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise<Sink> {
-  const provenance = ctx.fold(provenanceFold)
+  const folding = ctx.foldInTurns(provenanceFold)
+  const provenance = isPromise(folding) ? await folding : folding
   if (!provenance) throw new ProvostError('empty-log', 'There is nothing in the log to judge by.')
   const known = knowledgeOf(provenance, ctx)
-  for (const text of ctx.intent) exemptOnce(provenance, text)
-  const values: TracedValue[] = roleValuesOf(call).map((row) => ({
-    ...row,
-    origin: originOf(row.value, call.tool, known),
-  }))
+  const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
+  const { values, hits } = isPromise(tracing) ? await tracing : tracing
   // Nobody puts a value where a token stands in an answer.
   const secrets = call.tool.name === 'answer' && !known.tools.has('answer') ? [] : secretArguments(call, values)
   // Who approves edited arguments vouches for them; that does not make known what is secret.
@@ -234,7 +240,7 @@ async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   return {
     call: { ...call, label },
     values,
-    hits: provenance.index.check(call.input),
+    hits,
     secrets,
     implied: await impliedOf(policy, call.tool, ctx, known, values),
     readers: policy.readers ?? ((destination) => [destination]),
@@ -242,15 +248,31 @@ async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   }
 }
 
+/** The values of a call with their origins, and what of untrusted texts is in them. */
+function* traced(
+  provenance: Provenance,
+  known: Knowledge,
+  call: ToolCall,
+  ctx: HookContext,
+): Steps<Pick<Sink, 'values' | 'hits'>> {
+  for (const text of ctx.intent) yield* exemptOnce(provenance, text)
+  const values: TracedValue[] = []
+  for (const row of roleValuesOf(call)) {
+    if (values.length % 64 === 63) yield
+    values.push({ ...row, origin: yield* originSteps(row.value, call.tool, known) })
+  }
+  return { values, hits: yield* provenance.index.inSteps.check(call.input) }
+}
+
 const exempted = new WeakMap<object, WeakSet<Message>>()
 
 /** The human's words are never evidence against a call. */
-function exemptOnce(provenance: object & { readonly index: { exempt(text: string): void } }, message: Message): void {
+function* exemptOnce(provenance: Provenance, message: Message): Steps<void> {
   let seen = exempted.get(provenance)
   if (!seen) exempted.set(provenance, (seen = new WeakSet()))
   if (seen.has(message)) return
+  for (const part of message.content) if (part.type === 'text') yield* provenance.index.inSteps.exempt(part.text)
   seen.add(message)
-  for (const part of message.content) if (part.type === 'text') provenance.index.exempt(part.text)
 }
 
 async function impliedOf(

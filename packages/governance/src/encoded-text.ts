@@ -1,3 +1,7 @@
+import type { Steps } from '@provost/core'
+import { finish } from '@provost/core'
+
+import { longText } from './long-text.ts'
 import { plainForm, withoutEscapes } from './plain-form.ts'
 import { textIn } from './readable-bytes.ts'
 
@@ -34,14 +38,26 @@ const invisible = /(?:[\u{E0020}-\u{E007E}]|[\u{E0100}-\u{E01EF}]){8,}|[\u200B-\
  * as escapes or as numbers; what is not seen at all. Words and numbers are none: what they decode to cannot be read.
  */
 export function encodedTextsIn(text: string): readonly EncodedText[] {
+  return finish(encodedTextSteps(text))
+}
+
+/** {@link encodedTextsIn} in steps. */
+export function* encodedTextSteps(text: string): Steps<readonly EncodedText[]> {
   const found: EncodedText[] = []
+  const isLong = text.length > longText
   for (const [written] of text.matchAll(invisible)) found.push({ written, says: shown(written) })
+  if (isLong) yield
   const plain = plainForm(text)
   for (const [pattern, read] of writings) {
+    let looked = 0
     for (const [written] of plain.matchAll(pattern)) {
       const says = read(written)
       if (says !== undefined) found.push({ written, says })
+      if ((looked += written.length) < longText) continue
+      looked = 0
+      yield
     }
+    if (isLong) yield
   }
   return found
 }

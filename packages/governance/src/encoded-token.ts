@@ -6,10 +6,20 @@ import type { Runs } from './suspicion.ts'
  * Decodes tokens of base64 (both alphabets) and hexadecimal, also where lines were broken. A token may begin before or
  * behind the first character of what was encoded, so all alignments are tried; what comes out is taken where it is text.
  *
+ * @param first the token to begin with; several are decoded in one go.
  * @param shortest bytes below which nothing is decoded.
+ * @returns the token to go on with.
  */
-export function decodeTokens(text: string, tokens: Runs, shortest: number, found: (decoded: Decoded) => void): void {
-  for (let n = 0; n < tokens.length; n += 2) {
+export function decodeTokens(
+  text: string,
+  tokens: Runs,
+  first: number,
+  shortest: number,
+  found: (decoded: Decoded) => void,
+): number {
+  let looked = 0
+  let n = first
+  for (; n < tokens.length && looked < together; n += 2) {
     const start = tokens[n] ?? 0
     let end = tokens[n + 1] ?? 0
     // Lines that were broken: the tokens behind one another with nothing but white space between them.
@@ -20,9 +30,14 @@ export function decodeTokens(text: string, tokens: Runs, shortest: number, found
       broken = true
     }
     if (end - start < shortest) continue
+    looked += end - start
     decodeToken(text, start, broken ? withLastLine(text, end) : end, broken, shortest, found)
   }
+  return n
 }
+
+/** Characters of tokens that are decoded in one go. */
+const together = 16_384
 
 /** The last line of broken text may be short. */
 function withLastLine(text: string, end: number): number {
@@ -84,14 +99,38 @@ export function decodeSpacedHex(
   for (let n = 0; n < stretches.length; n += 2) {
     const start = stretches[n] ?? 0
     for (const match of text.slice(start, stretches[n + 1]).matchAll(spacedHex)) {
-      const pairs = [...match[0].matchAll(/(?:0x)?([\da-f]{2})/gi)]
-      if (pairs.length < shortest) continue
-      const bytes = Buffer.from(pairs.map(([, pair]) => pair).join(''), 'hex')
+      const { bytes, places } = pairsOf(match[0])
+      if (bytes.length < shortest) continue
       textIn(bytes, shortest, (from, to) => {
-        found(written(bytes, from, to, 'hex', (byte) => start + match.index + (pairs[byte]?.index ?? match[0].length)))
+        found(written(bytes, from, to, 'hex', (byte) => start + match.index + (places[byte] ?? match[0].length)))
       })
     }
   }
+}
+
+/** The bytes of spaced hexadecimal, and where the digits of each stand. */
+function pairsOf(text: string): { readonly bytes: Buffer; readonly places: Int32Array } {
+  const most = Math.ceil(text.length / 2)
+  const bytes = Buffer.alloc(most)
+  const places = new Int32Array(most)
+  let count = 0
+  for (let i = 0; i + 1 < text.length;) {
+    const [high, low] = [hexValue(text.charCodeAt(i)), hexValue(text.charCodeAt(i + 1))]
+    if (high < 0 || low < 0) {
+      i++
+      continue
+    }
+    bytes[count] = high * 16 + low
+    places[count++] = i
+    i += 2
+  }
+  return { bytes: bytes.subarray(0, count), places }
+}
+
+function hexValue(unit: number): number {
+  if (unit >= 48 && unit <= 57) return unit - 48
+  const lower = unit | 32
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
 // What may stand between two bytes is bounded and cannot be read in two ways, so a failed try is short.

@@ -1,3 +1,7 @@
+import type { Steps } from '@provost/core'
+
+import { longText } from './long-text.ts'
+
 /**
  * Words with which texts try to take command, by language. Words are stems: what begins with one counts. These rules
  * depend on the language; a language that is not here is not understood.
@@ -102,13 +106,14 @@ const nearby = 16
 const longestStem = 14
 
 /** Where instructions seem to begin in folded text. */
-export function instructionsIn(text: string): readonly { readonly start: number; readonly end: number }[] {
+export function* instructionSteps(text: string): Steps<readonly { readonly start: number; readonly end: number }[]> {
   const found: { start: number; end: number }[] = []
   for (const claim of claims) {
+    if (text.length > longText) yield
     for (const { index, 0: match } of text.matchAll(new RegExp(claim, 'g')))
       found.push({ start: index, end: index + match.length })
   }
-  commandsIn(text, found)
+  yield* commandsIn(text, found)
   unspacedIn(text, found)
   return found
 }
@@ -146,12 +151,12 @@ function stemsNow(): Map<string, Map<number, number>> {
 }
 
 /** A word to ignore, one for orders and one for what came before, in one language and near to one another. */
-function commandsIn(text: string, found: { start: number; end: number }[]): void {
+function* commandsIn(text: string, found: { start: number; end: number }[]): Steps<void> {
   const known = stemsNow()
   const recent: { readonly at: number; readonly start: number; readonly meanings: Map<number, number> }[] = []
   let [at, before] = [0, '']
   for (const { index, 0: word } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
-    at++
+    if (++at % 4_096 === 0) yield
     for (let length = Math.min(longestStem, word.length); length >= 2; length--) {
       const meanings = known.get(word.slice(0, length))
       if (!meanings) continue

@@ -1,10 +1,12 @@
-import type { ArgRole, HookContext, Json } from '@provost/core'
+import type { ArgRole, HookContext, Json, Steps } from '@provost/core'
+import { finish } from '@provost/core'
 
 import { hostOf, isHandle, isUrl, urlsIn } from './address.ts'
 import type { DataFlowRule, RuleAnswer, Sink, TracedValue } from './data-flow-rule.ts'
 import { isSuggested } from './definition.ts'
-import { encodedTextsIn } from './encoded-text.ts'
+import { encodedTextSteps } from './encoded-text.ts'
 import { isAboutPages } from './implied-sink.ts'
+import { longText } from './long-text.ts'
 import {
   isDesignated,
   isFetched,
@@ -15,12 +17,12 @@ import {
   isRecordTold,
   isToldOf,
   namesOthers,
-  originOf,
+  originSteps,
 } from './origin.ts'
 import type { Origin } from './origin.ts'
 import { plainForm, withoutEscapes } from './plain-form.ts'
 import { secretArgument } from './secret-argument.ts'
-import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
+import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from './wording.ts'
 
 /** Arguments that decide where data goes, on whose account and about what. */
 const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credential', 'selector', 'attachment'])
@@ -53,14 +55,16 @@ function mayRead({ call, readers }: Sink, destination: string): boolean {
 }
 
 /** A web address that the model assembled can carry what was read to whoever owns it. */
-export const composedAddress: DataFlowRule = (sink) => {
-  if (!isTainted(sink)) return undefined
+export const composedAddress: DataFlowRule = (sink, ctx) =>
+  isTainted(sink) ? ctx.inTurns(composedAddressSteps(sink)) : undefined
+
+function* composedAddressSteps(sink: Sink): Steps<RuleAnswer | undefined> {
   for (const one of sink.values) {
     if (one.role !== 'destination' || one.origin.kind !== 'nowhere' || !isUrl(one.value)) continue
     const evidence = evidenceOf(sink, one)
     const host = hostOf(one.value)
-    const ours = host !== '' && originOf(host, sink.call.tool, sink.known)
-    if (ours && (ours.kind === 'own' || ours.kind === 'trusted') && !carriesData(sink, one)) {
+    const ours = host !== '' && (yield* originSteps(host, sink.call.tool, sink.known))
+    if (ours && (ours.kind === 'own' || ours.kind === 'trusted') && !(yield* carriesData(sink, one))) {
       return { ask: { reason: `${sink.call.tool.name} would open an address that nobody wrote`, evidence } }
     }
     return { deny: 'This address was put together from what was read. Use an address that the user gave.', evidence }
@@ -69,17 +73,18 @@ export const composedAddress: DataFlowRule = (sink) => {
 }
 
 /** Whether what stands behind the host of an address was read somewhere. */
-function carriesData(sink: Sink, { path, value }: TracedValue): boolean {
+function* carriesData(sink: Sink, { path, value }: TracedValue): Steps<boolean> {
   if (sink.hits.some((hit) => hit.path === path)) return true
   const behind = decoded(value)
     .replace(/^[a-z][a-z\d+.-]*:\/\//i, '')
     .replace(/^[^/?#]*/, '')
   const parts = behind.split(/[/?#&=+]+/).filter((part) => part.length >= 4)
-  return parts.some((part) => {
-    if (isOwn(exactForm(part), sink.known)) return false
-    const { kind } = originOf(part, sink.call.tool, sink.known)
-    return kind !== 'own' && (kind !== 'nowhere' || part.length > 24)
-  })
+  for (const part of parts) {
+    if (isOwn(exactForm(part), sink.known)) continue
+    const { kind } = yield* originSteps(part, sink.call.tool, sink.known)
+    if (kind !== 'own' && (kind !== 'nowhere' || part.length > 24)) return true
+  }
+  return false
 }
 
 function decoded(text: string): string {
@@ -139,15 +144,22 @@ function isFetch({ values }: Sink): boolean {
 }
 
 /** Destinations, credentials, selectors and attachments are the human's, trusted, or made by a system. */
-export const argumentOrigin: DataFlowRule = (sink) => {
-  if (!isTainted(sink)) return undefined
+export const argumentOrigin: DataFlowRule = (sink, ctx) =>
+  isTainted(sink) ? ctx.inTurns(argumentOriginSteps(sink)) : undefined
+
+function* argumentOriginSteps(sink: Sink): Steps<RuleAnswer | undefined> {
   let worst: TracedValue | undefined
+  let looked = 0
   for (const one of sink.values) {
+    if (++looked % pauseEvery === 0) yield
     if (!steering.has(one.role) || isMeant(sink, one)) continue
     if (!worst || severity(one.origin) > severity(worst.origin)) worst = one
   }
   return worst && verdictOn(sink, worst)
 }
+
+/** Values that are judged without a pause: what each costs depends on what was read. */
+const pauseEvery = 4
 
 function severity({ kind }: Origin): number {
   return kind === 'prose' ? 2 : kind === 'nowhere' ? 1 : 0
@@ -233,19 +245,24 @@ function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
 }
 
 /** Links and disguised text in what goes out: both are read as the user's own word. */
-export const disguisedContent: DataFlowRule = (sink, ctx) => {
-  if (!isTainted(sink) || sink.call.tool.effect !== 'egress') return undefined
+export const disguisedContent: DataFlowRule = (sink, ctx) =>
+  isTainted(sink) && sink.call.tool.effect === 'egress' ? ctx.inTurns(disguisedContentSteps(sink, ctx)) : undefined
+
+function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer | undefined> {
   for (const one of sink.values) {
     if (one.role !== 'content') continue
-    const hidden = encodedTextsIn(one.value).find((text) => !isOwn(exactForm(text.written), sink.known))
+    const hidden = yield* firstHidden(one.value, sink)
     const veiled = sink.hits.find(({ path, view }) => path === one.path && disguises.has(view))
     if (hidden || veiled) {
       return {
         ask: { reason: `${sink.call.tool.name} would send text that is encoded`, evidence: evidenceOf(sink, one) },
       }
     }
+    if (one.value.length > longText) yield
+    let looked = 0
     for (const address of linksIn(one.value)) {
-      const origin = originOf(address, sink.call.tool, sink.known)
+      if (++looked % pauseEvery === 0) yield
+      const origin = yield* originSteps(address, sink.call.tool, sink.known)
       if (isOurs(origin)) continue
       const sources =
         origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
@@ -261,6 +278,18 @@ export const disguisedContent: DataFlowRule = (sink, ctx) => {
     }
   }
   return undefined
+}
+
+/** Whether anything is encoded in a text that the human did not write. */
+function* firstHidden(text: string, sink: Sink): Steps<boolean> {
+  let looked = 0
+  for (const { written } of yield* encodedTextSteps(text)) {
+    if (!isOwn(yield* exactFormSteps(written), sink.known)) return true
+    if ((looked += written.length) < longText) continue
+    looked = 0
+    yield
+  }
+  return false
 }
 
 /** The links that are written there, and those that show once escapes are undone and what is not seen is gone. */
@@ -299,11 +328,17 @@ function isTainted(sink: Sink): boolean {
   return found
 }
 
+/** Longer values are not traced in one go. */
+const mostTraced = 2_000
+
 function isSuggestedByTool({ call, values, known }: Sink): boolean {
   const { definitions } = known
   if (definitions.tools.length === 0) return false
-  const isTheirs = (value: string): boolean =>
-    isSuggested(value, definitions) && !isOurs(originOf(value, call.tool, known))
+  const isTheirs = (value: string): boolean => {
+    if (!isSuggested(value, definitions)) return false
+    // A longer value is not worth a pause of the process: it counts as theirs.
+    return value.length > mostTraced || !isOurs(finish(originSteps(value, call.tool, known)))
+  }
   return values.some(({ role, value }) => {
     if (role === 'destination') return isTheirs(value)
     return role === 'content' && call.tool.effect === 'egress' && [...linksIn(value)].some(isTheirs)

@@ -1,5 +1,5 @@
-import type { ArgRole, HookContext, Message, ToolInfo } from '@provost/core'
-import { isRecord, textOf } from '@provost/core'
+import type { ArgRole, HookContext, Message, Steps, ToolInfo } from '@provost/core'
+import { finish, isRecord, textOf } from '@provost/core'
 
 import { namesIn } from './address.ts'
 import { roleValuesOf } from './argument-role.ts'
@@ -7,9 +7,10 @@ import { isKnownWord } from './concept.ts'
 import { definitionHash } from './definition-hash.ts'
 import { definitionsOf, definitionsWith, isForeign } from './definition.ts'
 import type { Definitions } from './definition.ts'
-import { approvalKey, columnOf } from './provenance.ts'
+import { longText } from './long-text.ts'
+import { approvalKey, columnOf, mostInRecord } from './provenance.ts'
 import type { Leaf, Provenance, Shelf, Source } from './provenance.ts'
-import { exactForm, holds, looseForm, wordsOf } from './wording.ts'
+import { exactForm, exactFormSteps, holds, looseForm, looseFormSteps, wordsOf } from './wording.ts'
 
 /**
  * Where a value comes from, from the best to the worst. `own`: the human wrote it, approved it, or it stands in our
@@ -60,8 +61,8 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
 }
 
 /** Traces a value of a call back to where it came from. */
-export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origin {
-  const exact = exactForm(value)
+export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): Steps<Origin> {
+  const exact = yield* exactFormSteps(value)
   if (
     exact === '' ||
     isOwn(exact, known) ||
@@ -72,19 +73,31 @@ export function originOf(value: string, tool: ToolInfo, known: Knowledge): Origi
     return { kind: 'own' }
   }
   // A tool from elsewhere vouches for nothing: what it says of itself, its server chose.
-  if (!isForeign(tool) && holds(exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`), exact))
-    return { kind: 'own' }
+  if (!isForeign(tool) && holds(saidOfTool(tool), exact)) return { kind: 'own' }
   const { trusted, untrusted, leaves } = known.provenance
-  if (shelved(trusted, exact).some((source) => vouchesFor(source, exact, known))) return { kind: 'trusted' }
-  const loose = looseForm(value)
+  for (const source of yield* shelvedSteps(trusted, exact))
+    if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
+  const loose = yield* looseFormSteps(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
-  const sources = [...shelved(untrusted, loose), ...definitionsWith(value, known.definitions)]
+  const sources = [...(yield* shelvedSteps(untrusted, loose)), ...definitionsWith(value, known.definitions)]
   // Who said it first tells a human more than who passed it on.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
+}
+
+const descriptions = new WeakMap<ToolInfo, string>()
+
+/** What a tool says of itself, in exact form. */
+function saidOfTool(tool: ToolInfo): string {
+  let said = descriptions.get(tool)
+  if (said === undefined) {
+    said = exactForm(`${tool.description ?? ''} ${JSON.stringify(tool.inputSchema)}`)
+    descriptions.set(tool, said)
+  }
+  return said
 }
 
 /** Whether a trusted result says a value of itself: what is looked up by a key is found with it, what was sent is only told of. */
@@ -127,19 +140,37 @@ export function isToldOf(value: string, known: Knowledge): boolean {
 }
 
 /** The sources that hold a value as a whole, found by its rarest word. */
-function shelved({ sources, byWord }: Shelf, form: string): readonly Source[] {
-  const words = wordsOf(form)
+function shelved(shelf: Shelf, form: string): readonly Source[] {
+  return finish(shelvedSteps(shelf, form))
+}
+
+/** Characters of a value whose words are looked up: any of its words leads to all that hold it. */
+const longestClue = 4_096
+
+function* shelvedSteps({ sources, byWord }: Shelf, form: string): Steps<readonly Source[]> {
+  const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
+  const words = wordsOf(clue)
   // Scripts without spaces have no words to go by.
   let candidates: readonly Source[] = sources
-  if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(form)) {
+  if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(clue)) {
     for (const word of words) {
       const having = byWord.get(word) ?? []
       if (having.length < candidates.length) candidates = having
     }
   }
-  return candidates.filter(({ text }) => holds(text, form))
+  const holding: Source[] = []
+  let looked = 0
+  for (const source of candidates) {
+    if (holds(source.text, form)) holding.push(source)
+    if ((looked += source.text.length) < longText) continue
+    looked = 0
+    yield
+  }
+  return holding
 }
 
+/** A call that points at more things than this points at none. */
+const mostPointing = 256
 /** Arguments that say which thing is read. */
 const pointing: readonly ArgRole[] = ['selector', 'destination']
 
@@ -151,7 +182,9 @@ export function isDesignated({ call }: Source, known: Knowledge): boolean {
   const tool = call && known.tools.get(call.toolName)
   if (!tool) return false
   const values = roleValuesOf({ input: call.input, tool }).filter(({ role }) => pointing.includes(role))
-  return values.length > 0 && values.every(({ value }) => isOwn(exactForm(value), known))
+  return (
+    values.length > 0 && values.length <= mostPointing && values.every(({ value }) => isOwn(exactForm(value), known))
+  )
 }
 
 /** Whether a source is what stood at an address: its words are those of whoever owns it. */
@@ -187,6 +220,7 @@ function namesSaid(message: Message): readonly string[] {
 
 /** Whether the human spoke of the record: a number or a word of a field that no outsider can write stands in the request. */
 export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
+  if (leaf.record.length > mostInRecord) return []
   return leaf.record.filter(({ value, systemMade }) => systemMade && saidValue(value, known)).map(({ value }) => value)
 }
 
@@ -195,6 +229,8 @@ export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
  * Its own texts speak of it only by its number.
  */
 export function isRecordTold({ record }: Leaf, value: string, known: Knowledge): boolean {
+  // What all is in it is not known: it may be any of that.
+  if (record.length > mostInRecord) return true
   const values = new Set(record.map((one) => one.value))
   for (const one of values) if (one.length >= 4 && known.said.some((text) => holds(text, one))) return false
   const id = looseForm(value)
@@ -224,6 +260,7 @@ function speaksOf(line: string, value: string): boolean {
 
 /** Whether the human called a record by a value that it has in words. */
 export function isTitleSaid({ record }: Leaf, { said }: Knowledge): boolean {
+  if (record.length > mostInRecord) return false
   return record.some(
     ({ value }) =>
       value.length >= 5 &&

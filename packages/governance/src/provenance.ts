@@ -1,10 +1,19 @@
-import type { Entry, EntryOf, Fold, Json, JsonPointer, Label, Message, ToolOutput } from '@provost/core'
-import { escapePointer, fillLabel, isRecord, labelOf, textOf, trustedLabel, untrustedLabel } from '@provost/core'
+import type { Entry, EntryOf, Fold, Json, JsonPointer, Label, Message, Steps, ToolOutput } from '@provost/core'
+import {
+  escapePointer,
+  fillLabel,
+  finish,
+  isRecord,
+  labelOf,
+  textOf,
+  trustedLabel,
+  untrustedLabel,
+} from '@provost/core'
 
 import { covers } from './argument-role.ts'
 import { createTaintIndex } from './taint-index.ts'
 import type { TaintIndex } from './taint-index.ts'
-import { exactForm, looseForm, wordsOf } from './wording.ts'
+import { distinctWords, exactForm, exactFormSteps, includes, looseForm, looseFormSteps } from './wording.ts'
 
 /** One thing that was read: a result, or a message from elsewhere. */
 export interface Source {
@@ -107,32 +116,35 @@ function empty(): Provenance {
 export const provenanceFold: Fold<Provenance | undefined> = {
   key: 'governance/provenance',
   initial: undefined,
-  apply(state = empty(), entry) {
-    read(state, entry)
-    return state
-  },
+  apply: (state = empty(), entry) => finish(readInto(state, entry)),
+  steps: (state = empty(), entry) => readInto(state, entry),
 }
 
-function read(state: Provenance, entry: Entry): void {
+function* readInto(state: Provenance, entry: Entry): Steps<Provenance> {
+  yield* read(state, entry)
+  return state
+}
+
+function* read(state: Provenance, entry: Entry): Steps<void> {
   switch (entry.type) {
     case 'message':
-      readMessage(state, entry.message, entry.via)
+      yield* readMessage(state, entry.message, entry.via)
       break
     case 'view':
-      for (const message of entry.with) readMessage(state, message, 'view')
+      for (const message of entry.with) yield* readMessage(state, message, 'view')
       break
     case 'call':
-      if (entry.op === 'planned') readPlanned(state, entry)
+      if (entry.op === 'planned') yield* readPlanned(state, entry)
       else if (entry.op === 'decided') {
         const call = state.calls.get(entry.callId)
         if (call) call.input = entry.args
-      } else if (entry.op === 'settled') readResult(state, entry)
+      } else if (entry.op === 'settled') yield* readResult(state, entry)
       break
     case 'wait':
       if (entry.kind === 'approval' && entry.callId !== undefined) state.waits.set(entry.token, entry)
       break
     case 'resolved':
-      readApproval(state, entry)
+      yield* readApproval(state, entry)
       break
     case 'handoff':
       if (entry.callId !== undefined && entry.denied === undefined) state.note = `${entry.callId}/note`
@@ -141,7 +153,7 @@ function read(state: Provenance, entry: Entry): void {
   }
 }
 
-function readMessage(state: Provenance, message: Message, via: string): void {
+function* readMessage(state: Provenance, message: Message, via: string): Steps<void> {
   const { role, content } = message
   if (via === 'model') {
     for (const part of content) {
@@ -151,40 +163,45 @@ function readMessage(state: Provenance, message: Message, via: string): void {
       }
       // What a provider's own tool found came from outside, and stands in no entry of its own.
       if (part.type === 'tool-result')
-        addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
+        yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
     }
     return
   }
   const label = labelOf(message)
   for (const part of content) {
     if (part.type !== 'tool-result') continue
-    addOutput(state, part.toolName, part.output, fillLabel(part.label, label), { fields: part.fields })
+    yield* addOutput(state, part.toolName, part.output, fillLabel(part.label, label), { fields: part.fields })
   }
   const text = textOf(message)
   if (text === '') return
   if (label.integrity === 'untrusted') {
     note(state, label)
     const isNote = via === 'system' && message.id === state.note
-    shelve(state, {
-      ...{ name: label.sources[0] ?? role, label, text: looseForm(text), asked: '', wholes: nothing },
+    yield* shelve(state, {
+      ...{ name: label.sources[0] ?? role, label, text: yield* looseFormSteps(text), asked: '', wholes: nothing },
       ...(isNote && { isNote }),
     })
-    state.index.add(text, { source: label.sources[0] ?? role, label })
+    yield* state.index.inSteps.add(text, { source: label.sources[0] ?? role, label })
   } else {
     // What the human wrote is found among the intent; the rest are our own words.
-    if (role !== 'user') shelve(state, { name: role, label, text: exactForm(text), asked: '', wholes: nothing })
-    state.index.exempt(text)
+    if (role !== 'user') {
+      const form = yield* exactFormSteps(text)
+      yield* shelve(state, { name: role, label, text: form, asked: '', wholes: nothing })
+    }
+    yield* state.index.inSteps.exempt(text)
   }
 }
 
 /** A composite makes a call: its own text has been read as a script, and its result is made of what it is told. */
-function readPlanned(state: Provenance, { callId, parentCallId, toolName, args }: EntryOf<'call', 'planned'>): void {
+function* readPlanned(
+  state: Provenance,
+  { callId, parentCallId, toolName, args }: EntryOf<'call', 'planned'>,
+): Steps<void> {
   const parent = state.calls.get(parentCallId)
   if (parent && !parent.told) {
     parent.told = new Set()
     if (parent.clean) {
-      const found: Found[] = []
-      collect(parent.input, '', trustedLabel, undefined, found)
+      const found = yield* collect(parent.input, trustedLabel, undefined)
       state.frozen.push(found.flatMap(({ value }) => saidBy(value)).join('\n'))
     }
   }
@@ -203,13 +220,13 @@ function saidBy(value: string): readonly string[] {
   })
 }
 
-function readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): void {
+function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Steps<void> {
   const call = state.calls.get(entry.callId)
   state.calls.delete(entry.callId)
   const label = fillLabel(entry.label, untrustedLabel(call?.toolName ?? 'tool'))
   // Our own words about a call that did not run may quote what the model wrote in it.
   if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
-  const told = addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
+  const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
   const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
   for (const value of told) parent?.told?.add(value)
 }
@@ -226,48 +243,98 @@ interface Found {
 }
 
 /** @returns the values in it, in loose form, where a composite is told them. */
-function addOutput(
+function* addOutput(
   state: Provenance,
   toolName: string,
   output: ToolOutput,
   label: Label,
   from: From = {},
-): readonly string[] {
+): Steps<readonly string[]> {
   note(state, label)
-  const all: Found[] = []
-  const value = jsonOf(output)
-  collect(value, '', label, from.fields, all)
+  const all = yield* collect(jsonOf(output), label, from.fields)
   // What a composite passes on as it was told was read where it came from, under the label it had there.
   const told = from.call?.told
-  const found = told ? all.filter((one) => !told.has(looseForm(one.value))) : all
-  const asked = from.call ? exactForm(JSON.stringify(from.call.input)) : ''
-  const wholes = new Set(
-    found.flatMap(({ pointer, value: one, trusted }) => {
-      const key = pointer.slice(pointer.lastIndexOf('/') + 1)
-      return trusted && pointer !== '' && !isRepeated(from.call?.input, key, one) ? [exactForm(one)] : []
-    }),
-  )
+  const found = told
+    ? yield* selected(all, function* (one) {
+        return !told.has(yield* looseFormSteps(one.value))
+      })
+    : all
+  const asked = from.call ? yield* exactFormSteps(JSON.stringify(from.call.input)) : ''
+  const wholes = new Set<string>()
+  const ours: Found[] = []
+  const theirs: Found[] = []
+  const pauses = pauseAfter()
+  for (const one of found) {
+    if (pauses(one.value.length)) yield
+    if (one.trusted) ours.push(one)
+    else theirs.push(one)
+    const key = one.pointer.slice(one.pointer.lastIndexOf('/') + 1)
+    if (one.trusted && one.pointer !== '' && !isRepeated(from.call?.input, key, one.value))
+      wholes.add(yield* exactFormSteps(one.value))
+  }
   const call = from.call && { toolName: from.call.toolName, input: from.call.input }
   const common = { name: toolName, label, ...(call && { call }), asked, wholes }
-  const ours = found.filter(({ trusted }) => trusted)
-  const theirs = found.filter(({ trusted }) => !trusted)
   if (label.integrity === 'trusted' && ours.length > 0) {
-    shelve(state, { ...common, text: ours.map(({ value: one }) => exactForm(one)).join('\n') })
-    for (const one of ours) if (!asked.includes(exactForm(one.value))) state.index.exempt(one.value)
+    yield* shelve(state, { ...common, text: yield* joined(ours, exactFormSteps) })
+    for (const one of ours) {
+      if (pauses(one.value.length)) yield
+      const form = yield* exactFormSteps(one.value)
+      if (!includes(asked, form)) yield* state.index.inSteps.exempt(one.value)
+    }
   }
   if (theirs.length > 0 || label.integrity === 'untrusted') {
     const untrusted: Label = { ...label, integrity: 'untrusted' }
-    const source: Source = {
-      ...common,
-      label: untrusted,
-      text: theirs.map(({ value: one }) => looseForm(one)).join('\n'),
-    }
+    const source: Source = { ...common, label: untrusted, text: yield* joined(theirs, looseFormSteps) }
     state.untrustedRead = true
-    shelve(state, source)
-    for (const one of theirs) state.index.add(one.value, { source: label.sources[0] ?? toolName, label: untrusted })
-    keepLeaves(state, source, found)
+    yield* shelve(state, source)
+    for (const one of theirs) {
+      if (pauses(one.value.length)) yield
+      yield* state.index.inSteps.add(one.value, { source: label.sources[0] ?? toolName, label: untrusted })
+    }
+    yield* keepLeaves(state, source, found)
   }
-  return from.call?.parentCallId === undefined ? [] : all.map((one) => looseForm(one.value))
+  if (from.call?.parentCallId === undefined) return []
+  const forms: string[] = []
+  for (const one of all) {
+    if (pauses(one.value.length)) yield
+    forms.push(yield* looseFormSteps(one.value))
+  }
+  return forms
+}
+
+/** Values that are looked at without a pause, and characters of them. */
+const valuesTogether = 256
+const charactersTogether = 16_384
+
+/** Says when so much was looked at that others should be let in. Never for the few values that most results have. */
+function pauseAfter(): (length: number) => boolean {
+  let [values, characters] = [0, 0]
+  return (length) => {
+    characters += length
+    if (++values < valuesTogether && characters < charactersTogether) return false
+    values = characters = 0
+    return true
+  }
+}
+
+function* selected(all: readonly Found[], keep: (one: Found) => Steps<boolean>): Steps<readonly Found[]> {
+  const kept: Found[] = []
+  const pauses = pauseAfter()
+  for (const one of all) {
+    if (pauses(one.value.length)) yield
+    if (yield* keep(one)) kept.push(one)
+  }
+  return kept
+}
+
+function* joined(all: readonly Found[], form: (text: string) => Steps<string>): Steps<string> {
+  const forms: string[] = []
+  const pauses = pauseAfter()
+  for (const one of all) {
+    if (pauses(one.value.length)) yield
+    forms.push(yield* form(one.value))
+  }
+  return forms.join('\n')
 }
 
 const nothing: ReadonlySet<string> = new Set()
@@ -307,20 +374,48 @@ function parsed(text: string): unknown {
   }
 }
 
+/** A list or an object that is being gone through. */
+interface Level {
+  readonly value: Readonly<Record<string, unknown>> | readonly unknown[]
+  readonly keys: readonly string[] | undefined
+  readonly pointer: string
+  at: number
+}
+
+/** Places further down have the pointer of the one above them: nobody names a field there. */
+const deepestPointer = 64
+
 /** Every string and number, and every key that is not a plain name: who writes a record may write its keys. */
-function collect(value: unknown, pointer: string, label: Label, fields: From['fields'], found: Found[]): void {
-  if (typeof value === 'string' || typeof value === 'number') {
-    const own = fieldLabel(fields, pointer) ?? label
-    found.push({ pointer, value: String(value), trusted: own.integrity === 'trusted' })
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) collect(item, `${pointer}/${index}`, label, fields, found)
-  } else if (isRecord(value)) {
-    for (const [key, item] of Object.entries(value)) {
-      if (!/^[\w-]{1,40}$/.test(key))
-        found.push({ pointer: `${pointer}/`, value: key, trusted: label.integrity === 'trusted' })
-      collect(item, `${pointer}/${escapePointer(key)}`, label, fields, found)
-    }
+function* collect(root: unknown, label: Label, fields: From['fields']): Steps<readonly Found[]> {
+  const found: Found[] = []
+  const open: Level[] = []
+  const pauses = pauseAfter()
+  const enter = (value: unknown, pointer: string): void => {
+    if (typeof value === 'string' || typeof value === 'number') {
+      const own = fieldLabel(fields, pointer) ?? label
+      found.push({ pointer, value: String(value), trusted: own.integrity === 'trusted' })
+    } else if (Array.isArray(value)) open.push({ value, keys: undefined, pointer, at: 0 })
+    else if (isRecord(value)) open.push({ value, keys: Object.keys(value), pointer, at: 0 })
   }
+  const below = (pointer: string, step: string): string =>
+    open.length > deepestPointer ? pointer : `${pointer}/${step}`
+  enter(root, '')
+  for (let level = open.at(-1); level; level = open.at(-1)) {
+    if (pauses(1)) yield
+    const { value, keys, pointer } = level
+    const at = level.at++
+    if (keys) {
+      const key = keys[at]
+      if (key === undefined) open.pop()
+      else {
+        if (!/^[\w-]{1,40}$/.test(key))
+          found.push({ pointer: `${pointer}/`, value: key, trusted: label.integrity === 'trusted' })
+        enter(isRecord(value) ? value[key] : undefined, below(pointer, escapePointer(key)))
+      }
+    } else if (Array.isArray(value) && at < value.length) enter(value[at], below(pointer, String(at)))
+    else open.pop()
+  }
+  return found
 }
 
 /** The label of the nearest field above a place; `*` in a pointer stands for any one step. */
@@ -336,16 +431,18 @@ function fieldLabel(fields: From['fields'], pointer: string): Label | undefined 
   return best?.label
 }
 
-function keepLeaves(state: Provenance, source: Source, found: readonly Found[]): void {
+function* keepLeaves(state: Provenance, source: Source, found: readonly Found[]): Steps<void> {
   const records = new Map<string, { value: string; systemMade: boolean }[]>()
+  const pauses = pauseAfter()
   for (const { pointer, value, trusted } of found) {
+    if (pauses(value.length)) yield
     if (pointer === '' || value.length > longestLeaf) continue
     const parent = pointer.slice(0, pointer.lastIndexOf('/'))
     let record = records.get(parent)
     if (!record) records.set(parent, (record = []))
     const form = looseForm(value)
     // The items of a plain list are no record of each other.
-    if (!/\/\d+$/.test(pointer)) record.push({ value: form, systemMade: trusted })
+    if (record.length <= mostInRecord && !/\/\d+$/.test(pointer)) record.push({ value: form, systemMade: trusted })
     const leaf: Leaf = { source, pointer, systemMade: trusted, record }
     const known = state.leaves.get(form)
     if (!known) state.leaves.set(form, [leaf])
@@ -357,15 +454,21 @@ function keepLeaves(state: Provenance, source: Source, found: readonly Found[]):
   }
 }
 
+/** Values of one record that are known. Of a record with more it is not said what the others are. */
+export const mostInRecord = 256
+
 /** Where values of one kind stand: the tool, and the place without the numbers of rows. */
 export function columnOf({ source, pointer }: Leaf): string {
   return `${source.name} ${pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`
 }
 
-function shelve(state: Provenance, source: Source): void {
+function* shelve(state: Provenance, source: Source): Steps<void> {
   const shelf = source.label.integrity === 'trusted' ? state.trusted : state.untrusted
   shelf.sources.push(source)
-  for (const word of new Set(wordsOf(source.text))) {
+  const words = yield* distinctWords(yield* looseFormSteps(source.text))
+  const pauses = pauseAfter()
+  for (const word of words) {
+    if (pauses(16)) yield
     const known = shelf.byWord.get(word)
     if (!known) shelf.byWord.set(word, [source])
     else known.push(source)
@@ -378,15 +481,14 @@ function note(state: Provenance, label: Label): void {
 }
 
 /** An approval that is to hold for the session makes the values that were shown the human's own, for that tool. */
-function readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): void {
+function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): Steps<void> {
   const wait = state.waits.get(token)
   state.waits.delete(token)
   const call = wait?.callId === undefined ? undefined : state.calls.get(wait.callId)
   if (!call || !isRecord(value) || value['decision'] !== 'approve' || value['sticky'] !== 'session') return
   const definition = wait?.about?.definitionHash
   if (definition === undefined || value['propose'] === true) return
-  const found: Found[] = []
-  collect(value['args'] ?? call.input, '', untrustedLabel('approver'), undefined, found)
+  const found = yield* collect(value['args'] ?? call.input, untrustedLabel('approver'), undefined)
   for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
 }
 

@@ -6,11 +6,12 @@ import type {
   Json,
   KnownKeys,
   Label,
+  Steps,
   ToolOutput,
   ToolResult,
 } from '@provost/core'
 
-import { inspectInbound, stripInbound } from './inbound-text.ts'
+import { inspectSteps, stripInbound } from './inbound-text.ts'
 import type { InboundFinding, InboundKind } from './inbound-text.ts'
 
 /** What {@link sanitizeInbound} does with what it finds in results. */
@@ -89,16 +90,17 @@ function isUntrusted({ label, fields }: ToolResult): boolean {
 async function sanitize(result: ToolResult, policy: InboundPolicy, ctx: HookContext): Promise<ToolResult | undefined> {
   const counts = new Map<InboundKind, number>()
   const samples: { kind: InboundKind; text: string }[] = []
-  const clean = (text: string): string => {
-    const findings = inspectInbound(text)
+  const strips = policy === 'strip' || policy === 'strip+wrap'
+  function* clean(text: string): Steps<string> {
+    const findings = yield* inspectSteps(text)
     for (const finding of findings) note(finding, text, counts, samples)
-    return policy === 'strip' || policy === 'strip+wrap' ? stripInbound(text, findings) : text
+    return strips ? stripInbound(text, findings) : text
   }
-  const output = changed(result.output, clean)
-  const value =
-    result.value === undefined
-      ? undefined
-      : inStrings(result.value, (text) => (policy === 'flag' || policy === 'wrap' ? text : stripInbound(text)))
+  function* strip(text: string): Steps<string> {
+    return stripInbound(text, yield* inspectSteps(text))
+  }
+  const output = await ctx.inTurns(changed(result.output, clean))
+  const value = result.value === undefined || !strips ? result.value : await ctx.inTurns(cleanJson(result.value, strip))
   if (counts.size > 0) {
     const evidence = { tool: result.tool.name, policy, found: Object.fromEntries(counts), samples }
     await ctx.audit('flagged', {
@@ -134,33 +136,60 @@ function note(
   })
 }
 
+type Change = (text: string) => Steps<string>
+
 /** An output with its texts changed; files and errors of ours stay. */
-function changed(output: ToolOutput, change: (text: string) => string): ToolOutput {
+function* changed(output: ToolOutput, change: Change): Steps<ToolOutput> {
   switch (output.type) {
     case 'text':
     case 'error-text':
-      return { ...output, value: change(output.value) }
+      return { ...output, value: yield* change(output.value) }
     case 'json':
     case 'error-json':
-      return { ...output, value: inStrings(output.value, change) }
-    case 'content':
-      return {
-        ...output,
-        value: output.value.map((part) => (part.type === 'text' ? { ...part, text: change(part.text) } : part)),
+      return { ...output, value: yield* cleanJson(output.value, change) }
+    case 'content': {
+      const value: (typeof output.value)[number][] = []
+      for (const part of output.value) {
+        value.push(part.type === 'text' ? { ...part, text: yield* change(part.text) } : part)
       }
+      return { ...output, value }
+    }
     case 'execution-denied':
       return output
   }
 }
 
+/** Keys that come to be harmful by what was taken out of them are gone as well. */
+function* cleanJson(value: Json, change: Change): Steps<Json> {
+  return toJson(yield* inStrings(value, change, { left: stringsTogether }))
+}
+
+/** Values that are looked at without a pause. */
+const stringsTogether = 512
+
 /** JSON is nested no deeper than its parser goes, so a recursion is enough. Keys are text from outside as well. */
-function inStrings(value: Json, change: (text: string) => string): Json {
-  if (typeof value === 'string') return change(value)
+function* inStrings(value: Json, change: Change, pause: { left: number }): Steps<Json> {
+  if (--pause.left === 0) {
+    pause.left = stringsTogether
+    yield
+  }
+  if (typeof value === 'string') return yield* change(value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: Json) => inStrings(item, change))
-  return toJson(
-    Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), inStrings(item ?? null, change)])),
-  )
+  if (Array.isArray(value)) {
+    const items: Json[] = []
+    for (const item of value) items.push(isNested(item) ? yield* inStrings(item, change, pause) : item)
+    return items
+  }
+  const fields: [string, Json][] = []
+  for (const [key, item] of Object.entries(value)) {
+    fields.push([yield* change(key), yield* inStrings(item ?? null, change, pause)])
+  }
+  return Object.fromEntries(fields)
+}
+
+/** Numbers and the like stay as they are. */
+function isNested(value: Json): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null)
 }
 
 function wrapped(output: ToolOutput, mark: string): ToolOutput {

@@ -1,7 +1,8 @@
-import type { Label } from '@provost/core'
+import type { Label, Steps } from '@provost/core'
 
 import type { Canonical } from './canonical.ts'
 import { canonicalBytes, folded } from './canonical.ts'
+import { longText } from './long-text.ts'
 import { eachStretchHash } from './window-hash.ts'
 
 interface Registered {
@@ -12,7 +13,7 @@ interface Registered {
 /** Values that are found as wholes, however short. */
 export interface SecretValues {
   add(value: string, from: Registered['from']): void
-  find(text: Canonical, found: (start: number, end: number, from: Registered['from']) => void): void
+  find(text: Canonical, found: (start: number, end: number, from: Registered['from']) => void): Steps<void>
   /** A value that is nothing but a very short secret. */
   whole(value: string): Registered['from'] | undefined
 }
@@ -37,8 +38,9 @@ export function createSecretValues(): SecretValues {
         if (!values.has(hash)) values.set(hash, { bytes, from })
       })
     },
-    find({ bytes, length }, found) {
+    *find({ bytes, length }, found) {
       for (const [size, values] of byLength) {
+        if (length > longText) yield
         eachStretchHash(bytes, length, size, (at, hash) => {
           const value = values.get(hash)
           if (value && isAt(value.bytes, bytes, at)) found(at, at + size, value.from)

@@ -81,6 +81,8 @@ const mostCompared = 64
 /**
  * Whether a stretch is a phrase that many sources use: a disclaimer, a greeting. What could be an address, a number or
  * a link never is, however often it was sent: else an attacker would only have to repeat it.
+ *
+ * @param at the number of the stretch among all.
  */
 export function isCommonProse(
   text: string,
@@ -88,10 +90,10 @@ export function isCommonProse(
   canonical: Canonical,
   stretch: Stretch,
   all: readonly Stretch[],
+  at: number,
 ): boolean {
   // The same words at other places of the index are found as stretches of their own.
   const sources = new Map<number, number>()
-  const at = all.indexOf(stretch)
   for (const other of all.slice(Math.max(0, at - mostCompared), at + mostCompared)) {
     const shared = Math.min(stretch.end, other.end) - Math.max(stretch.start, other.start)
     if (shared < (stretch.end - stretch.start) * 0.9) continue

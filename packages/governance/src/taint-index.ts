@@ -1,5 +1,5 @@
-import { checkOptions, joinLabels, ProvostError } from '@provost/core'
-import type { KnownKeys, Label } from '@provost/core'
+import { checkOptions, finish, joinLabels, ProvostError } from '@provost/core'
+import type { KnownKeys, Label, Steps } from '@provost/core'
 
 import type { Reading } from './agreement.ts'
 import type { ArgumentText } from './argument-text.ts'
@@ -9,6 +9,7 @@ import type { Canonical, Notes, Places } from './canonical.ts'
 import type { Decoded } from './decoded.ts'
 import { decodeSpacedHex, decodeTokens } from './encoded-token.ts'
 import { decodeEscapes } from './escapes.ts'
+import { longText } from './long-text.ts'
 import { unveiled } from './plain-form.ts'
 import { createSecretValues } from './secret-value.ts'
 import { isCommonProse, sourceBytes, wholeWords } from './stretch.ts'
@@ -33,6 +34,12 @@ export interface TaintIndex {
    * @throws ProvostError `unreadable-arguments` for arguments that are cyclic or have more than a million values.
    */
   check(args: unknown): readonly TaintHit[]
+  /** The same in steps, for `HookContext.inTurns`: long texts do not hold up the process. */
+  readonly inSteps: {
+    add(text: string, from: { source: string; label: Label }): Steps<void>
+    exempt(text: string): Steps<void>
+    check(args: unknown): Steps<readonly TaintHit[]>
+  }
   /** What it holds. */
   readonly stats: TaintStats
 }
@@ -75,7 +82,7 @@ interface Layer {
 const shortestSpan = 12
 const mostGroups = 16
 /** Canonical texts of arguments, one for each depth of encodings: made once, used for one check after the other. */
-const canonicals: Canonical[] = []
+const spareCanonicals: Canonical[][] = []
 /** Room for longer ones is given back. */
 const mostScratch = 1 << 18
 /** Encodings in one another that are undone. */
@@ -140,19 +147,34 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     return group
   }
 
-  function add(text: string, from: Origin): void {
-    if (tracked.add(text, originOf(from), groupOf(from.label))) return
+  function* track(text: string, from: Origin): Steps<void> {
+    if (yield* tracked.add(text, originOf(from), groupOf(from.label))) return
     dropped = dropped ? joinLabels(dropped, from.label) : from.label
   }
 
-  function check(args: unknown): readonly TaintHit[] {
+  function* add(text: string, from: Origin): Steps<void> {
+    yield* track(text, from)
+    if (from.label.confidentiality !== 'secret' || text.length > 4 * minSpan) return
+    // Too short for a span of its own, long enough to be told from a word.
+    const { length } = canonicalBytes(text)
+    if (length >= shortestSecretText && length < minSpan) secrets.add(text, from)
+  }
+
+  function* exempt(text: string): Steps<void> {
+    yield* exempted.add(text, 0, 0)
+  }
+
+  function* check(args: unknown): Steps<readonly TaintHit[]> {
     const joined = argumentText(args, minSpan)
     if (joined.text.length === 0) return []
+    const isLong = joined.text.length > longText
+    if (isLong) yield
+    const canonicals = spareCanonicals.pop() ?? []
     const found: Found[] = []
     let left = joined.text.length * mostDecoded + 4_096
 
     /** Looks through a layer and what is below; whether it was ASCII. */
-    function examine(layer: Layer, depth: number): boolean {
+    function* examine(layer: Layer, depth: number): Steps<boolean> {
       const canonical = (canonicals[depth] ??= emptyCanonical())
       canonical.length = 0
       const notes: Notes = { escapes: [], slices: [], isAscii: true }
@@ -161,45 +183,63 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         appendCanonical(canonical, layer.text, notes, layer.stretches[n], layer.stretches[n + 1])
       }
       const stretches = createStretches()
-      if (!layer.isKnown) tracked.find(canonical.bytes, canonical.length, stretches.add)
+      if (isLong) yield
+      if (!layer.isKnown) yield* tracked.find(canonical.bytes, canonical.length, stretches.add)
       const all = stretches.all()
       const from = placesIn(layer.text, notes.slices, canonical)
-      for (const stretch of all) {
+      for (const [n, stretch] of all.entries()) {
+        if (isLong && n > 0 && n % 64 === 0) yield
         const origin = origins[stretch.origin]
-        if (!origin || isExempt(layer, from, canonical, stretch, all)) continue
+        if (!origin || isExempt(layer, from, canonical, stretch, all, n)) continue
         found.push(foundAt(layer, from, stretch, origin))
       }
       if (!layer.isKnown) {
-        secrets.find(canonical, (start, end, origin) => {
+        yield* secrets.find(canonical, (start, end, origin) => {
           found.push(foundAt(layer, from, { start, end, reading: 'forward', sameCase: true }, origin))
         })
       }
       if (depth === deepest) return notes.isAscii
+      const below: Decoded[] = []
       const into = (decoded: Decoded): void => {
         left -= decoded.text.length
-        if (left < 0) return
-        const { text, stretches: parts } = decoded
-        const placeOf = (index: number): number => layer.placeOf(decoded.placeOf(index))
-        examine({ text, stretches: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
+        if (left >= 0) below.push(decoded)
+      }
+      function* lookBelow(): Steps<void> {
+        for (const decoded of below.splice(0)) {
+          if (isLong) yield
+          const { text, stretches: parts } = decoded
+          const placeOf = (index: number): number => layer.placeOf(decoded.placeOf(index))
+          yield* examine({ text, stretches: parts, as: layer.as ?? decoded.as, placeOf }, depth + 1)
+        }
       }
       const unescaped = notes.escapes.length > 0 ? decodeEscapes(layer.text, notes.escapes) : undefined
       if (unescaped) into(unescaped)
-      decodeTokens(layer.text, tokensIn(layer.text, layer.stretches), shortestSpan, into)
+      yield* lookBelow()
+      const tokens = tokensIn(layer.text, layer.stretches)
+      for (let n = 0; n < tokens.length; n = decodeTokens(layer.text, tokens, n, shortestSpan, into)) yield* lookBelow()
+      yield* lookBelow()
       decodeSpacedHex(layer.text, pairsIn(layer.text, layer.stretches), shortestSpan, into)
+      yield* lookBelow()
       return notes.isAscii
     }
 
-    const isAscii = examine({ text: joined.text, stretches: [0, joined.text.length], placeOf: (index) => index }, 0)
+    const whole = { text: joined.text, stretches: [0, joined.text.length], placeOf: (index: number) => index }
+    const isAscii = yield* examine(whole, 0)
     const bare = isAscii ? undefined : unveiled(joined.text)
-    if (bare) examine({ ...bare, stretches: [0, bare.text.length], isKnown: true }, 1)
+    if (bare) yield* examine({ ...bare, stretches: [0, bare.text.length], isKnown: true }, 1)
     for (const canonical of canonicals) if (canonical.bytes.length > mostScratch) canonical.bytes = new Uint8Array(512)
+    if (spareCanonicals.length < 2) spareCanonicals.push(canonicals)
     const hits = hitsOf(found, joined, minSpan)
-    for (const { path, start, end } of joined.values) {
-      const value = joined.text.slice(start, Math.min(end, start + longestTiny))
-      const origin = end - start <= longestTiny ? secrets.whole(value) : undefined
-      if (origin) hits.push({ ...origin, path, span: [0, end - start], view: 'verbatim', length: end - start })
+    if (isLong) yield
+    for (const one of joined.values) {
+      const { start, end } = one
+      if (end - start > longestTiny) continue
+      const origin = secrets.whole(joined.text.slice(start, end))
+      // Its path is found only where it is wanted.
+      if (origin)
+        hits.push({ ...origin, path: one.path, span: [0, end - start], view: 'verbatim', length: end - start })
     }
-    if (left < 0 || dropped) hits.push(...unchecked(joined))
+    if (left < 0 || dropped) yield* unchecked(joined, hits)
     return strongest(hits)
   }
 
@@ -209,6 +249,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     canonical: Canonical,
     stretch: Stretch,
     all: readonly Stretch[],
+    at: number,
   ): boolean {
     if (exempted.length > 0) {
       if (exempted.contains(sourceBytes(canonical, stretch))) return true
@@ -217,35 +258,33 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       if (whole.end - whole.start >= shortestSpan && exempted.contains(sourceBytes(canonical, whole))) return true
     }
     const isSecret = origins[stretch.origin]?.label.confidentiality === 'secret'
-    return !isSecret && isCommonProse(text, from, canonical, stretch, all)
+    return !isSecret && isCommonProse(text, from, canonical, stretch, all, at)
   }
 
   /** What could not be looked through is taken for tracked, value by value. */
-  function unchecked({ text, values }: ArgumentText): TaintHit[] {
+  function* unchecked({ text, values }: ArgumentText, hits: TaintHit[]): Steps<void> {
     const label = dropped ?? unreadLabel
-    return values.flatMap(({ path, start, end }) => {
+    let looked = 0
+    for (const one of values) {
+      const { start, end } = one
       const bytes = canonicalBytes(text.slice(start, end))
-      if (bytes.length < minSpan || exempted.contains(bytes)) return []
-      return [{ source: '*', label, path, span: [0, end - start], view: 'untracked', length: bytes.length }]
-    })
+      if (bytes.length < minSpan || exempted.contains(bytes)) continue
+      hits.push({ source: '*', label, path: one.path, span: [0, end - start], view: 'untracked', length: bytes.length })
+      if ((looked += end - start) < longText) continue
+      looked = 0
+      yield
+    }
   }
 
   return {
-    add(text, from) {
-      add(text, from)
-      if (from.label.confidentiality !== 'secret' || text.length > 4 * minSpan) return
-      // Too short for a span of its own, long enough to be told from a word.
-      const { length } = canonicalBytes(text)
-      if (length >= shortestSecretText && length < minSpan) secrets.add(text, from)
-    },
-    exempt(text) {
-      exempted.add(text, 0, 0)
-    },
+    add: (text, from) => finish(add(text, from)),
+    exempt: (text) => finish(exempt(text)),
     secret(value, from) {
       secrets.add(value, from)
-      add(value, from)
+      finish(track(value, from))
     },
-    check,
+    check: (args) => finish(check(args)),
+    inSteps: { add, exempt, check },
     get stats() {
       const { index, text } = tracked.memory
       return { characters: tracked.length, full: dropped !== undefined, indexBytes: index, textBytes: text }

@@ -1,3 +1,5 @@
+import type { Steps } from '@provost/core'
+
 import { agreementAt } from './agreement.ts'
 import type { Agreement } from './agreement.ts'
 import { appendCanonical, emptyCanonical, folded, makeRoom, sliceEnd } from './canonical.ts'
@@ -20,7 +22,10 @@ export interface Match extends Agreement {
   readonly seen: number
 }
 
-/** Texts in canonical form, with an index of windows over them. */
+/**
+ * Texts in canonical form, with an index of windows over them. Long texts are added and looked up in steps; what is
+ * added meanwhile waits for those before it.
+ */
 export interface TrackedText {
   /**
    * Tracks a text.
@@ -29,9 +34,9 @@ export interface TrackedText {
    * @param group copies are told apart by it: a copy in one group never stands for one in another. Below 16.
    * @returns false when there is no room for it.
    */
-  add(text: string, origin: number, group: number): boolean
+  add(text: string, origin: number, group: number): Steps<boolean>
   /** Finds every stretch of at least `minSpan` characters. Overlapping pieces of one stretch come one by one. */
-  find(bytes: Uint8Array, length: number, found: (match: Match) => void): void
+  find(bytes: Uint8Array, length: number, found: (match: Match) => void): Steps<void>
   /** Whether the bytes stand somewhere as a whole. May say no where looking on would cost too much. */
   contains(bytes: Uint8Array): boolean
   /** Characters tracked. */
@@ -48,8 +53,9 @@ const mostCopies = 8
 const mostGroups = 16
 /** Samples that may be one window, with some that only share bits of its hash. */
 const mostCandidates = mostGroups * mostCopies + 64
-/** Windows looked up at a time. */
+/** Windows looked up at a time, and samples added. */
 const block = 4_096
+const piece = 2_048
 /** Places counted for what is common. */
 const mostCounted = 65_536
 /** Windows whose places in the table are read in advance. */
@@ -194,12 +200,13 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
    * Calls back with each window of the text that may be tracked, in their order, and with where in `found` the samples
    * are that it may be.
    */
-  function eachCandidate(
+  function* eachCandidate(
     bytes: Uint8Array,
     size: number,
     visit: (at: number, first: number, end: number) => void,
-  ): void {
+  ): Steps<void> {
     for (let start = 0; start + window <= size; start += block) {
+      if (start > 0) yield
       const count = windowHashes(windowHash, bytes, start, size, hashes)
       const hits = samples.filter(hashes, count, passed)
       samples.warm(hashes, passed, hits)
@@ -214,45 +221,71 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     }
   }
 
+  /** Adds one text. What it has written is no text of the index before its end. */
+  function* adding(added: string, origin: number, group: number): Steps<boolean> {
+    const begin = text.length
+    const textsBefore = texts
+    startText(origin, group)
+    for (let from = 0, to = 0; from < added.length && text.length <= most; from = to) {
+      to = sliceEnd(added, from, added.length)
+      appendCanonical(text, added, undefined, from, to)
+      if (to < added.length) yield
+    }
+    const end = text.length
+    // Behind the last text there are zeros up to the end of what a sample looks at.
+    makeRoom(text, 2 * stride)
+    if (end > most) {
+      takeBack(begin, end)
+      texts = textsBefore
+      return false
+    }
+    text.bytes.fill(0, end, end + 2 * stride)
+    let fresh = false
+    for (let start = begin; start + window <= end; start += piece * stride) {
+      if (start > begin) yield
+      const count = Math.min(piece, Math.floor((end - window - start) / stride) + 1)
+      sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
+      for (let n = 0; n < count; n++) {
+        if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
+        if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
+      }
+    }
+    if (fresh) {
+      // A text ends with a zero and the next begins on a sample: a text that comes again is found to be the same.
+      text.length = Math.ceil((end + 1) / stride) * stride
+    } else {
+      takeBack(begin, end)
+      texts = textsBefore
+    }
+    return true
+  }
+
+  /** Texts that are being added, in their order: each is brought to its end before the next begins. */
+  const line: Steps<boolean>[] = []
+  const results = new WeakMap<Steps<boolean>, boolean>()
+
+  /** Does a step of the first of them. */
+  function advance(): boolean {
+    const [first] = line
+    const step = first?.next()
+    if (!first || !step?.done) return false
+    results.set(first, step.value)
+    line.shift()
+    return true
+  }
+
   return {
-    add(added, origin, group) {
-      const begin = text.length
-      const textsBefore = texts
-      startText(origin, group)
-      for (let from = 0, to = 0; from < added.length && text.length <= most; from = to) {
-        to = sliceEnd(added, from, added.length)
-        appendCanonical(text, added, undefined, from, to)
-      }
-      const end = text.length
-      // Behind the last text there are zeros up to the end of what a sample looks at.
-      makeRoom(text, 2 * stride)
-      if (end > most) {
-        takeBack(begin, end)
-        texts = textsBefore
-        return false
-      }
-      text.bytes.fill(0, end, end + 2 * stride)
-      let fresh = false
-      for (let start = begin; start + window <= end; start += block * stride) {
-        const count = Math.min(block, Math.floor((end - window - start) / stride) + 1)
-        sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
-        for (let n = 0; n < count; n++) {
-          if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
-          if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
-        }
-      }
-      if (fresh) {
-        // A text ends with a zero and the next begins on a sample: a text that comes again is found to be the same.
-        text.length = Math.ceil((end + 1) / stride) * stride
-      } else {
-        takeBack(begin, end)
-        texts = textsBefore
-      }
-      return true
+    *add(added, origin, group) {
+      const mine = adding(added, origin, group)
+      line.push(mine)
+      // Somebody else may bring it to its end meanwhile.
+      while (line.includes(mine)) if (!advance() && line.includes(mine)) yield
+      return results.get(mine) ?? false
     },
-    find(bytes, size, found) {
-      const kept = text.bytes
-      eachCandidate(bytes, size, (at, first, end) => {
+    *find(bytes, size, found) {
+      yield* eachCandidate(bytes, size, (at, first, end) => {
+        // Read anew: what is added meanwhile may have moved it.
+        const kept = text.bytes
         for (let n = first; n < end; n++) {
           const sample = candidates[n] ?? 0
           const place = sample * stride
@@ -284,11 +317,14 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
         }
         return true
       }
-      eachCandidate(bytes, bytes.length, (at, first, end) => {
+      const candidatesOf = eachCandidate(bytes, bytes.length, (at, first, end) => {
         for (let n = first; n < end && tries++ < mostTries && !whole; n++) {
           whole = standsAt((candidates[n] ?? 0) * stride - at)
         }
       })
+      // Looking on for long is no use.
+      for (let step = candidatesOf.next(); !step.done; step = candidatesOf.next())
+        if (whole || tries >= mostTries) break
       if (whole || long.size === 0 || bytes.length < minSpan) return whole
       const places = long.lookUp(exactHash(bytes, 0, minSpan), longCandidates, 0, longCandidates.length)
       for (let n = 0; n < places && !whole; n++) whole = standsAt(longCandidates[n] ?? 0)

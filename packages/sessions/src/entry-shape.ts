@@ -196,6 +196,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
       steps: number,
       handoffs: optional(number),
       label,
+      bytes: optional(fields({ host: number, log: number })),
       error: optional(error),
     }),
   } satisfies ByOp<'child'>),

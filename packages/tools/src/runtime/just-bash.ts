@@ -3,10 +3,11 @@ import path from 'node:path'
 import { checkOptions, ProvostError } from '@provost/core'
 import type { ExecResult, KnownKeys, Runtime } from '@provost/core'
 
-import { createCapture } from './capture.ts'
 import { createPosixFiles } from './posix-files.ts'
-import type { FileFacts, PosixFiles } from './posix-files.ts'
-import { defaultExecTimeoutMs, maxOutputBytes, timedOutExitCode } from './process.ts'
+import type { PosixFiles } from './posix-files.ts'
+import { defaultExecTimeoutMs, timedOutExitCode } from './process.ts'
+import type { ShellOutput } from './shell-task.ts'
+import { createShellThread, ShellKilled } from './shell-thread.ts'
 
 /** What {@link justBashRuntime} takes. */
 export interface JustBashRuntimeOptions {
@@ -23,13 +24,17 @@ const optionKeys = {
   cwd: true,
   env: true,
 } satisfies KnownKeys<JustBashRuntimeOptions>
+/** The exit code of a command that was killed, as of SIGKILL. */
+const killedExitCode = 137
 
 /**
- * A shell that is an interpreter: it has files of its own in memory, no processes, no network and nothing of this
- * machine, and forgets all when it is dropped. Needs the package `just-bash`, which is loaded by the first use.
+ * Returns a shell that is an interpreter: it has files of its own in memory, no processes, no network and nothing of
+ * this machine, and forgets all when it is dropped. Needs the package `just-bash`, which is loaded by the first use.
  *
- * Output comes when a command is done, not as it is made. A command that computes without a pause holds up this process
- * until it ends or meets a limit of the interpreter; a worker thread around it is the cure where that matters.
+ * The interpreter runs in a thread of its own, with 256 MB of memory and no variables of this process. Commands and file
+ * operations run one after the other; output comes when a command is done. A command that takes longer than `timeout`
+ * or is aborted is killed with its thread, whatever it computes. Its changes to files are lost; those of commands before
+ * it are kept. The same holds for one that needs more memory (exit code 137) or leaves more than 20,000 files.
  *
  * @example
  * const runtime = justBashRuntime({ files: { 'data.csv': 'a,b\n1,2\n' } })
@@ -40,20 +45,17 @@ const optionKeys = {
 export function justBashRuntime(options: JustBashRuntimeOptions = {}): Runtime {
   checkOptions(options, optionKeys, 'justBashRuntime')
   const { cwd = '/work', files = {}, env = {} } = options
-  let started: ReturnType<typeof startBash> | undefined
-  const bash = (): ReturnType<typeof startBash> => (started ??= startBash(cwd, files))
+  const named = Object.entries(files).map(([name, data]) => [path.posix.resolve(cwd, name), data])
+  const thread = createShellThread({ cwd, files: Object.fromEntries(named) })
   const within: PosixFiles = {
-    realpath: async (at) => (await bash()).fs.realpath(at).catch(withCode),
-    facts: async (at) => factsOf(await (await bash()).fs.lstat(at).catch(withCode)),
-    read: async (at) => (await bash()).fs.readFileBuffer(at).catch(withCode),
-    write: async (at, data) => (await bash()).fs.writeFile(at, data).catch(withCode),
-    makeFolder: async (at) => (await bash()).fs.mkdir(at, { recursive: true }).catch(withCode),
-    rename: async (from, to) => (await bash()).fs.mv(from, to).catch(withCode),
-    remove: async (at) => (await bash()).fs.rm(at).catch(withCode),
-    entries: async (at) => {
-      const names = await (await bash()).fs.readdir(at).catch(withCode)
-      return Promise.all(names.map(async (name) => ({ name, ...(await within.facts(path.posix.join(at, name))) })))
-    },
+    realpath: (at) => thread.run('realpath', at),
+    facts: (at) => thread.run('facts', at),
+    read: (at) => thread.run('read', at),
+    write: (at, data) => thread.run('write', { at, data }),
+    makeFolder: (at) => thread.run('makeFolder', at),
+    rename: (from, to) => thread.run('rename', { from, to }),
+    remove: (at) => thread.run('remove', at),
+    entries: (at) => thread.run('entries', at),
   }
 
   return {
@@ -62,61 +64,27 @@ export function justBashRuntime(options: JustBashRuntimeOptions = {}): Runtime {
     ...createPosixFiles(cwd, within),
     async exec(command, { cwd: below = '.', timeout = defaultExecTimeoutMs, signal, onOutput } = {}) {
       signal?.throwIfAborted()
-      const { Bash, fs } = await bash()
-      const late = AbortSignal.timeout(Math.min(timeout, 2 ** 31 - 1))
-      // A shell for each command: they share the files and nothing else, and each has its own time.
-      const shell = new Bash({ fs, cwd, env: { ...env }, executionLimits: { maxExecutionTimeMs: timeout } })
-      const result = await shell.exec(command, {
-        cwd: path.posix.resolve(cwd, below),
-        signal: signal ? AbortSignal.any([signal, late]) : late,
+      const task = { command, cwd: path.posix.resolve(cwd, below), env: { ...env }, timeoutMs: timeout }
+      const output = await thread.run('exec', task, { timeoutMs: timeout, signal }).catch((error: unknown) => {
+        if (error instanceof ShellKilled) return killed(error, timeout)
+        throw error
       })
-      signal?.throwIfAborted()
-      return resultOf(result, late.aborted ? timeout : undefined, onOutput)
+      return handedOn(output, onOutput)
     },
   }
 }
 
-async function startBash(cwd: string, files: Readonly<Record<string, string | Uint8Array>>) {
-  const { Bash } = await import('just-bash').catch((cause: unknown) => {
-    throw new ProvostError('missing-package', 'The package just-bash is not installed.', {
-      hint: 'Install it: npm install just-bash',
-      cause,
-    })
-  })
-  const named = Object.entries(files).map(([name, data]) => [path.posix.resolve(cwd, name), data])
-  const { fs } = new Bash({ files: Object.fromEntries(named), cwd })
-  await fs.mkdir(cwd, { recursive: true })
-  return { Bash, fs }
+function killed({ why, message }: ShellKilled, timeoutMs: number): ShellOutput {
+  const late = why === 'time'
+  const note = late ? `Killed after ${timeoutMs} ms.` : `Killed: ${message}`
+  const stderr = `${note} Its changes to files are lost.\n`
+  return { stdout: '', stderr, exitCode: late ? timedOutExitCode : killedExitCode, truncated: false }
 }
 
-function factsOf(stat: { isFile: boolean; isDirectory: boolean; isSymbolicLink: boolean; size: number }): FileFacts {
-  const kind = stat.isSymbolicLink ? 'link' : stat.isDirectory ? 'directory' : stat.isFile ? 'file' : 'other'
-  return { kind, bytes: stat.size }
-}
-
-/** Its errors say their code in their message only. */
-function withCode(error: unknown): never {
-  const code = error instanceof Error ? /^(E[A-Z]{2,12})\b/.exec(error.message)?.[1] : undefined
-  throw code === undefined ? error : Object.assign(new Error('just-bash refused'), { code, cause: error })
-}
-
-function resultOf(
-  result: { readonly stdout: string; readonly stderr: string; readonly exitCode: number },
-  timedOutAfter: number | undefined,
+function handedOn(
+  output: ShellOutput,
   onOutput: ((chunk: string, stream: 'stdout' | 'stderr') => void) | undefined,
 ): ExecResult {
-  const bounded = (text: string, stream: 'stdout' | 'stderr') => {
-    const capture = createCapture(maxOutputBytes, (piece) => onOutput?.(piece, stream))
-    capture.write(new TextEncoder().encode(text))
-    return capture
-  }
-  const stdout = bounded(result.stdout, 'stdout')
-  const note = timedOutAfter === undefined ? '' : `Killed after ${timedOutAfter} ms.\n`
-  const stderr = bounded(timedOutAfter === undefined ? result.stderr : note, 'stderr')
-  return {
-    stdout: stdout.text(),
-    stderr: stderr.text(),
-    exitCode: timedOutAfter === undefined ? result.exitCode : timedOutExitCode,
-    truncated: stdout.truncated || stderr.truncated,
-  }
+  for (const stream of ['stdout', 'stderr'] as const) if (output[stream] !== '') onOutput?.(output[stream], stream)
+  return output
 }
