@@ -62,7 +62,8 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
 
 /** Traces a value of a call back to where it came from. */
 export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): Steps<Origin> {
-  const exact = yield* exactFormSteps(value)
+  const isLong = value.length > longText
+  const exact = isLong ? yield* exactFormSteps(value) : exactForm(value)
   if (
     exact === '' ||
     isOwn(exact, known) ||
@@ -77,7 +78,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* shelvedSteps(trusted, exact))
     if (vouchesFor(source, exact, known)) return { kind: 'trusted' }
-  const loose = yield* looseFormSteps(value)
+  const loose = isLong ? yield* looseFormSteps(value) : looseForm(value)
   const found = leaves.get(loose) ?? []
   const fields = found.filter(({ systemMade }) => systemMade)
   if (fields.length > 0) return { kind: 'field', leaves: fields }

@@ -11,9 +11,10 @@ import {
 } from '@provost/core'
 
 import { covers } from './argument-role.ts'
+import { longText } from './long-text.ts'
 import { createTaintIndex } from './taint-index.ts'
 import type { TaintIndex } from './taint-index.ts'
-import { distinctWords, exactForm, exactFormSteps, includes, looseForm, looseFormSteps } from './wording.ts'
+import { distinctWords, exactForm, exactFormSteps, includes, looseForm, looseFormSteps, wordsOf } from './wording.ts'
 
 /** One thing that was read: a result, or a message from elsewhere. */
 export interface Source {
@@ -251,7 +252,9 @@ function* addOutput(
   from: From = {},
 ): Steps<readonly string[]> {
   note(state, label)
-  const all = yield* collect(jsonOf(output), label, from.fields)
+  const all: Found[] = []
+  const go = collector(jsonOf(output), label, from.fields, all)
+  while (go()) yield
   // What a composite passes on as it was told was read where it came from, under the label it had there.
   const told = from.call?.told
   const found = told
@@ -270,34 +273,37 @@ function* addOutput(
     else theirs.push(one)
     const key = one.pointer.slice(one.pointer.lastIndexOf('/') + 1)
     if (one.trusted && one.pointer !== '' && !isRepeated(from.call?.input, key, one.value))
-      wholes.add(yield* exactFormSteps(one.value))
+      wholes.add(one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value))
   }
   const call = from.call && { toolName: from.call.toolName, input: from.call.input }
   const common = { name: toolName, label, ...(call && { call }), asked, wholes }
   if (label.integrity === 'trusted' && ours.length > 0) {
-    yield* shelve(state, { ...common, text: yield* joined(ours, exactFormSteps) })
+    yield* shelve(state, { ...common, text: yield* joined(ours, exactForm, exactFormSteps) })
     for (const one of ours) {
       if (pauses(one.value.length)) yield
-      const form = yield* exactFormSteps(one.value)
+      const form = one.value.length > longText ? yield* exactFormSteps(one.value) : exactForm(one.value)
       if (!includes(asked, form)) yield* state.index.inSteps.exempt(one.value)
     }
   }
   if (theirs.length > 0 || label.integrity === 'untrusted') {
     const untrusted: Label = { ...label, integrity: 'untrusted' }
-    const source: Source = { ...common, label: untrusted, text: yield* joined(theirs, looseFormSteps) }
+    const source: Source = { ...common, label: untrusted, text: yield* joined(theirs, looseForm, looseFormSteps) }
     state.untrustedRead = true
     yield* shelve(state, source)
     for (const one of theirs) {
       if (pauses(one.value.length)) yield
-      yield* state.index.inSteps.add(one.value, { source: label.sources[0] ?? toolName, label: untrusted })
+      const its = { source: label.sources[0] ?? toolName, label: untrusted }
+      if (one.value.length > longText) yield* state.index.inSteps.add(one.value, its)
+      else state.index.add(one.value, its)
     }
-    yield* keepLeaves(state, source, found)
+    if (found.length <= valuesTogether) keepSome(state, source, found, new Map())
+    else yield* keepLeaves(state, source, found)
   }
   if (from.call?.parentCallId === undefined) return []
   const forms: string[] = []
   for (const one of all) {
     if (pauses(one.value.length)) yield
-    forms.push(yield* looseFormSteps(one.value))
+    forms.push(one.value.length > longText ? yield* looseFormSteps(one.value) : looseForm(one.value))
   }
   return forms
 }
@@ -327,12 +333,18 @@ function* selected(all: readonly Found[], keep: (one: Found) => Steps<boolean>):
   return kept
 }
 
-function* joined(all: readonly Found[], form: (text: string) => Steps<string>): Steps<string> {
+function* joined(
+  all: readonly Found[],
+  form: (text: string) => string,
+  formSteps: (text: string) => Steps<string>,
+): Steps<string> {
+  const [only] = all
+  if (only && all.length === 1 && only.value.length <= longText) return form(only.value)
   const forms: string[] = []
   const pauses = pauseAfter()
   for (const one of all) {
     if (pauses(one.value.length)) yield
-    forms.push(yield* form(one.value))
+    forms.push(one.value.length > longText ? yield* formSteps(one.value) : form(one.value))
   }
   return forms.join('\n')
 }
@@ -388,8 +400,14 @@ const deepestPointer = 64
 /** Every string and number, and every key that is not a plain name: who writes a record may write its keys. */
 function* collect(root: unknown, label: Label, fields: From['fields']): Steps<readonly Found[]> {
   const found: Found[] = []
+  const go = collector(root, label, fields, found)
+  while (go()) yield
+  return found
+}
+
+/** Goes through a value piece by piece; says whether there is more. */
+function collector(root: unknown, label: Label, fields: From['fields'], found: Found[]): () => boolean {
   const open: Level[] = []
-  const pauses = pauseAfter()
   const enter = (value: unknown, pointer: string): void => {
     if (typeof value === 'string' || typeof value === 'number') {
       const own = fieldLabel(fields, pointer) ?? label
@@ -400,22 +418,25 @@ function* collect(root: unknown, label: Label, fields: From['fields']): Steps<re
   const below = (pointer: string, step: string): string =>
     open.length > deepestPointer ? pointer : `${pointer}/${step}`
   enter(root, '')
-  for (let level = open.at(-1); level; level = open.at(-1)) {
-    if (pauses(1)) yield
-    const { value, keys, pointer } = level
-    const at = level.at++
-    if (keys) {
-      const key = keys[at]
-      if (key === undefined) open.pop()
-      else {
-        if (!/^[\w-]{1,40}$/.test(key))
-          found.push({ pointer: `${pointer}/`, value: key, trusted: label.integrity === 'trusted' })
-        enter(isRecord(value) ? value[key] : undefined, below(pointer, escapePointer(key)))
-      }
-    } else if (Array.isArray(value) && at < value.length) enter(value[at], below(pointer, String(at)))
-    else open.pop()
+  return () => {
+    let looked = 0
+    for (let level = open.at(-1); level; level = open.at(-1)) {
+      if (++looked > valuesTogether) return true
+      const { value, keys, pointer } = level
+      const at = level.at++
+      if (keys) {
+        const key = keys[at]
+        if (key === undefined) open.pop()
+        else {
+          if (!/^[\w-]{1,40}$/.test(key))
+            found.push({ pointer: `${pointer}/`, value: key, trusted: label.integrity === 'trusted' })
+          enter(isRecord(value) ? value[key] : undefined, below(pointer, escapePointer(key)))
+        }
+      } else if (Array.isArray(value) && at < value.length) enter(value[at], below(pointer, String(at)))
+      else open.pop()
+    }
+    return false
   }
-  return found
 }
 
 /** The label of the nearest field above a place; `*` in a pointer stands for any one step. */
@@ -432,10 +453,17 @@ function fieldLabel(fields: From['fields'], pointer: string): Label | undefined 
 }
 
 function* keepLeaves(state: Provenance, source: Source, found: readonly Found[]): Steps<void> {
-  const records = new Map<string, { value: string; systemMade: boolean }[]>()
-  const pauses = pauseAfter()
+  const records: Records = new Map()
+  for (let at = 0; at < found.length; at += valuesTogether) {
+    if (at > 0) yield
+    keepSome(state, source, found.slice(at, at + valuesTogether), records)
+  }
+}
+
+type Records = Map<string, { value: string; systemMade: boolean }[]>
+
+function keepSome(state: Provenance, source: Source, found: readonly Found[], records: Records): void {
   for (const { pointer, value, trusted } of found) {
-    if (pauses(value.length)) yield
     if (pointer === '' || value.length > longestLeaf) continue
     const parent = pointer.slice(0, pointer.lastIndexOf('/'))
     let record = records.get(parent)
@@ -463,12 +491,21 @@ export function columnOf({ source, pointer }: Leaf): string {
 }
 
 function* shelve(state: Provenance, source: Source): Steps<void> {
+  if (source.text.length <= longText) return shelveNow(state, source, wordsOf(source.text))
+  const words = [...(yield* distinctWords(yield* looseFormSteps(source.text)))]
+  for (let at = 0; at < words.length || at === 0; at += wordsTogether) {
+    if (at > 0) yield
+    shelveNow(state, source, words.slice(at, at + wordsTogether), at === 0)
+  }
+}
+
+/** Words that are noted without a pause. */
+const wordsTogether = 2_048
+
+function shelveNow(state: Provenance, source: Source, words: readonly string[], isFirst = true): void {
   const shelf = source.label.integrity === 'trusted' ? state.trusted : state.untrusted
-  shelf.sources.push(source)
-  const words = yield* distinctWords(yield* looseFormSteps(source.text))
-  const pauses = pauseAfter()
-  for (const word of words) {
-    if (pauses(16)) yield
+  if (isFirst) shelf.sources.push(source)
+  for (const word of new Set(words)) {
     const known = shelf.byWord.get(word)
     if (!known) shelf.byWord.set(word, [source])
     else known.push(source)

@@ -14,6 +14,8 @@ interface Registered {
 export interface SecretValues {
   add(value: string, from: Registered['from']): void
   find(text: Canonical, found: (start: number, end: number, from: Registered['from']) => void): Steps<void>
+  /** There is nothing to find. */
+  readonly empty: boolean
   /** A value that is nothing but a very short secret. */
   whole(value: string): Registered['from'] | undefined
 }
@@ -38,17 +40,28 @@ export function createSecretValues(): SecretValues {
         if (!values.has(hash)) values.set(hash, { bytes, from })
       })
     },
-    *find({ bytes, length }, found) {
-      for (const [size, values] of byLength) {
-        if (length > longText) yield
-        eachStretchHash(bytes, length, size, (at, hash) => {
-          const value = values.get(hash)
-          if (value && isAt(value.bytes, bytes, at)) found(at, at + size, value.from)
-        })
+    *find(text, found) {
+      for (const one of byLength) {
+        if (text.length > longText) yield
+        findIn(text, one, found)
       }
+    },
+    get empty() {
+      return byLength.size === 0
     },
     whole: (value) => (wholes.size > 0 ? wholes.get(value.trim()) : undefined),
   }
+}
+
+function findIn(
+  { bytes, length }: Canonical,
+  [size, values]: readonly [number, ReadonlyMap<number, Registered>],
+  found: (start: number, end: number, from: Registered['from']) => void,
+): void {
+  eachStretchHash(bytes, length, size, (at, hash) => {
+    const value = values.get(hash)
+    if (value && isAt(value.bytes, bytes, at)) found(at, at + size, value.from)
+  })
 }
 
 function isAt(value: Uint8Array, bytes: Uint8Array, at: number): boolean {

@@ -147,21 +147,30 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     return group
   }
 
-  function* track(text: string, from: Origin): Steps<void> {
-    if (yield* tracked.add(text, originOf(from), groupOf(from.label))) return
+  function drop(from: Origin): void {
     dropped = dropped ? joinLabels(dropped, from.label) : from.label
   }
 
-  function* add(text: string, from: Origin): Steps<void> {
-    yield* track(text, from)
+  function track(text: string, from: Origin): void {
+    if (!tracked.addNow(text, originOf(from), groupOf(from.label))) drop(from)
+  }
+
+  function add(text: string, from: Origin): void {
+    track(text, from)
     if (from.label.confidentiality !== 'secret' || text.length > 4 * minSpan) return
     // Too short for a span of its own, long enough to be told from a word.
     const { length } = canonicalBytes(text)
     if (length >= shortestSecretText && length < minSpan) secrets.add(text, from)
   }
 
-  function* exempt(text: string): Steps<void> {
-    yield* exempted.add(text, 0, 0)
+  function* addInSteps(text: string, from: Origin): Steps<void> {
+    if (text.length <= longText) add(text, from)
+    else if (!(yield* tracked.add(text, originOf(from), groupOf(from.label)))) drop(from)
+  }
+
+  function* exemptInSteps(text: string): Steps<void> {
+    if (text.length <= longText) exempted.addNow(text, 0, 0)
+    else yield* exempted.add(text, 0, 0)
   }
 
   function* check(args: unknown): Steps<readonly TaintHit[]> {
@@ -184,7 +193,10 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       }
       const stretches = createStretches()
       if (isLong) yield
-      if (!layer.isKnown) yield* tracked.find(canonical.bytes, canonical.length, stretches.add)
+      if (!layer.isKnown) {
+        if (isLong) yield* tracked.find(canonical.bytes, canonical.length, stretches.add)
+        else tracked.findNow(canonical.bytes, canonical.length, stretches.add)
+      }
       const all = stretches.all()
       const from = placesIn(layer.text, notes.slices, canonical)
       for (const [n, stretch] of all.entries()) {
@@ -193,7 +205,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
         if (!origin || isExempt(layer, from, canonical, stretch, all, n)) continue
         found.push(foundAt(layer, from, stretch, origin))
       }
-      if (!layer.isKnown) {
+      if (!layer.isKnown && !secrets.empty) {
         yield* secrets.find(canonical, (start, end, origin) => {
           found.push(foundAt(layer, from, { start, end, reading: 'forward', sameCase: true }, origin))
         })
@@ -214,12 +226,13 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       }
       const unescaped = notes.escapes.length > 0 ? decodeEscapes(layer.text, notes.escapes) : undefined
       if (unescaped) into(unescaped)
-      yield* lookBelow()
+      if (below.length > 0) yield* lookBelow()
       const tokens = tokensIn(layer.text, layer.stretches)
-      for (let n = 0; n < tokens.length; n = decodeTokens(layer.text, tokens, n, shortestSpan, into)) yield* lookBelow()
-      yield* lookBelow()
+      for (let n = 0; n < tokens.length; n = decodeTokens(layer.text, tokens, n, shortestSpan, into))
+        if (below.length > 0) yield* lookBelow()
+      if (below.length > 0) yield* lookBelow()
       decodeSpacedHex(layer.text, pairsIn(layer.text, layer.stretches), shortestSpan, into)
-      yield* lookBelow()
+      if (below.length > 0) yield* lookBelow()
       return notes.isAscii
     }
 
@@ -277,14 +290,16 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
   }
 
   return {
-    add: (text, from) => finish(add(text, from)),
-    exempt: (text) => finish(exempt(text)),
+    add,
+    exempt(text) {
+      exempted.addNow(text, 0, 0)
+    },
     secret(value, from) {
       secrets.add(value, from)
-      finish(track(value, from))
+      track(value, from)
     },
     check: (args) => finish(check(args)),
-    inSteps: { add, exempt, check },
+    inSteps: { add: addInSteps, exempt: exemptInSteps, check },
     get stats() {
       const { index, text } = tracked.memory
       return { characters: tracked.length, full: dropped !== undefined, indexBytes: index, textBytes: text }

@@ -1,8 +1,10 @@
 import type { Steps } from '@provost/core'
+import { finish } from '@provost/core'
 
 import { agreementAt } from './agreement.ts'
 import type { Agreement } from './agreement.ts'
 import { appendCanonical, emptyCanonical, folded, makeRoom, sliceEnd } from './canonical.ts'
+import { longText } from './long-text.ts'
 import {
   createWindowHash,
   exactHash,
@@ -35,8 +37,12 @@ export interface TrackedText {
    * @returns false when there is no room for it.
    */
   add(text: string, origin: number, group: number): Steps<boolean>
+  /** The same at once. */
+  addNow(text: string, origin: number, group: number): boolean
   /** Finds every stretch of at least `minSpan` characters. Overlapping pieces of one stretch come one by one. */
   find(bytes: Uint8Array, length: number, found: (match: Match) => void): Steps<void>
+  /** The same at once. */
+  findNow(bytes: Uint8Array, length: number, found: (match: Match) => void): void
   /** Whether the bytes stand somewhere as a whole. May say no where looking on would cost too much. */
   contains(bytes: Uint8Array): boolean
   /** Characters tracked. */
@@ -207,16 +213,25 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   ): Steps<void> {
     for (let start = 0; start + window <= size; start += block) {
       if (start > 0) yield
-      const count = windowHashes(windowHash, bytes, start, size, hashes)
-      const hits = samples.filter(hashes, count, passed)
-      samples.warm(hashes, passed, hits)
-      for (let n = 0; n < hits;) {
-        const first = n
-        n = samples.lookUpAll(hashes, passed, first, hits, candidates, mostCandidates, ends)
-        touched ^= readTexts(text.bytes, candidates, ends[n - 1] ?? 0, stride)
-        for (let k = first, from = 0; k < n; from = ends[k++] ?? 0) {
-          if ((ends[k] ?? 0) > from) visit(start + (passed[k] ?? 0), from, ends[k] ?? 0)
-        }
+      lookUpBlock(bytes, size, start, visit)
+    }
+  }
+
+  function lookUpBlock(
+    bytes: Uint8Array,
+    size: number,
+    start: number,
+    visit: (at: number, first: number, end: number) => void,
+  ): void {
+    const count = windowHashes(windowHash, bytes, start, size, hashes)
+    const hits = samples.filter(hashes, count, passed)
+    samples.warm(hashes, passed, hits)
+    for (let n = 0; n < hits;) {
+      const first = n
+      n = samples.lookUpAll(hashes, passed, first, hits, candidates, mostCandidates, ends)
+      touched ^= readTexts(text.bytes, candidates, ends[n - 1] ?? 0, stride)
+      for (let k = first, from = 0; k < n; from = ends[k++] ?? 0) {
+        if ((ends[k] ?? 0) > from) visit(start + (passed[k] ?? 0), from, ends[k] ?? 0)
       }
     }
   }
@@ -227,29 +242,63 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     const textsBefore = texts
     startText(origin, group)
     for (let from = 0, to = 0; from < added.length && text.length <= most; from = to) {
+      if (from > 0) yield
       to = sliceEnd(added, from, added.length)
       appendCanonical(text, added, undefined, from, to)
-      if (to < added.length) yield
     }
+    const end = endOfText(begin, textsBefore)
+    if (end < 0) return false
+    let fresh = false
+    for (let start = begin; start + window <= end; start += piece * stride) {
+      if (start > begin) yield
+      if (indexPiece(start, end, origin, group)) fresh = true
+    }
+    close(begin, end, textsBefore, fresh)
+    return true
+  }
+
+  /** The same for a text that is hardly longer than a slice. */
+  function addShort(added: string, origin: number, group: number): boolean {
+    const begin = text.length
+    const textsBefore = texts
+    startText(origin, group)
+    appendCanonical(text, added)
+    const end = endOfText(begin, textsBefore)
+    if (end < 0) return false
+    let fresh = false
+    for (let start = begin; start + window <= end; start += piece * stride) {
+      if (indexPiece(start, end, origin, group)) fresh = true
+    }
+    close(begin, end, textsBefore, fresh)
+    return true
+  }
+
+  /** Where the letters of a text end; below 0 where there is no room for them. */
+  function endOfText(begin: number, textsBefore: number): number {
     const end = text.length
     // Behind the last text there are zeros up to the end of what a sample looks at.
     makeRoom(text, 2 * stride)
     if (end > most) {
       takeBack(begin, end)
       texts = textsBefore
-      return false
+      return -1
     }
     text.bytes.fill(0, end, end + 2 * stride)
+    return end
+  }
+
+  function indexPiece(start: number, end: number, origin: number, group: number): boolean {
     let fresh = false
-    for (let start = begin; start + window <= end; start += piece * stride) {
-      if (start > begin) yield
-      const count = Math.min(piece, Math.floor((end - window - start) / stride) + 1)
-      sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
-      for (let n = 0; n < count; n++) {
-        if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
-        if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
-      }
+    const count = Math.min(piece, Math.floor((end - window - start) / stride) + 1)
+    sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
+    for (let n = 0; n < count; n++) {
+      if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
+      if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
     }
+    return fresh
+  }
+
+  function close(begin: number, end: number, textsBefore: number, fresh: boolean): void {
     if (fresh) {
       // A text ends with a zero and the next begins on a sample: a text that comes again is found to be the same.
       text.length = Math.ceil((end + 1) / stride) * stride
@@ -257,7 +306,6 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       takeBack(begin, end)
       texts = textsBefore
     }
-    return true
   }
 
   /** Texts that are being added, in their order: each is brought to its end before the next begins. */
@@ -274,6 +322,35 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return true
   }
 
+  function visitor(
+    bytes: Uint8Array,
+    size: number,
+    found: (match: Match) => void,
+  ): (at: number, first: number, end: number) => void {
+    return (at, first, end) => {
+      // Read anew: what is added meanwhile may have moved it.
+      const kept = text.bytes
+      for (let n = first; n < end; n++) {
+        const sample = candidates[n] ?? 0
+        const place = sample * stride
+        const agreement = agreementAt(bytes, size, at, kept, place, window, minSpan)
+        if (!agreement) continue
+        const seen = repeats.get(sample)?.count ?? 1
+        found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen })
+      }
+      if (end - first < mostCopies || long.size === 0) return
+      for (let start = Math.max(0, at - stride + 1); start <= at && start + minSpan <= size; start++) {
+        const hashed = exactHash(bytes, start, minSpan)
+        const places = long.mayHave(hashed) ? long.lookUp(hashed, longCandidates, 0, longCandidates.length) : 0
+        for (let n = 0; n < places; n++) {
+          const place = longCandidates[n] ?? 0
+          const agreement = agreementAt(bytes, size, start, kept, place, minSpan, minSpan)
+          if (agreement) found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen: 1 })
+        }
+      }
+    }
+  }
+
   return {
     *add(added, origin, group) {
       const mine = adding(added, origin, group)
@@ -282,29 +359,16 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
       while (line.includes(mine)) if (!advance() && line.includes(mine)) yield
       return results.get(mine) ?? false
     },
+    addNow(added, origin, group) {
+      if (line.length === 0 && added.length <= longText) return addShort(added, origin, group)
+      return finish(this.add(added, origin, group))
+    },
     *find(bytes, size, found) {
-      yield* eachCandidate(bytes, size, (at, first, end) => {
-        // Read anew: what is added meanwhile may have moved it.
-        const kept = text.bytes
-        for (let n = first; n < end; n++) {
-          const sample = candidates[n] ?? 0
-          const place = sample * stride
-          const agreement = agreementAt(bytes, size, at, kept, place, window, minSpan)
-          if (!agreement) continue
-          const seen = repeats.get(sample)?.count ?? 1
-          found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen })
-        }
-        if (end - first < mostCopies || long.size === 0) return
-        for (let start = Math.max(0, at - stride + 1); start <= at && start + minSpan <= size; start++) {
-          const hashed = exactHash(bytes, start, minSpan)
-          const places = long.mayHave(hashed) ? long.lookUp(hashed, longCandidates, 0, longCandidates.length) : 0
-          for (let n = 0; n < places; n++) {
-            const place = longCandidates[n] ?? 0
-            const agreement = agreementAt(bytes, size, start, kept, place, minSpan, minSpan)
-            if (agreement) found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen: 1 })
-          }
-        }
-      })
+      yield* eachCandidate(bytes, size, visitor(bytes, size, found))
+    },
+    findNow(bytes, size, found) {
+      const visit = visitor(bytes, size, found)
+      for (let start = 0; start + window <= size; start += block) lookUpBlock(bytes, size, start, visit)
     },
     contains(bytes) {
       const kept = text.bytes
@@ -317,14 +381,16 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
         }
         return true
       }
-      const candidatesOf = eachCandidate(bytes, bytes.length, (at, first, end) => {
+      const visit = (at: number, first: number, end: number): void => {
         for (let n = first; n < end && tries++ < mostTries && !whole; n++) {
           whole = standsAt((candidates[n] ?? 0) * stride - at)
         }
-      })
+      }
       // Looking on for long is no use.
-      for (let step = candidatesOf.next(); !step.done; step = candidatesOf.next())
+      for (let start = 0; start + window <= bytes.length; start += block) {
         if (whole || tries >= mostTries) break
+        lookUpBlock(bytes, bytes.length, start, visit)
+      }
       if (whole || long.size === 0 || bytes.length < minSpan) return whole
       const places = long.lookUp(exactHash(bytes, 0, minSpan), longCandidates, 0, longCandidates.length)
       for (let n = 0; n < places && !whole; n++) whole = standsAt(longCandidates[n] ?? 0)
