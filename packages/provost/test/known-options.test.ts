@@ -103,6 +103,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     sessionQuarantined: 'no options',
     toBase64: 'no options',
     admit: 'no options',
+    finish: 'no options',
   },
   agent: {
     WaitsForSomebodyError: 'no options',
