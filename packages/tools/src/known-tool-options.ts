@@ -4,7 +4,7 @@ import type { AiTool, AiToolMore } from './ai-tool.ts'
 import type { ToolOptions } from './tool-options.ts'
 
 /** The options of {@link tool}. */
-export const toolKeys = {
+export const toolKeys: KnownKeys<ToolOptions<AnySchema, unknown, unknown, StandardSchemaV1>> = {
   name: true,
   description: true,
   title: true,
@@ -32,11 +32,11 @@ export const toolKeys = {
   deferLoading: true,
   cache: true,
   sanitize: true,
-} satisfies KnownKeys<ToolOptions<AnySchema, unknown, unknown, StandardSchemaV1>>
+}
 
-export const cacheKeys = { ttlMs: true, share: true } satisfies KnownKeys<ToolCaching>
+export const cacheKeys: KnownKeys<ToolCaching> = { ttlMs: true, share: true }
 
-export const exampleKeys = { input: true, output: true, note: true } satisfies KnownKeys<ToolExample>
+export const exampleKeys: KnownKeys<ToolExample> = { input: true, output: true, note: true }
 
 const fromAi = 'Pass the tool of the AI SDK itself, or fromAiTool(name, tool, { … }).'
 
@@ -79,7 +79,7 @@ export const movedToolKeys: MovedKeys = {
 }
 
 /** What fromAiTool takes beside the tool. */
-export const aiMoreKeys = {
+export const aiMoreKeys: KnownKeys<AiToolMore> = {
   effect: true,
   args: true,
   returns: true,
@@ -87,7 +87,7 @@ export const aiMoreKeys = {
   idempotent: true,
   executionMode: true,
   cache: true,
-} satisfies KnownKeys<AiToolMore>
+}
 
 /** The shape of a tool of the AI SDK. Of these, `metadata` and `supportsDeferredResults` have no meaning here. */
 const aiKeys = {

@@ -1,6 +1,6 @@
 import path from 'node:path'
 
-import { checkOptions, ProvostError } from '@provost/core'
+import { checkOptions } from '@provost/core'
 import type { ExecResult, KnownKeys, Runtime } from '@provost/core'
 
 import { createPosixFiles } from './posix-files.ts'
