@@ -1,9 +1,14 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
 import { ProvostError } from '@provost/core'
 
 import { invalidExport } from './store-error.ts'
 
 /** Text in pieces: split anywhere, or one line each, with or without its end. Bytes are UTF-8. */
 export type TextPieces = string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
+
+/** Lines after which the event loop gets a turn. */
+const linesPerTurn = 10_000
 
 /** A first line that is longer is no header of ours. */
 const longestHeader = 4096
@@ -20,6 +25,7 @@ export async function* linesOf(pieces: TextPieces, maxBytes: number): AsyncGener
   let bytes = 0
   // Whether each piece is a line: a header that nothing but a line end may follow tells, once something else follows it.
   let bare: boolean | undefined
+  let lines = 0
   for await (const piece of typeof pieces === 'string' ? [pieces] : pieces) {
     bytes += typeof piece === 'string' ? piece.length : piece.byteLength
     if (bytes > maxBytes) throw tooBig(maxBytes)
@@ -38,6 +44,7 @@ export async function* linesOf(pieces: TextPieces, maxBytes: number): AsyncGener
       yield withoutEnd(open.join(''))
       open = []
       from = end + 1
+      if (++lines % linesPerTurn === 0) await turn()
     }
     if (from < text.length) open.push(text.slice(from))
   }

@@ -1,5 +1,9 @@
 import { StringDecoder } from 'node:string_decoder'
 
+import type { MaybePromise } from '@provost/core'
+
+import { pause, take } from '../foreign/turn.ts'
+
 /** One line, or what is known of one that was too long: its first and its last characters. */
 export type Line =
   | { readonly text: string }
@@ -7,12 +11,15 @@ export type Line =
 
 const edge = 256
 
+/** What reading a line counts for beside its length: a message is checked as a whole. */
+const lineSteps = 1_000
+
 /**
  * Cuts a stream of bytes into lines. Of one that is longer than `maxBytes` only the ends are kept.
  *
- * @returns takes the next bytes.
+ * @returns takes the next bytes; a promise where the event loop gets a turn in between.
  */
-export function createLines(maxBytes: number, onLine: (line: Line) => void): (chunk: Buffer) => void {
+export function createLines(maxBytes: number, onLine: (line: Line) => void): (chunk: Buffer) => MaybePromise<void> {
   let kept: Buffer[] = []
   let length = 0
   let head = ''
@@ -30,20 +37,28 @@ export function createLines(maxBytes: number, onLine: (line: Line) => void): (ch
     tail = Buffer.from(Buffer.concat([tail, piece.subarray(-edge)]).subarray(-edge))
   }
   const end = (): void => {
+    take(lineSteps + length)
     const line = length > maxBytes ? { head, tail: decode(tail) } : { text: decode(Buffer.concat(kept)) }
     kept = []
     length = 0
     onLine(line)
   }
-  return (chunk) => {
+  async function takeLater(chunk: Buffer, wait: Promise<void>): Promise<void> {
+    await wait
+    await takeChunk(chunk)
+  }
+  function takeChunk(chunk: Buffer): MaybePromise<void> {
     let from = 0
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
       add(chunk.subarray(from, at))
       end()
       from = at + 1
+      const wait = pause()
+      if (wait) return takeLater(chunk.subarray(from), wait)
     }
     if (from < chunk.length) add(chunk.subarray(from))
   }
+  return takeChunk
 }
 
 /** Bytes that were cut out of a character are left out. */

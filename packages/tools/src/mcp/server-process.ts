@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import type { MaybePromise } from '@provost/core'
+
 import { serverText } from './server-text.ts'
 
 /** A server that runs as a process of this machine, in a process group of its own. */
@@ -35,7 +37,7 @@ const windows = process.platform === 'win32'
 /** Rejects with what `spawn` says when it cannot be started. */
 export async function startServer(
   { command, args, env, cwd }: ServerCommand,
-  onOutput: (chunk: Buffer) => void,
+  onOutput: (chunk: Buffer) => MaybePromise<void>,
 ): Promise<ServerProcess> {
   const child: ChildProcessWithoutNullStreams = spawn(command, [...args], {
     env,
@@ -46,7 +48,7 @@ export async function startServer(
     windowsHide: true,
   })
   let stderr = ''
-  child.stdout.on('data', onOutput)
+  const read = readAll(child.stdout, onOutput)
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-stderrLength)
   })
@@ -66,7 +68,7 @@ export async function startServer(
   })
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const ended = exited.then(async () => {
-    await Promise.race([closed, sleep(pipeGraceMs)])
+    await Promise.race([Promise.all([closed, read]), sleep(pipeGraceMs)])
     const last = serverText(stderr, 1_000)
     if (last) ending = `${ending}, and its last words were: ${last}`
   })
@@ -91,6 +93,15 @@ export async function startServer(
     ending: () => ending,
     ended,
     kill: () => (killed ??= kill()),
+  }
+}
+
+/** Reads no further before what was read is taken: a server that writes faster waits. */
+async function readAll(output: AsyncIterable<Buffer>, onOutput: (chunk: Buffer) => MaybePromise<void>): Promise<void> {
+  try {
+    for await (const chunk of output) await onOutput(chunk)
+  } catch {
+    // The pipe of a process that ends may break.
   }
 }
 
