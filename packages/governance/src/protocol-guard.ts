@@ -1,5 +1,5 @@
 import { checkChoice, checkOptions, defineExtension, escapePointer, isRecord } from '@provost/core'
-import type { Extension, Json, JsonPointer, KnownKeys } from '@provost/core'
+import type { Extension, Json, JsonPointer, KnownKeys, Steps } from '@provost/core'
 
 import { escapeFor, isSafeFor } from './escape-for.ts'
 import type { Boundary } from './escape-for.ts'
@@ -48,7 +48,7 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
       async 'tool.call'(call, ctx) {
         const declared = Object.hasOwn(boundaries, call.tool.name) ? (boundaries[call.tool.name] ?? {}) : {}
         const violations: { path: JsonPointer; boundary: Boundary }[] = []
-        const args = walk(
+        const checked = walk(
           call.input,
           '',
           '',
@@ -61,6 +61,7 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
           },
           declared,
         )
+        const args = await ctx.inTurns(checked)
         if (violations.length === 0) return undefined
         await ctx.audit(onViolation === 'deny' ? 'blocked' : 'flagged', {
           rule: 'protocol-guard',
@@ -78,8 +79,11 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
   })
 }
 
+/** Fields that are checked without a pause. */
+const fieldsPerStep = 200
+
 /** A copy with every text and key changed; the boundary of a place holds for all that is in it. */
-function walk(
+function* walk(
   value: Json,
   key: string,
   path: string,
@@ -87,7 +91,7 @@ function walk(
   depth: number,
   change: Change,
   declared: Declared,
-): Json {
+): Steps<Json> {
   if (depth > deepest) throw new RangeError('The arguments are nested too deeply to be checked.')
   const here = Object.hasOwn(declared, path) ? declared[path] : place
   if (typeof value === 'string') {
@@ -96,15 +100,20 @@ function walk(
     if (written === undefined) {
       const changed = change(value, path, here)
       // Without what made it none, it may be JSON.
-      return changed === value ? value : walk(changed, key, path, here, depth + 1, change, {})
+      return changed === value ? value : yield* walk(changed, key, path, here, depth + 1, change, {})
     }
     // The tool that makes headers of it reads the JSON first: what is an escape here is a line break there.
-    const checked = JSON.stringify(walk(written, key, path, here, depth + 1, change, {}))
+    const checked = JSON.stringify(yield* walk(written, key, path, here, depth + 1, change, {}))
     return checked === JSON.stringify(written) ? change(value, path, here) : checked
   }
   if (Array.isArray(value)) {
     const below = here ?? (value.length === 2 ? nameIn(value[0]) : undefined)
-    return value.map((item: Json, n) => walk(item, key, `${path}/${n}`, below, depth + 1, change, declared))
+    const items: Json[] = []
+    for (const [n, item] of value.entries()) {
+      items.push(yield* walk(item, key, `${path}/${n}`, below, depth + 1, change, declared))
+      if (n % fieldsPerStep === fieldsPerStep - 1) yield
+    }
+    return items
   }
   if (!isRecord(value)) return value
   const listed =
@@ -114,8 +123,9 @@ function walk(
     const at = `${path}/${escapePointer(name)}`
     const named = headerBoundary(name)
     const below = here === 'mail-header' && named === 'http-header' ? named : (listed ?? named)
-    const inner = walk(isJson(item) ? item : null, name, at, below, depth + 1, change, declared)
+    const inner = yield* walk(isJson(item) ? item : null, name, at, below, depth + 1, change, declared)
     fields.push([change(name, at, below), inner])
+    if (fields.length % fieldsPerStep === 0) yield
   }
   return Object.fromEntries(fields)
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 
 import type { Entry, KnownKeys, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions, ProvostError } from '@provost/core'
@@ -25,6 +26,9 @@ const optionKeys = {
   for: true,
   key: true,
 } satisfies KnownKeys<ExportOptions>
+
+/** Characters after which the event loop gets a turn. */
+const charactersPerTurn = 262_144
 
 /**
  * A session as JSON lines: a header, the entries of its log and of the logs of its children, the blobs that they
@@ -59,6 +63,7 @@ export async function* exportSession(
   }
   const data = (value: Exclude<ExportLine, { type: 'entry' }>): string => line(JSON.stringify(value))
 
+  let since = 0
   const known = new Set<string>()
   const logs: { readonly name: string; readonly parent?: string }[] = [{ name: sessionId }]
   const names = new Set([sessionId])
@@ -94,6 +99,11 @@ export async function* exportSession(
         }
         counts.entries++
         yield line(text)
+        since += text.length
+        if (since > charactersPerTurn) {
+          since = 0
+          await turn()
+        }
       }
     }
     if (first && parent === undefined) throw unknownSession(sessionId)

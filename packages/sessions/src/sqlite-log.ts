@@ -43,15 +43,24 @@ export interface SqliteLogs {
   drop(name: string): void
 }
 
+/** Entries that are read at once, and about how many characters they have. */
+interface Page {
+  readonly entries: readonly Entry[]
+  readonly length: number
+}
+
 /** Rows that one statement inserts; a longer append is several in a transaction. */
 const batchSize = 8
 const pageSize = 256
 const firstPage = 64
 /** Characters of a page, about. */
-const pageLength = 2 ** 22
-const pagesInARow = 16
+const pageLength = 2 ** 20
+/** Characters and pages after which the event loop gets a turn. */
+const lengthPerTurn = 2 ** 19
+const pagesPerTurn = 16
 /** A log whose lease was given back has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
+const sized = 'select sum(octet_length(body)) from entries where place > ? and place <= ?'
 /** In the order in which they are found, which is that of the keys; what comes is looked through for its places. */
 const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
 const none: readonly Entry[] = []
@@ -104,20 +113,28 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   }
 
   /** What stands behind an offset and up to the tail: a log has no gaps. Long entries come in pages of fewer. */
-  function* pagesIn(no: number, after: number, tail: number): Iterable<readonly Entry[]> {
+  function* pagesIn(no: number, after: number, tail: number): Iterable<Page> {
     let size = firstPage
     for (let from = after; from < tail;) {
-      const to = Math.min(from + size, tail)
-      const { entries, length } = pageOf(no, from, to)
+      let to = Math.min(from + size, tail)
+      while (to - from > 1 && bytesOf(no, from, to) > pageLength) to = from + Math.ceil((to - from) / 4)
+      const page = pageOf(no, from, to)
+      const { entries, length } = page
       // A log that was deleted meanwhile.
       if (entries.length === 0) return
-      yield entries
+      yield page
       size = Math.min(pageSize, Math.max(1, Math.floor((pageLength * (to - from)) / length)))
       from = to
     }
   }
 
-  function pageOf(no: number, from: number, to: number): { entries: readonly Entry[]; length: number } {
+  /** Found without reading the entries. */
+  function bytesOf(no: number, from: number, to: number): number {
+    const [bytes] = row(sql(sized), no * logSpan + from, no * logSpan + to) ?? []
+    return Number(bytes ?? 0)
+  }
+
+  function pageOf(no: number, from: number, to: number): Page {
     const places = [no * logSpan + from, no * logSpan + to] as const
     try {
       // One text for all: row by row it would be taken apart, only to be put together again for the parser.
@@ -136,7 +153,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     if (log.ids) return log.ids
     const ids = indexOf(log.no, log.tail)
     // Of a log that was read before it is written they are known already; an index would cost every append.
-    for (const page of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of page) ids.set(id, offset)
+    for (const { entries } of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of entries) ids.set(id, offset)
     log.ids = ids
     return ids
   }
@@ -268,12 +285,16 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
     const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
     let pages = 0
-    for (const entries of pagesIn(no, Math.max(0, after), tail)) {
+    let read = 0
+    for (const { entries, length } of pagesIn(no, Math.max(0, after), tail)) {
       if (ids) for (const { id, offset } of entries) ids.set(id, offset)
       yield entries
       alive()
       // A long log does not keep the rest of the process waiting.
-      if (++pages % pagesInARow === 0) await new Promise(setImmediate)
+      read += length
+      if (++pages % pagesPerTurn !== 0 && read < lengthPerTurn) continue
+      read = 0
+      await new Promise(setImmediate)
     }
     if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
   }
