@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import vm from 'node:vm'
 
 import { isRecord, ProvostError } from '@provost/core'
@@ -30,4 +31,26 @@ export function withDeadline<T>(ms: number, work: () => T): T {
   throw new ProvostError('pattern-too-slow', `The pattern took more than ${ms} ms on a few files.`, {
     hint: 'Simplify it: no repetition within a repetition, such as (a+)+.',
   })
+}
+
+/** Milliseconds that a few items may take: so long the process does nothing else. */
+export const itemsMs: number = 150
+/** Items that are looked at without a pause. */
+const together = 64
+
+/**
+ * Does work for a few items at a time and lets others have their turn in between.
+ *
+ * @throws ProvostError `pattern-too-slow` where a few items take more than {@link itemsMs}.
+ */
+export async function inTurns<T, R>(
+  items: readonly T[],
+  work: (some: readonly T[]) => readonly R[],
+): Promise<readonly R[]> {
+  const made: R[] = []
+  for (let at = 0; at < items.length; at += together) {
+    if (at > 0) await setImmediate()
+    made.push(...withDeadline(itemsMs, () => work(items.slice(at, at + together))))
+  }
+  return made
 }

@@ -3,14 +3,13 @@ import { z } from 'zod'
 
 import { rich } from '../rich.ts'
 import { tool } from '../tool.ts'
-import { withDeadline } from './deadline.ts'
+import { inTurns } from './deadline.ts'
 import { compileGlob, namesHidden } from './pattern.ts'
 import { hiddenInput, ignoredInput } from './scope-input.ts'
 import { shownPath, tidyPath } from './text.ts'
 import { inBunches, maxWalkEntries, walk } from './walk.ts'
 
 const maxPaths = 1_000
-const matchMs = 1_000
 
 /** Paths that match a glob. */
 export interface GlobResult {
@@ -52,7 +51,7 @@ export const globTool: Tool<
     const paths: string[] = []
     for await (const bunch of inBunches(walk(ctx.runtime, start, scope, budget), { files: 256, bytes: Infinity })) {
       ctx.signal.throwIfAborted()
-      const fitting = withDeadline(matchMs, () => bunch.filter((file) => matches(file.path.slice(cut))))
+      const fitting = await inTurns(bunch, (some) => some.filter((file) => matches(file.path.slice(cut))))
       for (const file of fitting) paths.push(file.path)
       if (paths.length > maxPaths) break
     }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { cut } from '../issues.ts'
 import { rich } from '../rich.ts'
 import { tool } from '../tool.ts'
-import { withDeadline } from './deadline.ts'
+import { inTurns } from './deadline.ts'
 import { compileGlob, compileRegExp, namesHidden } from './pattern.ts'
 import type { LineTest } from './pattern.ts'
 import { hiddenInput, ignoredInput } from './scope-input.ts'
@@ -21,7 +21,6 @@ const maxFileBytes = 5 * 1024 * 1024
 /** Only so much of a line is searched; longer ones are made by machines. */
 const maxLineCharacters = 10_000
 const maxShownCharacters = 400
-const matchMs = 1_000
 /** Others get their turn after so many milliseconds of searching. */
 const turnMs = 20
 /** Read at once. */
@@ -115,7 +114,7 @@ async function* textsUnder(
   try {
     for await (const bunch of inBunches(walk(runtime, start, scope, budget), bunchSize)) {
       const small = bunch.filter((file) => file.bytes <= maxFileBytes)
-      const files = wanted ? withDeadline(matchMs, () => small.filter((file) => wanted(file.path))) : small
+      const files = wanted ? await inTurns(small, (some) => some.filter((file) => wanted(file.path))) : small
       const texts = await Promise.all(files.map((file) => textOrNothing(runtime, file.path)))
       yield texts.filter((text) => text !== undefined)
     }

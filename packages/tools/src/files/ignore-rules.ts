@@ -2,7 +2,7 @@ import { ProvostError } from '@provost/core'
 import type { Runtime, RuntimeFile } from '@provost/core'
 import type { Ignore } from 'ignore'
 
-import { withDeadline } from './deadline.ts'
+import { inTurns } from './deadline.ts'
 
 /** The rules of one folder's ignore files, for all that is below it. */
 export interface IgnoreRules {
@@ -13,7 +13,6 @@ export interface IgnoreRules {
 
 const names = ['.gitignore', '.ignore']
 const maxRulesBytes = 256 * 1024
-const matchMs = 500
 
 /** The rules that hold in a folder: those from above, and those of its own ignore files. */
 export async function rulesIn(
@@ -47,7 +46,8 @@ export async function rulesAbove(runtime: Runtime, start: string): Promise<reado
     const folder = parts.slice(0, depth).join('/') || '.'
     rules = await rulesIn(runtime, folder, await runtime.list(folder).catch(() => []), rules)
   }
-  return rules.filter((one) => !verdict(one, start, true).ignored)
+  const all = rules
+  return inTime(start, () => inTurns(all, (some) => some.filter((one) => !verdict(one, start, true).ignored)))
 }
 
 /**
@@ -56,14 +56,18 @@ export async function rulesAbove(runtime: Runtime, start: string): Promise<reado
  *
  * @throws ProvostError `pattern-too-slow`.
  */
-export function keptBy(
+export async function keptBy(
   rules: readonly IgnoreRules[],
   folder: string,
   entries: readonly RuntimeFile[],
-): readonly (readonly [RuntimeFile, readonly IgnoreRules[]])[] {
+): Promise<readonly (readonly [RuntimeFile, readonly IgnoreRules[]])[]> {
   if (rules.length === 0) return entries.map((entry) => [entry, rules] as const)
+  return inTime(folder, () => inTurns(entries, (some) => judged(rules, folder, some)))
+}
+
+async function inTime<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
-    return withDeadline(matchMs, () => judged(rules, folder, entries))
+    return await work()
   } catch (cause) {
     if (!(cause instanceof ProvostError) || cause.code !== 'pattern-too-slow') throw cause
     throw new ProvostError('pattern-too-slow', `The ignore files for ${JSON.stringify(folder)} take too long.`, {

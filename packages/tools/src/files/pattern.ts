@@ -1,6 +1,8 @@
 import { ProvostError } from '@provost/core'
 import picomatch from 'picomatch'
 
+import { itemsMs, withDeadline } from './deadline.ts'
+
 const maxPatternLength = 1_000
 const maxStars = 4
 const maxRepeatedLength = 20_000
@@ -25,7 +27,9 @@ export function compileGlob(
     throw invalid(pattern, `it has more than ${maxStars} stars in one part, or more than ${maxStars} times **`)
   try {
     const basename = options.anyDepth === true && !pattern.includes('/')
-    return picomatch(pattern.replace(/^\.\//, ''), { dot: options.hidden === true, noextglob: true, basename })
+    const given = { dot: options.hidden === true, noextglob: true, basename }
+    // Braces within braces may multiply.
+    return withDeadline(itemsMs, () => picomatch(pattern.replace(/^\.\//, ''), given))
   } catch (cause) {
     throw invalid(pattern, cause instanceof Error ? cause.message : 'it cannot be read')
   }

@@ -55,7 +55,7 @@ async function* walkFrom(
 ): AsyncGenerator<WalkedFile, void, undefined> {
   const entries = await (depth === 0 ? runtime.list(folder) : runtime.list(folder).catch(() => []))
   const rules = scope.ignored ? above : await rulesIn(runtime, folder, entries, above)
-  for (const [entry, inner] of keptBy(rules, folder, entries.filter(isWanted(scope)))) {
+  for (const [entry, inner] of await keptBy(rules, folder, entries.filter(isWanted(scope)))) {
     if (--budget.entries < 0) return
     const path = below(folder, entry.name)
     if (entry.kind === 'file') yield { path, bytes: entry.bytes }
