@@ -17,6 +17,14 @@ function firstColumn(file: string): string[] {
   return [...read(file).matchAll(/^\| `([\w.]+)` +\|/gm)].map(([, name = '']) => name)
 }
 
+test('each test that SECURITY.md names is there', () => {
+  const named = [...read('SECURITY.md').matchAll(/`((?:packages|apps|bench|examples|scripts)\/[^`]+\.ts)`/g)].map(
+    ([, path = '']) => path,
+  )
+  expect(named.length).toBeGreaterThan(60)
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
 test('the page on events has a row for each type of event, once', () => {
   const fields = ['type', 'seq', 'id', 'runId', 'agent', 'step', 'at']
   const rows = firstColumn('docs/guide/events.md').filter((name) => !fields.includes(name))
