@@ -35,10 +35,11 @@ export interface SqliteLogs {
 /** Rows that one statement inserts; a longer append is several in a transaction. */
 const batchSize = 8
 const pageSize = 256
-const firstPage = 64
-/** Characters of a page, about. */
-const pageLength = 2 ** 22
-const pagesInARow = 16
+/** How long the entries are is not known yet. */
+const firstPage = 8
+/** Characters of a page, about, and of the pages that are read in a row. */
+const pageLength = 2 ** 20
+const lengthInARow = 2 ** 21
 /** A log whose lease was given back has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
 /** In the order in which they are found, which is that of the keys; what comes is looked through for its places. */
@@ -93,13 +94,19 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   }
 
   /** What stands behind an offset and up to the tail: a log has no gaps. Long entries come in pages of fewer. */
-  function* pagesIn(no: number, after: number, tail: number): Iterable<readonly Entry[]> {
+  function* pagesIn(
+    no: number,
+    after: number,
+    tail: number,
+    read?: (characters: number) => void,
+  ): Iterable<readonly Entry[]> {
     let size = firstPage
     for (let from = after; from < tail;) {
       const to = Math.min(from + size, tail)
       const { entries, length } = pageOf(no, from, to)
       // A log that was deleted meanwhile.
       if (entries.length === 0) return
+      read?.(length)
       yield entries
       size = Math.min(pageSize, Math.max(1, Math.floor((pageLength * (to - from)) / length)))
       from = to
@@ -234,13 +241,16 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const writing = leased.get(name)
     // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
     const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
-    let pages = 0
-    for (const entries of pagesIn(no, Math.max(0, after), tail)) {
+    let unpaused = 0
+    const read = (characters: number): void => void (unpaused += characters)
+    for (const entries of pagesIn(no, Math.max(0, after), tail, read)) {
       if (ids) for (const { id, offset } of entries) ids.set(id, offset)
       yield entries
       alive()
       // A long log does not keep the rest of the process waiting.
-      if (++pages % pagesInARow === 0) await new Promise(setImmediate)
+      if (unpaused < lengthInARow) continue
+      unpaused = 0
+      await new Promise(setImmediate)
     }
     if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
   }
