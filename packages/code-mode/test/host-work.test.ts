@@ -39,7 +39,6 @@ test('a short script that sends much does not hold up the process', async () => 
   expect(result.status).toBe('completed')
   expect(sent).toHaveLength(8)
   // From the first of them to the end. In one piece it takes less than one for each.
-  console.log('TURNS', turns)
   expect(turns).toBeGreaterThan(30)
 })
 
