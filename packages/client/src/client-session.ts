@@ -1,19 +1,14 @@
-import type {
-  Decisions,
-  Input,
-  Json,
-  Message,
-  ModelMessage,
-  OnApproval,
-  OnInput,
-  PendingWork,
-  SessionStatus,
-} from '@provost/core'
+import type { Json } from '@provost/core'
 import { ProvostError, toJson } from '@provost/core'
 
-import type { ClientStream, SendOptions } from './client-stream.ts'
+import type {
+  ClientSession,
+  ClientSessionOptions,
+  ClientStream,
+  ExecuteOptions,
+  SessionView,
+} from './client-options.ts'
 import { openStream } from './client-stream.ts'
-import type { ClientTool } from './client-tool.ts'
 import { definitionOf } from './client-tool.ts'
 import {
   checkAbortOptions,
@@ -24,63 +19,6 @@ import {
   checkSessionOptions,
 } from './known-client-options.ts'
 import type { Ask, Transport } from './transport.ts'
-
-/** What a session is opened with. */
-export interface ClientSessionOptions {
-  /** Of one that is there. Without it, the first run begins one. */
-  readonly id?: string | undefined
-  /** Of a new session; default the server's first. */
-  readonly agent?: string | undefined
-  /** What a new session begins with. */
-  readonly messages?: readonly (Message | ModelMessage)[] | undefined
-  /** Tools that run here. A session that is there knows those it was begun with; give them again to run them. */
-  readonly tools?: readonly ClientTool[] | undefined
-}
-
-export interface ExecuteOptions {
-  /** Aborts the run: its result then has the status `aborted`. */
-  readonly signal?: AbortSignal | undefined
-  /** Asked for each approval; `undefined` leaves it pending. */
-  readonly onApproval?: OnApproval | undefined
-  /** Asked for each question of a tool. */
-  readonly onInput?: OnInput | undefined
-  /** Model calls that the run may take. */
-  readonly maxSteps?: number | undefined
-}
-
-/** What the server says of a session. */
-export interface SessionView {
-  readonly id: string
-  readonly agent: string
-  readonly status: SessionStatus
-  readonly messages: readonly Message[]
-  readonly pending: PendingWork
-  readonly lastEventId?: string
-}
-
-/** A session on the server. */
-export interface ClientSession {
-  /** Undefined until the first run has begun. */
-  readonly id: string | undefined
-  /** Starts a run, and goes on with it over lost connections until it ends or waits for what nobody here answers. */
-  execute(input: Input, options?: ExecuteOptions): ClientStream
-  /** The events behind one (default: all), and those that follow until nothing goes on. */
-  follow(options?: ExecuteOptions & { readonly lastEventId?: string | undefined }): ClientStream
-  /** Answers what a run waits for. It goes on by itself; `follow` it. */
-  resolve(decisions: Decisions): Promise<void>
-  /**
-   * Says something that enters before the next model call. @throws ServerError `unknown-run` where `to` names none that
-   * goes on.
-   */
-  steer(input: Input, options?: SendOptions): Promise<void>
-  /** As `steer`, but it enters when the run would end. */
-  followUp(input: Input, options?: SendOptions): Promise<void>
-  abort(options?: { readonly drain?: boolean }): Promise<void>
-  get(): Promise<SessionView>
-  /** What was said, as JSON lines. */
-  export(): Promise<string>
-  delete(): Promise<void>
-}
 
 export function createClientSession(
   transport: Transport,

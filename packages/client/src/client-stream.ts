@@ -1,17 +1,7 @@
-import type {
-  AgentEvent,
-  Input,
-  Json,
-  Message,
-  OnApproval,
-  OnInput,
-  PendingWork,
-  ProvostError,
-  RunStatus,
-  UsageReport,
-} from '@provost/core'
+import type { Json, Message, OnApproval, OnInput, PendingWork } from '@provost/core'
 import { fromErrorInfo, isRecord, noPendingWork, toJson } from '@provost/core'
 
+import type { ClientResult } from './client-options.ts'
 import type { ClientTool } from './client-tool.ts'
 import { runClientTool } from './client-tool.ts'
 import type { EventQueue } from './event-queue.ts'
@@ -23,41 +13,6 @@ import { createRunEvents } from './run-events.ts'
 import { ServerError } from './server-error.ts'
 import type { Ask, Transport } from './transport.ts'
 import { lost } from './transport.ts'
-
-/** How a run ended. */
-export interface ClientResult {
-  readonly status: RunStatus | 'idle'
-  readonly text: string
-  readonly output?: Json
-  /** The messages of the run. */
-  readonly messages: readonly Message[]
-  readonly usage: UsageReport
-  /** US dollars. */
-  readonly cost?: number
-  readonly pending: PendingWork
-  readonly sessionId: string
-  readonly runId?: string
-  /** Of a run that failed. */
-  readonly error?: ProvostError
-  /** From where `session.follow` goes on. */
-  readonly lastEventId?: string
-}
-
-/** Whom something is said to. */
-export interface SendOptions {
-  /** Id of a run below the one that goes on, however deep, as its events have it. Default: the session's own run. */
-  readonly to?: string | undefined
-}
-
-/** A run on the server, as `agent.stream` gives one here: its events in order, and its result. Iterating is optional. */
-export interface ClientStream extends AsyncIterable<AgentEvent> {
-  /** Resolves however the run ends. @throws ServerError where the server refused, ProvostError `unreachable`. */
-  readonly result: Promise<ClientResult>
-  /** @throws ServerError `unknown-run` where `to` names none that goes on. */
-  steer(input: Input, options?: SendOptions): Promise<void>
-  followUp(input: Input, options?: SendOptions): Promise<void>
-  abort(): Promise<void>
-}
 
 /** Who answers what a run waits for. */
 export interface Answering {

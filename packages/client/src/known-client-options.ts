@@ -1,11 +1,15 @@
-import { checkOptions } from '@provost/core'
 import type { Decisions, KnownKeys } from '@provost/core'
+import { checkOptions } from '@provost/core'
 
-import type { ClientSession, ClientSessionOptions, ExecuteOptions } from './client-session.ts'
-import type { SendOptions } from './client-stream.ts'
+import type {
+  Client,
+  ClientOptions,
+  ClientSession,
+  ClientSessionOptions,
+  ExecuteOptions,
+  SendOptions,
+} from './client-options.ts'
 import type { ClientTool } from './client-tool.ts'
-import type { Client } from './client.ts'
-import type { ClientOptions } from './transport.ts'
 
 const clientKeys = {
   baseUrl: true,

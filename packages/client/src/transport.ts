@@ -1,19 +1,8 @@
-import type { Json, MaybePromise } from '@provost/core'
+import type { Json } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
+import type { ClientOptions } from './client-options.ts'
 import { ServerError } from './server-error.ts'
-
-/** Where a server is, and what goes along with each request. */
-export interface ClientOptions {
-  /** Without a slash at its end: `https://agents.example`. */
-  readonly baseUrl: string
-  /** Of each request, such as `authorization`; a function is asked each time. */
-  readonly headers?: Readonly<Record<string, string>> | (() => MaybePromise<Readonly<Record<string, string>>>)
-  /** Default: that of the platform. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Milliseconds for which a connection that was lost is tried again. Default 60,000. */
-  readonly reconnectMs?: number
-}
 
 /** A request to the server. */
 export interface Ask {

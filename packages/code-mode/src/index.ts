@@ -1,13 +1,12 @@
-export type { Journal, JournalEntry } from './journal.ts'
-export type { SandboxLimits } from './limits.ts'
-export type { SandboxError } from './sandbox-error.ts'
-export type { ScriptCall } from './script-run.ts'
+export type { Journal, JournalEntry } from './sandbox/journal.ts'
+export type { SandboxLimits } from './worker/limits.ts'
+export type { SandboxError } from './sandbox/sandbox-error.ts'
+export type { ScriptCall } from './sandbox/sandbox-options.ts'
+export { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
 export {
-  createSandbox,
-  type Sandbox,
   type SandboxResult,
   type SandboxRunOptions,
   type SandboxStats,
   type ScriptTool,
-} from './sandbox.ts'
-export { codeMode, type CodeModeOptions } from './code-mode.ts'
+} from './sandbox/sandbox-options.ts'
+export { codeMode, type CodeModeOptions } from './tool/code-mode.ts'

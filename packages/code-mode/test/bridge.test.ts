@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { type GuestFrame, readDeliveries, readGuestFrame, writeDeliveries } from '../src/frame.ts'
+import { type GuestFrame, readDeliveries, readGuestFrame, writeDeliveries } from '../src/engine/bridge-frame.ts'
 import { createSandbox } from '../src/index.ts'
 import { shared as sandbox } from './fixture/shared-sandbox.ts'
 

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 
 import { expect, it } from 'vitest'
 
-import { engineExports, memoryImport } from '../src/engine-exports.ts'
-import { thinWasm } from '../src/thin-wasm.ts'
+import { engineExports, memoryImport } from '../src/engine/engine-exports.ts'
+import { trimWasm } from '../src/engine/wasm-trim.ts'
 
 it('the engine has every export that is named and no other, and nothing from outside besides its memory', async () => {
   const bytes = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
-  const { bytes: few, pages } = thinWasm(bytes, engineExports, memoryImport)
+  const { bytes: few, pages } = trimWasm(bytes, engineExports, memoryImport)
   const [whole, thin] = [await WebAssembly.compile(bytes), await WebAssembly.compile(Buffer.from(few))]
   expect(
     WebAssembly.Module.exports(thin)

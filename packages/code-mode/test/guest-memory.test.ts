@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
 
-import { engineExports, memoryImport } from '../src/engine-exports.ts'
-import { type Guest, GuestSyntaxError } from '../src/engine.ts'
-import { createQuickJs } from '../src/quickjs.ts'
-import { thinWasm } from '../src/thin-wasm.ts'
+import { engineExports, memoryImport } from '../src/engine/engine-exports.ts'
+import { type Guest, GuestSyntaxError } from '../src/engine/engine.ts'
+import { createQuickJs } from '../src/engine/quickjs.ts'
+import { trimWasm } from '../src/engine/wasm-trim.ts'
 
 const limits = { toolCalls: 9, argBytes: 1e6, outputBytes: 1e6, errorBytes: 100, logLength: 100, lineLength: 100 }
 
@@ -24,7 +24,7 @@ async function engineAndMemories() {
 
 async function guests(): Promise<() => Guest> {
   const file = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
-  const { bytes, pages } = thinWasm(file, engineExports, memoryImport)
+  const { bytes, pages } = trimWasm(file, engineExports, memoryImport)
   const code = { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
   const engine = createQuickJs(code, { memoryBytes: 64 << 20, stackBytes: 256 << 10 })
   return () => engine.prepare()

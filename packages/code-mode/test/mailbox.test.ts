@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:wor
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 
-import { mailboxMemory, receiver, sender } from '../src/mailbox.ts'
+import { mailboxMemory, receiver, sender } from '../src/worker/shared-mailbox.ts'
 
 function box() {
   const memory = mailboxMemory()

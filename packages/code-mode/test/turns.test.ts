@@ -3,13 +3,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 
-import { turns } from '../src/turns.ts'
+import { workQueue } from '../src/worker/work-queue.ts'
 
 it('work is begun in the order it came, so many at a time, whatever fails or is aborted meanwhile', async () => {
   const plan = fc.array(fc.record({ takes: fc.nat({ max: 3 }), fate: fc.constantFrom('ends', 'fails', 'aborted') }))
   await fc.assert(
     fc.asyncProperty(plan, fc.integer({ min: 1, max: 3 }), async (works, most) => {
-      const queue = turns(most)
+      const queue = workQueue(most)
       const begun: number[] = []
       let running = 0
       let ran = 0

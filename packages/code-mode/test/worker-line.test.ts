@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 
-import { flag, flagCount, type FromWorker, type Task } from '../src/task.ts'
-import { openLine, type Serving } from '../src/worker-line.ts'
+import { flag, flagCount, type FromWorker, type Task } from '../src/worker/task.ts'
+import { openWorkerChannel, type Serving } from '../src/worker/worker-channel.ts'
 
 const task = (): Task => ({
   source: 'return 1',
@@ -18,7 +18,7 @@ const end: FromWorker = { parked: true, heard: 0, figures }
 function lineToUs() {
   const gone = Promise.withResolvers<void>()
   const serve = vi.fn((_serving: Serving, _signal: AbortSignal) => gone.promise)
-  const line = openLine(serve)
+  const line = openWorkerChannel(serve)
   const [serving, signal] = serve.mock.calls[0] ?? []
   const say = (message: FromWorker) => serving?.port.postMessage(message)
   const cells = () => new Int32Array(serving?.cells ?? new ArrayBuffer())

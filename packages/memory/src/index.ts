@@ -1,4 +1,4 @@
-export { compaction } from './compaction.ts'
+export { compaction } from './compaction/compaction.ts'
 export type {
   AfterCompaction,
   Compacted,
@@ -9,8 +9,8 @@ export type {
   Strategy,
   Summarizer,
   SummaryRequest,
-} from './compaction-options.ts'
-export type { Embedder, Reranker } from './embedding.ts'
+} from './compaction/compaction-options.ts'
+export type { Embedder, Reranker } from './items/embedding.ts'
 export type {
   MemoryHit,
   MemoryInit,
@@ -21,8 +21,8 @@ export type {
   MemoryState,
   NewItem,
   StoredItem,
-} from './item.ts'
-export { createMemory } from './memory.ts'
+} from './items/item.ts'
+export { createMemory } from './recall/memory.ts'
 export type {
   Forgettable,
   ListOptions,
@@ -31,9 +31,9 @@ export type {
   MemoryOptions,
   MemoryReach,
   RecallOptions,
-} from './memory.ts'
-export type { MemoryBlock } from './memory-block.ts'
-export type { MemoryRunOptions, MemoryScopes, ReminderOptions } from './memory-extension.ts'
+} from './recall/memory-options.ts'
+export type { MemoryBlock } from './recall/memory-block.ts'
+export type { MemoryRunOptions, MemoryScopes, ReminderOptions } from './recall/memory-options.ts'
 export type {
   Candidate,
   ItemFilter,
@@ -44,10 +44,10 @@ export type {
   Shelf,
   ShelfFilter,
   VectorEngine,
-} from './memory-store.ts'
-export { postgresMemory } from './postgres-memory.ts'
-export type { PostgresMemoryOptions } from './postgres-memory.ts'
-export type { RankWeights } from './rank.ts'
-export { sqliteMemory } from './sqlite-memory.ts'
-export type { SqliteMemoryOptions } from './sqlite-memory.ts'
-export type { VectorMode } from './vector.ts'
+} from './items/memory-store.ts'
+export { postgresMemory } from './store/postgres-memory.ts'
+export type { PostgresMemoryOptions } from './store/postgres-memory.ts'
+export type { RankWeights } from './items/rank.ts'
+export { sqliteMemory } from './store/sqlite-memory.ts'
+export type { SqliteMemoryOptions } from './store/sqlite-memory.ts'
+export type { VectorMode } from './items/vector.ts'

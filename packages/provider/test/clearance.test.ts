@@ -1,7 +1,7 @@
 import type { ClearedModel, Confidentiality, Label } from '@provost/core'
 import { trustedLabel } from '@provost/core'
 import type { AnyModel, ModelAnswer } from '@provost/provider'
-import { callModel, mayRead, modelName, resolveModel } from '@provost/provider'
+import { callModel, isModelCleared, modelName, resolveModel } from '@provost/provider'
 import { scriptedModel } from '@provost/testing'
 import { generateText, wrapLanguageModel } from 'ai'
 import { describe, expect, it } from 'vitest'
@@ -31,7 +31,7 @@ describe('a model that does not accept everything', () => {
     const model = await resolveModel(spec)
     const read = await Promise.all(all.map(async (word) => (await ask(model, labelled(word))).ok))
     expect(read).toEqual(expected)
-    expect(all.map((word) => mayRead(spec, labelled(word)))).toEqual(expected)
+    expect(all.map((word) => isModelCleared(spec, labelled(word)))).toEqual(expected)
   })
 
   it('says what it refused, and that nothing was sent', async () => {
@@ -74,5 +74,5 @@ describe('a model that does not accept everything', () => {
 })
 
 it('a model that says nothing of it reads everything', () => {
-  expect(mayRead('openai/gpt-5', labelled('secret'))).toBe(true)
+  expect(isModelCleared('openai/gpt-5', labelled('secret'))).toBe(true)
 })

@@ -1,6 +1,6 @@
 import type { OneModel } from '@provost/core'
 import type { AnyModel } from '@provost/provider'
-import { callModel, resolveModel, restOf } from '@provost/provider'
+import { callModel, resolveModel, cooldownOf } from '@provost/provider'
 import { scriptedModel } from '@provost/testing'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -22,7 +22,7 @@ function failing(status: number, headers: Record<string, string> = {}): AnyModel
   const error = Object.assign(new Error('no'), { status, responseHeaders: headers })
   return scriptedModel([{ error }], { after: 'repeat-last' })
 }
-const secondsOf = (model: OneModel): number => Math.round((restOf(model)?.ms ?? 0) / 1000)
+const secondsOf = (model: OneModel): number => Math.round((cooldownOf(model)?.ms ?? 0) / 1000)
 
 describe('a model that has no room for a call rests', () => {
   it.each([
@@ -37,9 +37,9 @@ describe('a model that has no room for a call rests', () => {
     expect(await ask(model)).toBe(false)
     expect(secondsOf(model)).toBe(seconds)
     if (seconds === 0) return
-    expect(restOf(model)?.class).toBe(status === 429 ? 'rate-limit' : 'capacity')
+    expect(cooldownOf(model)?.class).toBe(status === 429 ? 'rate-limit' : 'capacity')
     wait(seconds * 1000)
-    expect(restOf(model)).toBeUndefined()
+    expect(cooldownOf(model)).toBeUndefined()
   })
 
   it('twice as long after each failure that follows a rest, within bounds', async () => {
@@ -66,13 +66,13 @@ describe('a model that has no room for a call rests', () => {
   ])('but not after %i, %s', async (status) => {
     const model = failing(status)
     await ask(model)
-    expect(restOf(model)).toBeUndefined()
+    expect(cooldownOf(model)).toBeUndefined()
   })
 
   it('each object for itself: two of one name may be two accounts', async () => {
     const model = failing(429)
     await ask(model)
-    expect(restOf(failing(429))).toBeUndefined()
+    expect(cooldownOf(failing(429))).toBeUndefined()
   })
 
   it('also behind its gate, and by its name', async () => {
@@ -80,7 +80,7 @@ describe('a model that has no room for a call rests', () => {
     const cleared = { model, accepts: ['public', 'internal', 'secret'] } as const
     await ask(await resolveModel(cleared))
     expect([secondsOf(model), secondsOf(cleared)]).toEqual([5, 5])
-    expect(restOf('nobody/asked-this')).toBeUndefined()
+    expect(cooldownOf('nobody/asked-this')).toBeUndefined()
   })
 })
 
@@ -115,7 +115,7 @@ it('no rest is ever longer than ten minutes, whatever a provider says', async ()
     fc.asyncProperty(fc.string(), async (header) => {
       const model = failing(429, { 'retry-after': header })
       await ask(model)
-      expect(restOf(model)?.ms ?? 0).toBeLessThanOrEqual(600_000)
+      expect(cooldownOf(model)?.ms ?? 0).toBeLessThanOrEqual(600_000)
     }),
     { numRuns: 30 },
   )

@@ -1,9 +1,9 @@
-import type { ModelFault } from '@provost/provider'
+import type { ModelError } from '@provost/provider'
 import { retryDelayMs } from '@provost/provider'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-const busy: ModelFault = { class: 'capacity', message: 'busy', retryable: true }
+const busy: ModelError = { class: 'capacity', message: 'busy', retryable: true }
 
 describe('the wait before another attempt', () => {
   it('starts at half a second and doubles', () => {

@@ -6,7 +6,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from '@ai-sdk/provider'
-import type { ModelAnswer, ModelCall, ModelPiece } from '@provost/provider'
+import type { ModelAnswer, ModelCall, StreamChunk } from '@provost/provider'
 import { callModel } from '@provost/provider'
 
 export const ask: LanguageModelV4Prompt = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }]
@@ -64,8 +64,8 @@ export function modelOf(
 export async function hear(
   model: ModelCall['model'],
   more: Partial<ModelCall> = {},
-): Promise<{ answer: ModelAnswer; pieces: ModelPiece[] }> {
-  const pieces: ModelPiece[] = []
+): Promise<{ answer: ModelAnswer; pieces: StreamChunk[] }> {
+  const pieces: StreamChunk[] = []
   const answer = await callModel({ model, prompt: ask, callId: (index) => `c${index}`, ...more }, (piece) => {
     pieces.push(piece)
   })

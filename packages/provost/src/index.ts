@@ -156,8 +156,8 @@ export type {
 } from '@provost/core'
 
 // Models, usage and prices.
-export { mayRead, modelFallback, modelName, priceOf, restOf, windowOf } from '@provost/provider'
-export type { FallbackOptions, Price, PriceTable, Rates, Resting } from '@provost/provider'
+export { isModelCleared, modelFallback, modelName, priceOf, cooldownOf, windowOf } from '@provost/provider'
+export type { FallbackOptions, Price, PriceTable, Rates, CooldownState } from '@provost/provider'
 export type {
   ClearedModel,
   ErrorClass,
@@ -204,7 +204,7 @@ export type {
 // Agents that work for each other.
 export { evaluatorOptimizer, runFanOut } from '@provost/agent'
 export type {
-  AskedBy,
+  ToolInput,
   Evaluator,
   EvaluatorOptimizerOptions,
   EvaluatorVerdict,
@@ -224,11 +224,18 @@ export type {
 
 // Agents that hand over to each other.
 export { applyFilter, filters, handoff } from '@provost/agent'
-export type { Crossed, Handoff, HandoffOptions, HandoffTarget, ReplayedHandoff, ReplayedInput } from '@provost/agent'
+export type {
+  TransferResult,
+  Handoff,
+  HandoffOptions,
+  HandoffTarget,
+  ReplayedHandoff,
+  ReplayedInput,
+} from '@provost/agent'
 export type { SensitivityRule } from '@provost/core'
 
 // Events and errors.
-export { WaitsForSomebodyError } from '@provost/agent'
+export { PendingInputError } from '@provost/agent'
 export { assertNever, ProvostError, SessionBusyError } from '@provost/core'
 export type {
   AgentEvent,
@@ -270,8 +277,8 @@ export type {
   ModelFailure,
   ModelOutcome,
   ModelRequest,
-  Op,
-  OpOf,
+  TimedOperation,
+  TimedOperationOf,
   RequestEdit,
   ResponseAnswer,
   RoleValue,
@@ -376,9 +383,9 @@ export type {
 // The log, its store and the loop.
 export {
   drive,
-  foldLog,
+  reduceLog,
   loop,
-  next,
+  nextAction,
   pendingWork,
   replayHandoffs,
   replayInputs,
@@ -387,17 +394,17 @@ export {
 } from '@provost/agent'
 export type {
   FinalFailure,
-  LogState,
+  SessionState,
   Loop,
   LoopAnswers,
   LoopAsk,
   LoopAsks,
   LoopHandlers,
   ModelAnswered,
-  Position,
+  NextAction,
   ReplayDifference,
   ReplayOptions,
-  Verdict,
+  Authorization,
 } from '@provost/agent'
 export {
   attributionOf,
@@ -445,7 +452,7 @@ export type {
   PassingBuffer,
   PassingPiece,
   SessionStore,
-  StorePlace,
+  StoreLocation,
 } from '@provost/core'
 
 // For tests.

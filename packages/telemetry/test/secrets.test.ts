@@ -15,7 +15,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { createRecorder } from '../src/content.ts'
+import { createRecorder } from '../src/attributes/content.ts'
 import { collectSpans, createLogger, drawSpans, printSpans, telemetry } from '../src/index.ts'
 import type { TelemetryOptions } from '../src/index.ts'
 import { doneStep, traced } from './traced.ts'

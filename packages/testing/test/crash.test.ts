@@ -5,7 +5,7 @@ import { crashAt, pauseAt } from '@provost/testing'
 import { expect, test } from 'vitest'
 
 test('a process dies at its moment, by SIGKILL, and does nothing after it', () => {
-  const module = new URL('../src/crash.ts', import.meta.url).href
+  const module = new URL('../src/process/crash.ts', import.meta.url).href
   const program = `
     const { crashAt } = await import(${JSON.stringify(module)})
     const crash = crashAt(2)

@@ -1,36 +1,36 @@
 import type { Json, Label, Message, NewEntry } from '@provost/core'
 import { toErrorInfo, trustedLabel } from '@provost/core'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import { decidedEntries, settledEntry, unstartedEntry } from '../call-entries.ts'
-import { newEntry, placeOf } from '../entry.ts'
-import { planOf } from '../known-plan.ts'
-import type { CallState, LogState, RunFold } from '../log-state.ts'
-import type { Crossed, Verdict } from '../loop-asks.ts'
-import { messageOf } from '../message-init.ts'
-import { toolCall } from '../tool-call.ts'
-import type { Crossing } from './crossing.ts'
-import { crossing, viewAtStep } from './crossing.ts'
-import type { Handoff } from './handoff.ts'
-import { messageIn, targetOf } from './handoff.ts'
+import { resolvedAgentOf } from '../definition/agent-registry.ts'
+import { messageIn, targetOf } from '../definition/handoff.ts'
+import { decidedEntries, settledEntry, unstartedEntry } from '../entries/call-entries.ts'
+import { messageOf } from '../messages/message.ts'
+import type { TransferredContext } from '../messages/transferred-context.ts'
+import { transferContext, viewAtStep } from '../messages/transferred-context.ts'
+import { newEntry, placeOf } from '../state/entry.ts'
+import { toolCall } from '../state/tool-call.ts'
+import type { Handoff } from '../types/agent.ts'
+import type { Authorization, TransferResult } from '../types/loop.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
 /** Handoffs in one run: agents that only hand over to each other answer nobody. */
 export const mostHandoffs = 20
 
 /** How often a run has handed over, and those it asked for an answer. */
-export function handoffsOfRun({ handoffs, returns }: RunFold): number {
+export function handoffsOfRun({ handoffs, returns }: RunProgress): number {
   return handoffs + returns
 }
 
 /** The calls of a step that ask for a handoff, in their order. */
-export function handoffCallsIn(plan: AgentPlan, run: RunFold): readonly CallState[] {
+export function handoffCallsIn(plan: ResolvedAgent, run: RunProgress): readonly CallState[] {
   return plan.handoffs.size === 0 ? [] : [...run.calls.values()].filter(({ part }) => plan.handoffs.has(part.toolName))
 }
 
 /** A call of a handoff whose turn it is not: the first of a step waits for the others, all further ones are not taken. */
 export function unjudgedHandoff(
-  state: LogState,
-  plan: AgentPlan,
+  state: SessionState,
+  plan: ResolvedAgent,
   call: CallState,
   [first]: readonly CallState[],
 ): readonly NewEntry[] {
@@ -49,22 +49,22 @@ export function unjudgedHandoff(
 
 /** What a judged handoff puts into the log: the call with its result, who goes on with what, and the word to the target. */
 export function handoffEntries(
-  state: LogState,
-  plan: AgentPlan,
+  state: SessionState,
+  plan: ResolvedAgent,
   call: CallState,
   handoff: Handoff,
-  verdict: Verdict,
+  verdict: Authorization,
 ): readonly NewEntry[] {
-  const denied = (verdictOf: Extract<Verdict, { deny: string }>): readonly NewEntry[] => [
+  const denied = (verdictOf: Extract<Authorization, { deny: string }>): readonly NewEntry[] => [
     ...decidedEntries(state, call, verdictOf),
     handoffEntry(state, plan, call, handoff, { denied: verdictOf.deny }),
   ]
   if ('deny' in verdict) return denied(verdict)
   if (!('proceed' in verdict)) return decidedEntries(state, call, verdict)
   const crossed = verdict.crossing ?? { filter: handoff.filter }
-  let flow: Crossing
+  let flow: TransferredContext
   try {
-    flow = crossingAt(state, plan, crossed)
+    flow = transferredContextAt(state, plan, crossed)
   } catch (thrown) {
     const { code, message } = toErrorInfo(thrown)
     return denied({ deny: message, code, by: 'filter' })
@@ -90,9 +90,13 @@ export function handoffEntries(
 }
 
 /** What a handoff would take across now, at the end of its step. */
-export function crossingAt(state: LogState, plan: AgentPlan, { filter, with: rewritten }: Crossed): Crossing {
+export function transferredContextAt(
+  state: SessionState,
+  plan: ResolvedAgent,
+  { filter, with: rewritten }: TransferResult,
+): TransferredContext {
   const calls = state.run ? handoffCallsIn(plan, state.run) : []
-  return crossing(viewAtStep(state), new Set(calls.map(({ part }) => part.callId)), filter, rewritten)
+  return transferContext(viewAtStep(state), new Set(calls.map(({ part }) => part.callId)), filter, rewritten)
 }
 
 /**
@@ -116,11 +120,11 @@ export function noteTo(
 }
 
 function handoffEntry(
-  state: LogState,
-  plan: AgentPlan,
+  state: SessionState,
+  plan: ResolvedAgent,
   { part: { callId } }: CallState,
   handoff: Handoff,
-  how: { readonly crossed: Crossed; readonly flow: Crossing } | { readonly denied: string },
+  how: { readonly crossed: TransferResult; readonly flow: TransferredContext } | { readonly denied: string },
 ): NewEntry {
   const { to, mode, filter } = handoff
   const calls = state.run ? handoffCallsIn(plan, state.run) : []
@@ -135,7 +139,7 @@ function handoffEntry(
     hash: flow.hash,
     label: flow.label,
     // A child's own log says what governs it.
-    ...(mode === 'transfer' && { manifest: planOf(targetOf(handoff)).manifest }),
+    ...(mode === 'transfer' && { manifest: resolvedAgentOf(targetOf(handoff)).manifest }),
     ...(crossed.with && { with: crossed.with }),
   })
 }

@@ -1,8 +1,8 @@
 import type { Entry, EntryOf, Message } from '@provost/core'
 
-import { applyEntry } from '../fold.ts'
-import { emptyLog } from '../log-state.ts'
-import { crossing, handoffCalls, viewAtStep } from './crossing.ts'
+import { transferContext, handoffCalls, viewAtStep } from '../messages/transferred-context.ts'
+import { reduceEntry } from '../reducers/reducer.ts'
+import { emptyLog } from '../state/session-state.ts'
 
 /** A handoff as its log tells it. */
 export interface ReplayedHandoff {
@@ -27,10 +27,10 @@ export function replayHandoffs(entries: Iterable<Entry>): readonly ReplayedHando
   const replayed: ReplayedHandoff[] = []
   for (const entry of entries) {
     if (entry.type === 'handoff' && entry.denied === undefined) {
-      const { messages, hash } = crossing(viewAtStep(state), handoffCalls(entry), entry.filter, entry.with)
+      const { messages, hash } = transferContext(viewAtStep(state), handoffCalls(entry), entry.filter, entry.with)
       replayed.push({ entry, messages, intact: hash === entry.hash })
     }
-    applyEntry(state, entry)
+    reduceEntry(state, entry)
   }
   return replayed
 }
@@ -59,10 +59,10 @@ export function replayInputs(entries: Iterable<Entry>): readonly ReplayedInput[]
   const replayed: ReplayedInput[] = []
   for (const entry of entries) {
     if (entry.type === 'child' && entry.op === 'spawned' && entry.hash !== undefined) {
-      const { messages, hash } = crossing(state.view, new Set(), entry.filter ?? { kind: 'full' }, entry.with)
+      const { messages, hash } = transferContext(state.view, new Set(), entry.filter ?? { kind: 'full' }, entry.with)
       replayed.push({ entry, messages, intact: hash === entry.hash })
     }
-    applyEntry(state, entry)
+    reduceEntry(state, entry)
   }
   return replayed
 }

@@ -2,9 +2,9 @@ import type { FilterDescriptor, Json, Message, Part } from '@provost/core'
 import { joinLabels, labelOf } from '@provost/core'
 import { estimateTokens } from '@provost/provider'
 
-import { generate } from '../generate.ts'
-import type { RunScope } from '../run-scope.ts'
-import { applyFilter } from './apply-filter.ts'
+import { generate } from '../hooks/generate.ts'
+import { applyFilter } from '../messages/apply-filter.ts'
+import type { RunContext } from '../types/run-context.ts'
 
 const usualTokens = 1_000
 
@@ -16,7 +16,7 @@ const usualTokens = 1_000
  * @throws ProvostError with the class of the model's failure, or `not-cleared` for what it may not read
  */
 export async function writeSummaries(
-  scope: RunScope,
+  scope: RunContext,
   key: string,
   filter: FilterDescriptor,
   history: () => readonly Message[],
@@ -37,7 +37,7 @@ interface Written {
 }
 
 async function writeAll(
-  scope: RunScope,
+  scope: RunContext,
   key: string,
   filter: FilterDescriptor,
   messages: readonly Message[],
@@ -60,7 +60,7 @@ async function writeAll(
 }
 
 async function summarise(
-  scope: RunScope,
+  scope: RunContext,
   key: string,
   messages: readonly Message[],
   maxTokens: number,

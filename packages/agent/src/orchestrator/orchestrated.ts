@@ -1,32 +1,32 @@
 import type { Message, ModelRequest, NewEntry, RunStatus, ToolCall, ToolResult } from '@provost/core'
-import { fillLabel, joinLabels, ProvostError } from '@provost/core'
+import { ProvostError, fillLabel, joinLabels } from '@provost/core'
 import { chooseModel, modelName } from '@provost/provider'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import { newEntry, placeOf } from '../entry.ts'
-import { tailMessages } from '../input.ts'
-import type { CallState, LogState, RunFold } from '../log-state.ts'
-import { answerTo, applied } from '../loop-answer.ts'
-import type { Loop, LoopAnswers, LoopAsk, Verdict } from '../loop-asks.ts'
-import { messageOf } from '../message-init.ts'
-import { namedTools } from '../model-request.ts'
-import { next } from '../position.ts'
-import { toolCall } from '../tool-call.ts'
+import { tailMessages } from '../inbox/enter-messages.ts'
+import { messageOf } from '../messages/message.ts'
+import { namedTools } from '../model/model-request.ts'
+import { newEntry, placeOf } from '../state/entry.ts'
+import { nextAction } from '../state/next-action.ts'
+import { toolCall } from '../state/tool-call.ts'
+import type { Authorization, Loop, LoopAnswers, LoopAsk } from '../types/loop.ts'
+import type { ExecuteOptions, Orchestrator, StepRequest, Wish } from '../types/orchestrator.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
+import { answerTo, applied } from './apply-answer.ts'
+import { createWishList } from './command-queue.ts'
 import { orchestratorRun } from './orchestrator-run.ts'
-import type { ExecuteOptions, Orchestrator, StepRequest, Wish } from './orchestrator.ts'
 import { orchestratorName } from './orchestrator.ts'
-import type { Past } from './past.ts'
-import { openPast, sayingId } from './past.ts'
-import { createWishList } from './wish-list.ts'
+import type { ReplayCursor } from './replay-cursor.ts'
+import { openReplayCursor, orchestratorMessageId } from './replay-cursor.ts'
 
 /** A part of the loop: it asks as the whole does, and comes to a status where the run is over or pauses. */
 type Stretch<T = RunStatus | undefined> = AsyncGenerator<LoopAsk, T, LoopAnswers[keyof LoopAnswers]>
 
 /** What the wishes of one call of the orchestrator are granted from. */
 interface Turn {
-  readonly state: LogState
-  readonly plan: AgentPlan
-  readonly past: Past
+  readonly state: SessionState
+  readonly plan: ResolvedAgent
+  readonly past: ReplayCursor
   readonly nth: number
   /** The loop from where the log stands. It knows nothing but the log, so it can be left at any of its asks. */
   readonly alone: () => Loop
@@ -47,8 +47,8 @@ interface Turn {
  * @returns undefined where it is not.
  */
 export async function* orchestrated(
-  state: LogState,
-  plan: AgentPlan,
+  state: SessionState,
+  plan: ResolvedAgent,
   orchestrator: Orchestrator,
   alone: () => Loop,
   signal: AbortSignal = new AbortController().signal,
@@ -57,7 +57,7 @@ export async function* orchestrated(
   const { run } = state
   if (!run) return 'completed'
   if (isOver(run)) return run.status
-  const past = openPast(state)
+  const past = openReplayCursor(state)
   // Each agent that the run was handed to has an orchestrator of its own, which says and remembers its own things.
   const first = run.handoffs * mostTurns
   for (let nth = first + 1; ; nth++) {
@@ -86,7 +86,7 @@ export async function* orchestrated(
 /** More often than that no orchestrator is called in one run. */
 const mostTurns = 1_000_000
 
-function isOver(run: RunFold): run is RunFold & { readonly status: 'completed' | 'failed' | 'aborted' } {
+function isOver(run: RunProgress): run is RunProgress & { readonly status: 'completed' | 'failed' | 'aborted' } {
   return run.status !== 'running' && run.status !== 'suspended'
 }
 
@@ -167,12 +167,12 @@ async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>>
 }
 
 /** Whether the model has said what counts, and something has to be done about it or nothing at all. */
-function hasAnswered(state: LogState): boolean {
+function hasAnswered(state: SessionState): boolean {
   const { run } = state
   return run !== undefined && !isOver(run) && (run.openCalls > 0 || run.answer !== undefined)
 }
 
-function lastAnswer(state: LogState): Message {
+function lastAnswer(state: SessionState): Message {
   const message = state.run?.answer ?? state.messages.findLast(({ role }) => role === 'assistant')
   if (message) return message
   throw new ProvostError('unexpected', 'The model has answered, but its answer is not in the log.')
@@ -218,12 +218,12 @@ async function* decided(
   { step }: Turn,
   calls: readonly ToolCall[],
   { only, reason = 'Skipped: not this one now.' }: ExecuteOptions,
-): Stretch<readonly Verdict[]> {
+): Stretch<readonly Authorization[]> {
   const runs = ({ callId }: ToolCall): boolean => only === undefined || only.includes(callId)
   const kept = calls.filter(runs)
   const judged = kept.length > 0 ? answerTo('decide', yield { ask: 'decide', calls: kept }) : []
   const verdicts = new Map(kept.map(({ callId }, index) => [callId, judged[index]]))
-  return calls.map((call): Verdict => {
+  return calls.map((call): Authorization => {
     if (!runs(call)) return skipped(call, 'skipped', reason)
     const verdict = verdicts.get(call.callId)
     // After a crash the driver does not know any more what the step was offered.
@@ -235,7 +235,7 @@ async function* decided(
   })
 }
 
-function skipped(call: ToolCall, outcome: 'skipped' | 'error', reason: string): Verdict {
+function skipped(call: ToolCall, outcome: 'skipped' | 'error', reason: string): Authorization {
   const { callId, tool, input, label } = call
   const output = { type: 'error-text', value: reason } as const
   return { result: { callId, tool, input, outcome, via: 'log', output, label }, by: orchestratorName }
@@ -243,7 +243,7 @@ function skipped(call: ToolCall, outcome: 'skipped' | 'error', reason: string): 
 
 function resultsSince(
   { past }: Turn,
-  plan: AgentPlan,
+  plan: ResolvedAgent,
   calls: readonly CallState[],
   from: number,
 ): readonly ToolResult[] {
@@ -287,7 +287,7 @@ async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'sa
   const key = `${nth}.${++turn.said}`
   const known = past.said(key)
   if (known) return { value: known }
-  const id = sayingId(state, key)
+  const id = orchestratorMessageId(state, key)
   const place = placeOf(state)
   const message = messageOf({ content }, id, fillLabel(label, state.viewLabel), place.agent)
   yield* append(turn, newEntry(place, id, { type: 'message', message, via: 'system' }))
@@ -310,7 +310,7 @@ async function* append({ state }: Turn, entry: NewEntry): Stretch<void> {
 /** The orchestrator has returned: the run ends, unless something was queued behind it. */
 async function* ended(turn: Turn): Stretch {
   const { past, plan } = turn
-  if (next(past.state) !== 'end') throw unfinished(plan, 'before the last answer of the model')
+  if (nextAction(past.state) !== 'end') throw unfinished(plan, 'before the last answer of the model')
   if (plan.output && turn.step.output !== undefined) {
     throw unfinished(plan, "on an answer that was not asked to fit the agent's output")
   }
@@ -328,7 +328,7 @@ async function* ended(turn: Turn): Stretch {
   return asked.value
 }
 
-function unfinished({ name }: AgentPlan, where: string): ProvostError {
+function unfinished({ name }: ResolvedAgent, where: string): ProvostError {
   return new ProvostError('orchestrator-unfinished', `The orchestrator of ${name} returned ${where}.`, {
     hint: "Execute what is open and ask the model once more; position is 'end' when its last answer stands.",
   })

@@ -1,27 +1,27 @@
 import type { Json, KnownKeys, Message, StandardSchemaV1, ToolResult, View } from '@provost/core'
 import {
+  ProvostError,
   checkChoice,
   checkLabel,
   checkOptions,
   fillLabel,
   joinLabels,
   parseWith,
-  ProvostError,
   textOf,
   toJson,
 } from '@provost/core'
 import { checkModel, checkSettings, estimateTokens, messageTokens, windowOf } from '@provost/provider'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import type { LogState } from '../log-state.ts'
-import { readJson } from '../output.ts'
-import { callsAt, next } from '../position.ts'
-import { toolCall } from '../tool-call.ts'
-import { toolTokens } from '../view-size.ts'
-import type { ExecuteOptions, OrchestratorRun, StepOptions, StepRequest, Wish } from './orchestrator.ts'
+import { toolTokens } from '../prompt/context-size.ts'
+import { readJson } from '../prompt/structured-output.ts'
+import { callsAt, nextAction } from '../state/next-action.ts'
+import { toolCall } from '../state/tool-call.ts'
+import type { ExecuteOptions, OrchestratorRun, StepOptions, StepRequest, Wish } from '../types/orchestrator.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { SessionState } from '../types/session-state.ts'
+import type { WishList } from './command-queue.ts'
 import { orchestratorName } from './orchestrator.ts'
-import type { Past } from './past.ts'
-import type { WishList } from './wish-list.ts'
+import type { ReplayCursor } from './replay-cursor.ts'
 
 /** How often the model is asked to mend data that does not fit. */
 const mostRepairs = 1
@@ -38,8 +38,8 @@ function checkStep({ model, tier, settings }: StepOptions, where: string): void 
 
 /** What an orchestrator holds of its run: reads from the log, wishes to the loop. */
 export function orchestratorRun(
-  plan: AgentPlan,
-  past: Past,
+  plan: ResolvedAgent,
+  past: ReplayCursor,
   wishes: WishList,
   turn: number,
   signal: AbortSignal,
@@ -123,7 +123,7 @@ export function orchestratorRun(
       return viewOf(past.state, plan)
     },
     get position() {
-      return next(past.state)
+      return nextAction(past.state)
     },
     tools: plan.infos,
     get calls() {
@@ -154,7 +154,7 @@ export function orchestratorRun(
   }
 }
 
-function viewOf(state: LogState, plan: AgentPlan): View {
+function viewOf(state: SessionState, plan: ResolvedAgent): View {
   const window = windowOf(plan.modelName)
   return {
     get messages() {
@@ -174,7 +174,7 @@ function viewOf(state: LogState, plan: AgentPlan): View {
 }
 
 /** What says nothing of where it comes from was made from what the orchestrator has seen. */
-function labelled(past: Past, options: StepRequest): StepRequest {
+function labelled(past: ReplayCursor, options: StepRequest): StepRequest {
   if (!options.tail) return options
   const label = joinLabels(past.state.viewLabel)
   return { ...options, tail: options.tail.map((init) => ({ ...init, label: fillLabel(init.label, label) })) }

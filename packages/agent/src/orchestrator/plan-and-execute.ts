@@ -1,9 +1,9 @@
 import type { KnownKeys, Message, ModelSpec, ToolInfo, ToolResult } from '@provost/core'
-import { checkOptions, ProvostError, textOf } from '@provost/core'
+import { ProvostError, checkOptions, textOf } from '@provost/core'
 import { checkModel } from '@provost/provider'
 import { z } from 'zod'
 
-import type { Orchestrator, OrchestratorRun, StepOptions } from './orchestrator.ts'
+import type { Orchestrator, OrchestratorRun, StepOptions } from '../types/orchestrator.ts'
 
 /** How a run plans. */
 export interface PlanAndExecuteOptions {

@@ -1,8 +1,8 @@
 import type { KnownKeys, Message } from '@provost/core'
-import { checkOptions, ProvostError, trustedLabel } from '@provost/core'
+import { ProvostError, checkOptions, trustedLabel } from '@provost/core'
 import { estimateTokens } from '@provost/provider'
 
-import type { Orchestrator } from './orchestrator.ts'
+import type { Orchestrator } from '../types/orchestrator.ts'
 
 /** How a run thinks between its actions. */
 export interface ReactOptions {

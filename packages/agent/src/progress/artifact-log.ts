@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Confidentiality, Entry, NewEntry, SessionStore } from '@provost/core'
 import { confidentialities, isRecord, ProvostError } from '@provost/core'
 
-import { holdLease } from '../lease.ts'
+import { holdLease } from '../log/lease.ts'
 
 /** An artifact as its log has it: its bytes are a blob of the store. */
 export interface StoredArtifact {

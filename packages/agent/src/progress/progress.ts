@@ -1,75 +1,13 @@
-import type { Confidentiality, KnownKeys, NewEntry, SessionStore } from '@provost/core'
-import { checkOptions, confidentialities, isRecord, ProvostError } from '@provost/core'
+import type { KnownKeys, NewEntry, SessionStore } from '@provost/core'
+import { ProvostError, checkOptions, confidentialities, isRecord } from '@provost/core'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import { currentRun } from '../current-run.ts'
-import { newEntry } from '../entry.ts'
-import type { RunScope } from '../run-scope.ts'
+import { newEntry } from '../state/entry.ts'
+import { currentRun } from '../tree/async-context.ts'
+import type { Progress, ProgressArtifact, ProgressFilter, ProgressMeta } from '../types/agent.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { RunContext } from '../types/run-context.ts'
 import type { StoredArtifact } from './artifact-log.ts'
 import { agentLog, appendArtifacts, artifactsIn, runLog, runsIn } from './artifact-log.ts'
-
-/** Says what an artifact is. */
-export interface ProgressMeta {
-  /** Who or what it is for: `plan`, `draft`. Any text of up to 200 characters. */
-  readonly role: string
-  /** Which of its role, from 0. Written again under the same number it takes the place of the one before. */
-  readonly seq: number
-  /** Default: in a run as confidential as what it has read, else `internal`. */
-  readonly confidentiality?: Confidentiality
-  /** Up to 32. */
-  readonly tags?: readonly string[]
-}
-
-/** Which artifacts are read. */
-export interface ProgressFilter {
-  /** The run that wrote them. Default: in a run that run, else all runs of the agent and what it wrote outside of any. */
-  readonly runId?: string
-  readonly role?: string
-  /** Only later ones. */
-  readonly sinceSeq?: number
-  /** Those with the lowest numbers. Default 100, at most 1,000. */
-  readonly maxArtifacts?: number
-}
-
-/** What was written. */
-export interface ProgressArtifact {
-  readonly id: string
-  /** Absent: it was written outside of any run. */
-  readonly runId?: string
-  readonly agent: string
-  readonly role: string
-  readonly seq: number
-  readonly content: Uint8Array
-  readonly confidentiality: Confidentiality
-  readonly tags: readonly string[]
-  readonly at: number
-}
-
-/** What agents leave for one another, and for whoever goes on after a crash: kept in the store, whole or not at all. */
-export interface Progress {
-  /**
-   * Writes an artifact for the run that this is called in. Known secrets are taken out. When it resolves, the artifact is
-   * in the store; a reader sees it as a whole or not at all. What a run wrote goes with its session when that is deleted;
-   * `store.delete('progress/agent/' + name)` removes what was written outside of runs.
-   *
-   * @param content up to 16 MiB.
-   * @throws ProvostError `invalid-artifact`, `progress-busy` when other processes keep writing.
-   *
-   * @example
-   * await writer.progress.write('1. outline 2. draft', { role: 'plan', seq: 1 })
-   */
-  write(content: string | Uint8Array, meta: ProgressMeta): Promise<{ readonly id: string }>
-  /**
-   * Reads artifacts, sorted by number.
-   *
-   * @throws ProvostError `invalid-artifact` for a filter that is none.
-   *
-   * @example
-   * for (const { content } of await critic.progress.read({ runId, role: 'draft', sinceSeq: 3 }))
-   *   console.log(new TextDecoder().decode(content))
-   */
-  read(filter?: ProgressFilter): Promise<readonly ProgressArtifact[]>
-}
 
 const mostBytes = 16 * 1024 * 1024
 const longestRole = 200
@@ -78,7 +16,7 @@ const mostRead = 1000
 const usuallyRead = 100
 
 /** The progress of an agent. */
-export function progressOf(planned: () => AgentPlan): Progress {
+export function progressOf(planned: () => ResolvedAgent): Progress {
   return Object.freeze({
     async write(content: string | Uint8Array, meta: ProgressMeta) {
       const scope = currentRun()
@@ -134,9 +72,9 @@ export function progressOf(planned: () => AgentPlan): Progress {
 }
 
 /** Runs whose logs name what they wrote. */
-const named = new WeakSet<RunScope>()
+const named = new WeakSet<RunContext>()
 
-async function belongsTo(scope: RunScope, log: string): Promise<void> {
+async function belongsTo(scope: RunContext, log: string): Promise<void> {
   if (named.has(scope)) return
   const place = { ...scope.journal.place(), step: scope.step }
   await scope.journal.append([

@@ -1,9 +1,9 @@
 import type { ApprovalDecision, Ask, QuestionSubject, Tool, ToolCall } from '@provost/core'
 
-import { joinAsks } from '../join-asks.ts'
-import type { CallState } from '../log-state.ts'
-import type { RunScope } from '../run-scope.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { CallState } from '../types/session-state.ts'
 import { knownAddresses } from './known-addresses.ts'
+import { mergeApprovals } from './merge-approvals.ts'
 import { definitionHash, originsIn, subjectOf } from './subject.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -17,15 +17,15 @@ export function renewal(tool: Tool, state: CallState | undefined, { propose }: A
 
 /** One question of all wishes to ask, and why it is asked again. */
 export function askedAgain(asks: readonly Ask[], renewed: string | undefined): Ask {
-  if (renewed === undefined) return joinAsks(asks)
+  if (renewed === undefined) return mergeApprovals(asks)
   if (asks.length === 0) return { reason: renewed }
-  const ask = joinAsks(asks)
+  const ask = mergeApprovals(asks)
   return { ...ask, reason: `${ask.reason}; ${renewed}` }
 }
 
 /** What the human is told of the call. */
 export function askedAbout(
-  scope: RunScope,
+  scope: RunContext,
   tool: Tool,
   { input, label }: ToolCall,
   asks: readonly { readonly ask: Ask }[],

@@ -1,10 +1,10 @@
 import type { Message } from '@provost/core'
 import { argsByRole, textOf } from '@provost/core'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import type { LogState } from '../log-state.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { SessionState } from '../types/session-state.ts'
 import type { Address } from './address.ts'
-import { addressesIn, addressKey } from './address.ts'
+import { addressKey, addressesIn } from './address.ts'
 import { skeletonOf } from './confusable.ts'
 
 /** Addresses that a session knows, by what a reader takes them for. */
@@ -34,8 +34,8 @@ const spoken = new WeakMap<Message, readonly string[]>()
  * session. Each message is read once.
  */
 export function knownAddresses(
-  plan: AgentPlan,
-  state: LogState,
+  plan: ResolvedAgent,
+  state: SessionState,
   intent: readonly Message[],
   instructions: string,
 ): KnownAddresses {
@@ -65,7 +65,7 @@ function namesIn(message: Message): readonly string[] {
 }
 
 /** Destinations of the calls of finished steps: a refused one warns of a second try as well. */
-function calledBefore({ info }: AgentPlan, { messages, run }: LogState): Shelf {
+function calledBefore({ info }: ResolvedAgent, { messages, run }: SessionState): Shelf {
   let shelf = shelves.get(messages)
   // What was cut off behind is read again, and known already.
   if (!shelf) shelves.set(messages, (shelf = { read: 0, keys: new Set(), bySkeleton: new Map() }))

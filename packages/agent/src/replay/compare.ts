@@ -1,8 +1,8 @@
 import type { Entry, Json, NewEntry } from '@provost/core'
 import { canonicalJson, toJson } from '@provost/core'
 
-import type { Tape } from './tape.ts'
-import { isAside, nextOf } from './tape.ts'
+import type { RecordedLog } from './recorded-log.ts'
+import { isOutOfBand, nextOf } from './recorded-log.ts'
 
 /** Where the loop of today does something else than the log tells. */
 export interface ReplayDifference {
@@ -14,29 +14,29 @@ export interface ReplayDifference {
 }
 
 /** Why a loop is left. */
-export class Leaving extends Error {
+export class ReplayStopped extends Error {
   readonly why: 'end' | 'resumed' | 'closed' | ReplayDifference
-  constructor(why: Leaving['why']) {
+  constructor(why: ReplayStopped['why']) {
     super('The replay leaves this loop.')
     this.why = why
   }
 }
 
 /** What is recorded next, unless the loop has to be left there. */
-export function due(tape: Tape): Entry {
+export function nextExpected(tape: RecordedLog): Entry {
   const entry = nextOf(tape)
-  if (!entry) throw new Leaving('end')
-  if (entry.type === 'run' && entry.op === 'resumed') throw new Leaving('resumed')
+  if (!entry) throw new ReplayStopped('end')
+  if (entry.type === 'run' && entry.op === 'resumed') throw new ReplayStopped('resumed')
   return entry
 }
 
 /** The loop is left: it does something else. */
-export function differs(expected: Entry, got: NewEntry | string): Leaving {
-  return new Leaving({ offset: expected.offset, expected, got })
+export function differs(expected: Entry, got: NewEntry | string): ReplayStopped {
+  return new ReplayStopped({ offset: expected.offset, expected, got })
 }
 
 /** The next recorded entry has to be the one that the loop writes. */
-export function compareNext(tape: Tape, got: NewEntry): void {
+export function compareNext(tape: RecordedLog, got: NewEntry): void {
   const known = got.type === 'run' ? undefined : tape.find(got.id)
   if (known?.past) {
     if (!isSame(known.entry, got)) throw differs(known.entry, got)
@@ -47,11 +47,11 @@ export function compareNext(tape: Tape, got: NewEntry): void {
       tape.take()
       return
     }
-    if (entry.id !== got.id && isAside(entry)) tape.take()
-    else if (entry.type === 'run' && entry.op === 'resumed') throw new Leaving('resumed')
-    else throw tape.isClosing() ? new Leaving('closed') : differs(entry, got)
+    if (entry.id !== got.id && isOutOfBand(entry)) tape.take()
+    else if (entry.type === 'run' && entry.op === 'resumed') throw new ReplayStopped('resumed')
+    else throw tape.isClosing() ? new ReplayStopped('closed') : differs(entry, got)
   }
-  throw new Leaving('end')
+  throw new ReplayStopped('end')
 }
 
 /** Earlier releases did not record what a question is about. */

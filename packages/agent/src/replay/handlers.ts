@@ -1,41 +1,41 @@
 import type { Entry } from '@provost/core'
 
-import type { LogState } from '../log-state.ts'
-import { offsetOf } from '../log-state.ts'
-import type { LoopHandlers, Verdict } from '../loop-asks.ts'
-import { compareNext, differs, due, Leaving } from './compare.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { Authorization, LoopHandlers } from '../types/loop.ts'
+import type { SessionState } from '../types/session-state.ts'
+import { ReplayStopped, compareNext, differs, nextExpected } from './compare.ts'
 import { answerAt, arrivals, decisionsAt, isArrival, isByClock, takeGivenUp, verdictOf } from './recorded-answer.ts'
-import type { Tape } from './tape.ts'
-import { isInside } from './tape.ts'
+import type { RecordedLog } from './recorded-log.ts'
+import { isNested } from './recorded-log.ts'
 
 /** Answers the loop from the tape. */
-export function handlersOf(tape: Tape): LoopHandlers {
+export function handlersOf(tape: RecordedLog): LoopHandlers {
   const { state } = tape
   return {
     input() {
-      const entry = due(tape)
-      if (tape.isClosing()) throw new Leaving('closed')
+      const entry = nextExpected(tape)
+      if (tape.isClosing()) throw new ReplayStopped('closed')
       return isArrival(state, entry) ? arrivals(tape) : []
     },
 
     model() {
       tape.takeFailed()
-      const entry = due(tape)
-      if (tape.isClosing()) throw new Leaving('closed')
+      const entry = nextExpected(tape)
+      if (tape.isClosing()) throw new ReplayStopped('closed')
       const answered = answerAt(tape, entry)
       if (!answered) throw differs(entry, 'a call of the model')
       return answered
     },
 
     decide({ calls }) {
-      due(tape)
-      return calls.map((call): Verdict => {
+      nextExpected(tape)
+      return calls.map((call): Authorization => {
         const decisions = state.run?.calls.get(call.callId)?.decisions ?? 0
         const decided = tape.find(`${call.callId}/decided/${decisions + 1}`)
         if (decided?.past === false && decided.entry.type === 'call' && decided.entry.op === 'decided') {
           return verdictOf(tape, call, decided.entry, decisions)
         }
-        if (tape.isClosing()) throw new Leaving('closed')
+        if (tape.isClosing()) throw new ReplayStopped('closed')
         // The log does not tell: whatever it is, the entry that comes of it is not there.
         return { deny: 'Nobody judged this call.' }
       })
@@ -49,10 +49,10 @@ export function handlersOf(tape: Tape): LoopHandlers {
       }
       for (const { callId } of calls) {
         while (isOpen(callId)) {
-          const entry = due(tape)
+          const entry = nextExpected(tape)
           const about = calledBy(state, entry)
-          if (!isInside(state, entry) && (about === undefined || !open.has(about))) {
-            throw tape.isClosing() ? new Leaving('closed') : differs(entry, `the result of ${callId}`)
+          if (!isNested(state, entry) && (about === undefined || !open.has(about))) {
+            throw tape.isClosing() ? new ReplayStopped('closed') : differs(entry, `the result of ${callId}`)
           }
           tape.take()
         }
@@ -64,10 +64,10 @@ export function handlersOf(tape: Tape): LoopHandlers {
 
     wait() {
       const givenUp = takeGivenUp(tape)
-      const entry = due(tape)
+      const entry = nextExpected(tape)
       if (givenUp && !isByClock(entry)) return {}
       if (entry.type === 'run' && entry.op === 'suspended') return 'suspend'
-      if (tape.isClosing()) throw new Leaving('closed')
+      if (tape.isClosing()) throw new ReplayStopped('closed')
       const decisions = decisionsAt(tape)
       if (!decisions) throw differs(entry, 'a wait')
       return decisions
@@ -81,7 +81,7 @@ export function handlersOf(tape: Tape): LoopHandlers {
 }
 
 /** The call that an entry is about. */
-function calledBy({ waits }: LogState, entry: Entry): string | undefined {
+function calledBy({ waits }: SessionState, entry: Entry): string | undefined {
   if (entry.type === 'call' || entry.type === 'wait') return entry.callId
   return entry.type === 'resolved' ? waits.get(entry.token)?.callId : undefined
 }

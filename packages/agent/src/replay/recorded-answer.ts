@@ -1,25 +1,25 @@
 import type { ApprovalDecision, Decisions, Entry, EntryOf, Json, NewEntry, RemoteResult } from '@provost/core'
 import { isRecord, positionId } from '@provost/core'
 
-import type { LogState } from '../log-state.ts'
-import type { FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair, Verdict } from '../loop-asks.ts'
-import { clock, readVerdict } from '../wait-fold.ts'
-import { Leaving } from './compare.ts'
-import type { Tape } from './tape.ts'
-import { isAside, isTaken, nextOf } from './tape.ts'
+import { clock, readVerdict } from '../reducers/wait-reducer.ts'
+import type { Authorization, FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair } from '../types/loop.ts'
+import type { SessionState } from '../types/session-state.ts'
+import { ReplayStopped } from './compare.ts'
+import type { RecordedLog } from './recorded-log.ts'
+import { isOutOfBand, isTaken, nextOf } from './recorded-log.ts'
 
 /** Something came in from outside. */
-export function isArrival(state: LogState, entry: Entry): boolean {
+export function isArrival(state: SessionState, entry: Entry): boolean {
   return isTaken(state, entry) || (entry.type === 'message' && (entry.via === 'steer' || entry.via === 'queue'))
 }
 
 /** What came in together. */
-export function arrivals(tape: Tape): readonly NewEntry[] {
+export function arrivals(tape: RecordedLog): readonly NewEntry[] {
   const entries: Entry[] = []
   let arrived = 0
   for (let entry = tape.entry(); entry; entry = tape.entry(entries.length)) {
     const arrives = isArrival(tape.state, entry)
-    if (!arrives && !isAside(entry)) break
+    if (!arrives && !isOutOfBand(entry)) break
     entries.push(entry)
     if (arrives) arrived = entries.length
   }
@@ -27,12 +27,12 @@ export function arrivals(tape: Tape): readonly NewEntry[] {
 }
 
 /** What the model answered; undefined where it was not asked. */
-export function answerAt(tape: Tape, entry: Entry): LoopAnswers['model'] | undefined {
+export function answerAt(tape: RecordedLog, entry: Entry): LoopAnswers['model'] | undefined {
   if (entry.type === 'message' && entry.message.role === 'error' && entry.via === 'model') {
     return { failure: failureAt(tape, entry) }
   }
   const spoken = tape.entry(1)
-  if (entry.type === 'attempt' && !spoken) throw new Leaving('end')
+  if (entry.type === 'attempt' && !spoken) throw new ReplayStopped('end')
   if (entry.type !== 'attempt' || spoken?.type !== 'message' || spoken.via !== 'model') return undefined
   const { usage, finishReason = 'other', model, attempt, cost } = entry
   const { message, held, unsaid } = spoken
@@ -43,7 +43,7 @@ export function answerAt(tape: Tape, entry: Entry): LoopAnswers['model'] | undef
   return { ...answered, ...(ask && { ask }), ...(repair && { repair, ...(unsaid && { unsaid }) }) }
 }
 
-function failureAt(tape: Tape, { message, runId, step }: EntryOf<'message'>): FinalFailure {
+function failureAt(tape: RecordedLog, { message, runId, step }: EntryOf<'message'>): FinalFailure {
   const ended = tape.entry(1)
   const known = ended?.type === 'run' && ended.op === 'ended' ? ended.error : undefined
   const error = known ?? message.error ?? { code: 'unexpected', message: '' }
@@ -77,11 +77,11 @@ function repairAt(follows: Entry, answer: EntryOf<'message'>['message']): Repair
 
 /** What was decided on a call. */
 export function verdictOf(
-  tape: Tape,
+  tape: RecordedLog,
   call: Parameters<LoopHandlers['decide']>[0]['calls'][number],
   { outcome, by, args, reason = '' }: EntryOf<'call', 'decided'>,
   decisions: number,
-): Verdict {
+): Authorization {
   switch (outcome) {
     case 'proceed': {
       const crossed = tape.find(`${call.callId}/handoff`)?.entry
@@ -119,7 +119,7 @@ function askOf({
   deadline,
   at,
   sticky,
-}: EntryOf<'wait'>): Extract<Verdict, { ask: unknown }>['ask'] {
+}: EntryOf<'wait'>): Extract<Authorization, { ask: unknown }>['ask'] {
   return {
     reason,
     ...(evidence !== undefined && { evidence }),
@@ -129,7 +129,7 @@ function askOf({
 }
 
 /** What was decided together. */
-export function decisionsAt(tape: Tape): Decisions | undefined {
+export function decisionsAt(tape: RecordedLog): Decisions | undefined {
   const approvals: ApprovalDecision[] = []
   const toolResults: RemoteResult[] = []
   const uncertain: NonNullable<Decisions['uncertain']>[number][] = []
@@ -158,7 +158,7 @@ export function isByClock(entry: Entry): boolean {
 }
 
 /** Passes over the waits that nobody answered in time: whoever drives the loop gives them up, but for approvals. */
-export function takeGivenUp(tape: Tape): boolean {
+export function takeGivenUp(tape: RecordedLog): boolean {
   const { waits } = tape.state
   let any = false
   for (;;) {

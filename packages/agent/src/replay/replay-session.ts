@@ -1,15 +1,15 @@
 import type { Entry, KnownKeys, RunStatus } from '@provost/core'
-import { checkOptions, ProvostError, toErrorInfo } from '@provost/core'
+import { ProvostError, checkOptions, toErrorInfo } from '@provost/core'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import { planOf } from '../agent-plan.ts'
-import type { Agent } from '../agent.ts'
-import { drive, loopOf } from '../loop.ts'
+import { resolvedAgentOf } from '../definition/resolved-agent.ts'
+import { drive, loopOf } from '../orchestrator/loop.ts'
+import type { Agent } from '../types/agent.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { ReplayDifference } from './compare.ts'
-import { Leaving } from './compare.ts'
+import { ReplayStopped } from './compare.ts'
 import { handlersOf } from './handlers.ts'
-import type { Tape } from './tape.ts'
-import { createTape, nextOf } from './tape.ts'
+import type { RecordedLog } from './recorded-log.ts'
+import { nextOf, openRecordedLog } from './recorded-log.ts'
 
 /** How a session is replayed. */
 export interface ReplayOptions {
@@ -38,8 +38,8 @@ export async function replaySession(
   options: ReplayOptions = {},
 ): Promise<ReplayDifference | undefined> {
   checkOptions(options, optionKeys, 'replaySession')
-  const plan = planOf(agent)
-  const tape = createTape(await collected(entries))
+  const plan = resolvedAgentOf(agent)
+  const tape = openRecordedLog(await collected(entries))
   const { state } = tape
   for (;;) {
     const entry = tape.entry()
@@ -72,14 +72,18 @@ function isWork(entry: Entry): boolean {
   return entry.type === 'call' || (entry.type === 'attempt' && entry.purpose !== 'generated')
 }
 
-async function replayRun(plan: AgentPlan, tape: Tape, maxSteps: number): Promise<ReplayDifference | undefined> {
+async function replayRun(
+  plan: ResolvedAgent,
+  tape: RecordedLog,
+  maxSteps: number,
+): Promise<ReplayDifference | undefined> {
   const left = new AbortController()
   const loop = loopOf(tape.state, plan, maxSteps, 0, left.signal)
   let status: RunStatus
   try {
     status = await drive(loop, handlersOf(tape))
   } catch (thrown) {
-    if (!(thrown instanceof Leaving)) {
+    if (!(thrown instanceof ReplayStopped)) {
       const entry = nextOf(tape)
       if (!entry) return undefined
       if (!tape.isClosing())

@@ -1,33 +1,33 @@
 import type { NewEntry } from '@provost/core'
-import { isPromise, SessionBusyError } from '@provost/core'
+import { SessionBusyError, isPromise } from '@provost/core'
 
-import type { AbortControl } from '../abort-control.ts'
-import { createAbortControl } from '../abort-control.ts'
-import type { AgentPlan } from '../agent-plan.ts'
-import type { Given } from '../agent.ts'
-import { createScope } from '../create-scope.ts'
-import { hearWithHooks } from '../event-hooks.ts'
-import { createEventHub } from '../event-hub.ts'
-import { openJournal } from '../journal.ts'
-import type { KnownLog } from '../known-log.ts'
-import { readLog } from '../known-log.ts'
-import { holdLease } from '../lease.ts'
-import { createTree } from '../lineage.ts'
-import { offsetOf } from '../log-state.ts'
-import { createMailbox } from '../mailbox.ts'
-import { asError } from '../run-error.ts'
-import { startRun } from '../run.ts'
-import { cutView } from '../view-edit.ts'
-import { nothingCompacts } from './session-error.ts'
-import { staleEdits } from './session-log.ts'
+import type { AbortControl } from '../control/abort-control.ts'
+import { createAbortControl } from '../control/abort-control.ts'
+import { createEventBus } from '../events/event-bus.ts'
+import { observeWithHooks } from '../hooks/event-hooks.ts'
+import { createPendingInputs } from '../inbox/pending-inputs.ts'
+import { holdLease } from '../log/lease.ts'
+import { readLog } from '../log/log-snapshot.ts'
+import { openLogWriter } from '../log/log-writer.ts'
+import { staleEdits } from '../log/session-log.ts'
+import { cutView } from '../model/context-edit.ts'
+import { asError } from '../result/run-error.ts'
+import { nothingCompacts } from '../result/session-error.ts'
+import { createRunContext } from '../run/create-run-context.ts'
+import { startRun } from '../run/start-run.ts'
+import { offsetOf } from '../state/session-state.ts'
+import { createTree } from '../tree/run-tree.ts'
+import type { LogSnapshot } from '../types/log.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { Given } from '../types/session.ts'
 import type { SessionRuns } from './session-runs.ts'
 import type { SessionWriter } from './session-writer.ts'
 
 /** The session whose view is to be cut. */
 export interface Compacting {
-  readonly plan: AgentPlan
+  readonly plan: ResolvedAgent
   readonly id: string
-  readonly known: KnownLog
+  readonly known: LogSnapshot
   readonly given: Given
   /** Entries to write before, which are taken out. */
   readonly edits: NewEntry[]
@@ -51,7 +51,7 @@ export function createCompactor(
   let compacting: AbortControl | undefined
 
   async function compactHere(): Promise<void> {
-    const control = createAbortControl(createMailbox())
+    const control = createAbortControl(createPendingInputs())
     compacting = control
     try {
       await compactSession(setup, control)
@@ -97,16 +97,16 @@ async function compactSession({ plan, id, known, given, edits }: Compacting, con
   if (isPromise(ready)) await ready
   const lease = await holdLease(store, id, plan.leaseMs)
   if (!lease) throw new SessionBusyError(id)
-  const hub = createEventHub([])
+  const hub = createEventBus([])
   try {
     const news = await readLog(store, id, offsetOf(known.state))
     const { run, memos } = known.state
-    const journal = openJournal(
+    const journal = openLogWriter(
       { store, log: id, sessionId: id, lease, hub, runId: id, agent: name, scrubber },
       news,
       known,
     )
-    const scope = createScope(plan, given, id, id, journal, createMailbox(), control, {
+    const scope = createRunContext(plan, given, id, id, journal, createPendingInputs(), control, {
       hub,
       log: id,
       startRun,
@@ -117,7 +117,7 @@ async function compactSession({ plan, id, known, given, edits }: Compacting, con
     const made = run && memos.get(`${run.id}/${name}/instructions`)
     if (typeof made === 'string') scope.instructions = made
     scope.trigger = 'manual'
-    hearWithHooks(scope, hub)
+    observeWithHooks(scope, hub)
     if (edits.length > 0) {
       const drafts = edits.splice(0)
       if (news.length > 0) throw staleEdits(id)

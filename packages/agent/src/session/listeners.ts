@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 import type { AgentEvent, EventType, Extension, HookContext } from '@provost/core'
-import { defineExtension, isEventType, isPromise, isRecord, ProvostError } from '@provost/core'
+import { ProvostError, defineExtension, isEventType, isPromise, isRecord } from '@provost/core'
 
-import type { SessionListeners } from './session.ts'
+import type { SessionListeners } from '../types/session.ts'
 
 /** The listeners of a session, and the extensions by which they hear of its runs: they have no door of their own. */
 export interface Listeners {

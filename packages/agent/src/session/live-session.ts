@@ -1,35 +1,34 @@
 import type { Extension, Input, NewEntry, SessionStatus, SessionStore } from '@provost/core'
-import { checkOptions, SessionBusyError, uuidv7 } from '@provost/core'
+import { SessionBusyError, checkOptions, uuidv7 } from '@provost/core'
 import { forkSession } from '@provost/sessions'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import type { Given } from '../agent.ts'
-import { hookTable } from '../hook-table.ts'
-import { abortToken, inboxCursor } from '../inbox.ts'
-import { checkAbortOptions, checkOnlyDecisions, checkStreamOptions } from '../known-options.ts'
-import { pendingWork } from '../position.ts'
-import type { RunHandle } from '../run-handle.ts'
+import { checkAbortOptions, checkOnlyDecisions, checkStreamOptions } from '../definition/known-options.ts'
+import { createMessageEdits } from '../editing/message-edits.ts'
+import { hookTable } from '../hooks/hook-table.ts'
+import { abortToken, inboxCursor } from '../inbox/inbox.ts'
+import { sessionClosed, sessionOpen } from '../result/session-error.ts'
+import { pendingWork } from '../state/next-action.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { RunHandle } from '../types/run-context.ts'
+import type { Given, Session, SessionOptions } from '../types/session.ts'
 import { createCompactor } from './compact-session.ts'
-import { createLedger } from './ledger.ts'
 import { createListeners } from './listeners.ts'
-import { createMessageEdits } from './message-edits.ts'
-import type { Opened } from './origin.ts'
-import { reopenSession } from './origin.ts'
+import type { Opened } from './open-session.ts'
+import { reopenSession } from './open-session.ts'
 import { createOutbox } from './outbox.ts'
-import { deliverDecisions } from './session-decisions.ts'
-import { sessionClosed, sessionOpen } from './session-error.ts'
+import { deliverDecisions } from './resolve-waits.ts'
 import { keepRunner } from './session-runner.ts'
 import { createRuns } from './session-runs.ts'
 import { createSender } from './session-sender.ts'
-import { runStopHooks } from './session-stop.ts'
 import { createWriter } from './session-writer.ts'
-import type { Session, SessionOptions } from './session.ts'
+import { runStopHooks } from './stop-hooks.ts'
+import { createUsageTotals } from './usage-totals.ts'
 
 /** What a session is opened with. */
 export interface SessionSetup<Output> {
-  readonly plan: AgentPlan
+  readonly plan: ResolvedAgent
   /** The agent's own plan: that of the session may have more extensions. */
-  readonly agentPlan: AgentPlan
+  readonly agentPlan: ResolvedAgent
   readonly options: SessionOptions & { readonly context?: unknown }
   /** The agent keeps count of its runs, to abort them. */
   track(handle: RunHandle<Output>): void
@@ -56,7 +55,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   const cursor = inboxCursor()
   const messageEdits = createMessageEdits(id, plan.name, state, mayEdit)
   const { entries: edits, messages } = messageEdits
-  const ledger = createLedger(state)
+  const ledger = createUsageTotals(state)
   const outbox = createOutbox(store, id, scrubber, principal?.id ?? 'session')
   const writer = createWriter(store, id, known, scrubber, edits)
   const { isHeard } = listeners
@@ -227,8 +226,8 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
 }
 
 /** The plan with the session's listeners behind the agent's own extensions, and the session's store. */
-function governedBy(plan: AgentPlan, store: SessionStore, listeners: readonly Extension[]): AgentPlan {
-  const governed: AgentPlan = Object.create(plan, {
+function governedBy(plan: ResolvedAgent, store: SessionStore, listeners: readonly Extension[]): ResolvedAgent {
+  const governed: ResolvedAgent = Object.create(plan, {
     store: { value: store, enumerable: true },
     hooks: { value: hookTable([...plan.extensions, ...listeners]), enumerable: true },
     listeners: { value: listeners, enumerable: true },

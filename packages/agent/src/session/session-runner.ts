@@ -1,14 +1,14 @@
 import type { Extension, Input } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
-import type { AgentPlan } from '../agent-plan.ts'
-import type { Given } from '../agent.ts'
-import type { RunHandle } from '../run-handle.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { RunHandle } from '../types/run-context.ts'
+import type { Given } from '../types/session.ts'
 
 /** Starts runs in a session. */
 export interface SessionRunner {
   /** Of the agent that the session belongs to. */
-  readonly plan: AgentPlan
+  readonly plan: ResolvedAgent
   /** By which its listeners judge calls. */
   readonly judge: Extension
   /** What it has beside those of the agent. */
@@ -24,7 +24,7 @@ const runners = new WeakMap<object, SessionRunner>()
  */
 export function startIn<Output>(
   session: object,
-  plan: AgentPlan,
+  plan: ResolvedAgent,
   input: Input,
   given: Given,
   watched: boolean,

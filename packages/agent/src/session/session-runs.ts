@@ -1,28 +1,25 @@
 import type { NewEntry, RunResult } from '@provost/core'
 import { toJson, uuidv7 } from '@provost/core'
 
-import type { SendMode } from '../agent-options.ts'
-import type { AgentPlan } from '../agent-plan.ts'
-import type { Given } from '../agent.ts'
-import { expiredWaits, nextDeadline, timerMs } from '../deadline.ts'
-import type { InboxCursor } from '../inbox.ts'
-import type { KnownLog } from '../known-log.ts'
-import { learn, readLog } from '../known-log.ts'
-import { sendToken } from '../letter.ts'
-import type { RunTree } from '../lineage.ts'
-import { createTree } from '../lineage.ts'
-import type { RunFold } from '../log-state.ts'
-import { offsetOf } from '../log-state.ts'
-import type { Mailbox, Sent } from '../mailbox.ts'
-import { createMailbox, takeNext } from '../mailbox.ts'
-import { dueDecisions } from '../resolution.ts'
-import type { RunHandle } from '../run-handle.ts'
-import type { RunHost } from '../run-host.ts'
-import type { RunStart } from '../run-start.ts'
-import { localState } from '../run-state.ts'
-import { startRun } from '../run.ts'
+import { dueDecisions } from '../entries/decision-entries.ts'
+import { createPendingInputs, takeNext } from '../inbox/pending-inputs.ts'
+import { applyEntries, readLog } from '../log/log-snapshot.ts'
+import { sendToken } from '../messages/child-message.ts'
+import { localState } from '../result/run-state-data.ts'
+import { nothingToResume } from '../result/session-error.ts'
+import { startRun } from '../run/start-run.ts'
+import { offsetOf } from '../state/session-state.ts'
+import { expiredWaits, nextDeadline, timerMs } from '../state/wait-deadlines.ts'
+import { createTree } from '../tree/run-tree.ts'
+import type { InboxCursor, PendingInputs, QueuedInput } from '../types/inputs.ts'
+import type { LogSnapshot } from '../types/log.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { RunHandle, RunStart, SessionBinding } from '../types/run-context.ts'
+import type { RunTree } from '../types/run-tree.ts'
+import type { RunProgress } from '../types/session-state.ts'
+import type { Given } from '../types/session.ts'
+import type { SendMode } from '../types/stream.ts'
 import type { Outbox } from './outbox.ts'
-import { nothingToResume } from './session-error.ts'
 import type { SessionWriter } from './session-writer.ts'
 
 /** The runs of a session object: one at a time, and the next where something is left to do. */
@@ -30,9 +27,9 @@ export interface SessionRuns<Output> {
   /** The run that goes on here. */
   underway(): RunHandle<Output> | undefined
   /** The run that the log leaves open, if no run goes on here. */
-  open(): RunFold | undefined
+  open(): RunProgress | undefined
   /** Of the run that goes on, or of the next. */
-  mailbox(): Mailbox
+  mailbox(): PendingInputs
   /** Of the run that goes on, or of the last. */
   tree(): RunTree
   /** The result of the last run here. */
@@ -55,7 +52,7 @@ export interface SessionRuns<Output> {
 /** Why a run was started. */
 export interface Cause {
   /** What was sent, where the run began with it: it is not lost when somebody else has the session. */
-  readonly sent?: (Sent & { readonly mode: SendMode }) | undefined
+  readonly sent?: (QueuedInput & { readonly mode: SendMode }) | undefined
   /** Nobody asked for it in so many words: that somebody else has the session is as good. */
   readonly quiet?: boolean
 }
@@ -63,8 +60,8 @@ export interface Cause {
 /** What the runs of a session share. */
 export interface RunsSetup<Output> {
   readonly id: string
-  readonly plan: AgentPlan
-  readonly known: KnownLog
+  readonly plan: ResolvedAgent
+  readonly known: LogSnapshot
   /** What each of them is given. */
   readonly given: Given
   readonly sendMode: SendMode
@@ -83,23 +80,32 @@ const busyMs = 1000
 export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output> {
   const { id, plan, known, sendMode, cursor, edits, outbox, writer, isHeard, track } = setup
   const { state } = known
-  let mailbox = createMailbox()
+  let mailbox = createPendingInputs()
   let tree = createTree()
   let underway: (Cause & { readonly handle: RunHandle<Output> }) | undefined
   let last: RunResult<Output> | undefined
   let alarm: NodeJS.Timeout | undefined
   let closed = false
 
-  function open(): RunFold | undefined {
+  function open(): RunProgress | undefined {
     const { run } = state
     return !underway && (run?.status === 'suspended' || run?.status === 'running') ? run : undefined
   }
 
   function start(begin: RunStart<Output>, given: Given, watched: boolean, cause: Cause = {}): RunHandle<Output> {
     clearTimeout(alarm)
-    mailbox = createMailbox(mailbox)
+    mailbox = createPendingInputs(mailbox)
     tree = createTree()
-    const host: RunHost<Output> = { known, cursor, mailbox, tree, edits, ready: writer.underway, isHeard, settle }
+    const host: SessionBinding<Output> = {
+      known,
+      cursor,
+      mailbox,
+      tree,
+      edits,
+      ready: writer.underway,
+      isHeard,
+      settle,
+    }
     const handle = startRun<Output>(plan, begin, { ...setup.given, ...given, sessionId: id }, watched, host)
     underway = { handle, ...cause }
     track(handle)
@@ -186,7 +192,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   async function refresh(): Promise<void> {
     if (underway || writer.underway()) return
     const news = await readLog(plan.store, id, offsetOf(state))
-    if (!underway && !writer.underway()) learn(known, news)
+    if (!underway && !writer.underway()) applyEntries(known, news)
   }
 
   return {

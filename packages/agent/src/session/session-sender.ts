@@ -1,22 +1,21 @@
 import type { Input, SessionStore } from '@provost/core'
 import { uuidv7 } from '@provost/core'
 
-import type { SendMode } from '../agent-options.ts'
-import type { InboxCursor } from '../inbox.ts'
-import { messagesOf } from '../input.ts'
-import type { Recipient } from '../input.ts'
-import { checkDeliverOptions, checkSendOptions } from '../known-options.ts'
-import { isRunId, letterValue, sendToken, standingOf } from '../letter.ts'
-import type { Letter, Standing } from '../letter.ts'
-import type { LogState } from '../log-state.ts'
-import type { Sent } from '../mailbox.ts'
-import { wake } from '../mailbox.ts'
-import { sendOff } from '../post.ts'
-import { findBelow } from './find-below.ts'
+import { checkDeliverOptions, checkSendOptions } from '../definition/known-options.ts'
+import { trackDelivery } from '../inbox/child-routing.ts'
+import { notify } from '../inbox/pending-inputs.ts'
+import type { Standing } from '../messages/child-message.ts'
+import { childMessageValue, isRunId, sendToken, standingOf } from '../messages/child-message.ts'
+import type { Recipient } from '../messages/read-input.ts'
+import { messagesOf } from '../messages/read-input.ts'
+import { unknownMode, unknownRun } from '../result/session-error.ts'
+import type { ChildMessage, InboxCursor, QueuedInput } from '../types/inputs.ts'
+import type { SessionState } from '../types/session-state.ts'
+import type { Session } from '../types/session.ts'
+import type { SendMode } from '../types/stream.ts'
+import { findBelow } from './find-child-run.ts'
 import type { Outbox } from './outbox.ts'
-import { unknownMode, unknownRun } from './session-error.ts'
 import type { SessionRuns } from './session-runs.ts'
-import type { Session } from './session.ts'
 
 /** Says things to a session: to the run that goes on or waits, to one below it, or to one that begins with it. */
 export type SessionSender = Pick<Session, 'send' | 'deliver'>
@@ -26,7 +25,7 @@ export interface SenderSetup {
   readonly id: string
   readonly agent: Recipient
   readonly store: SessionStore
-  readonly state: LogState
+  readonly state: SessionState
   readonly runs: SessionRuns<unknown>
   readonly outbox: Outbox
   readonly cursor: InboxCursor
@@ -66,11 +65,11 @@ export function createSender({
     const found = standingOf(state, to, tree.logs)
     if (!found) throw unknownRun(id, to)
     const letter = letterTo(input, to, mode, token, found)
-    sendOff(tree, { to, token, signal })
+    trackDelivery(tree, { to, token, signal })
     mailbox.letters.push({ ...letter, token, ...signed, ...(signal && { signal }) })
     cursor.own.add(token)
-    wake(mailbox)
-    outbox.send(token, letterValue(letter))
+    notify(mailbox)
+    outbox.send(token, childMessageValue(letter))
   }
 
   /** To one that goes on elsewhere, or waits: its logs have to be read. */
@@ -88,11 +87,17 @@ export function createSender({
     const found = open && (await findBelow(store, state, to))
     if (!found) throw unknownRun(id, to)
     if (signal?.aborted) return 'accepted'
-    return outbox.put(token, letterValue(letterTo(input, to, mode, token, found)))
+    return outbox.put(token, childMessageValue(letterTo(input, to, mode, token, found)))
   }
 
   /** One that waits reads it when it would end. */
-  function letterTo(input: Input, to: string, mode: SendMode, token: string, found: Standing): Omit<Letter, 'token'> {
+  function letterTo(
+    input: Input,
+    to: string,
+    mode: SendMode,
+    token: string,
+    found: Standing,
+  ): Omit<ChildMessage, 'token'> {
     const target = 'agent' in found ? found.agent : agent.name
     const waits = 'isPaused' in found && (found.isPaused || (!runs.underway() && state.run?.status === 'suspended'))
     return {
@@ -129,7 +134,7 @@ export function createSender({
         return
       }
       const enters = entering(mode)
-      const sent: Sent = { input: messages, token, ...signed, ...aside }
+      const sent: QueuedInput = { input: messages, token, ...signed, ...aside }
       const { steers, followUps } = runs.mailbox()
       if (enters === 'steer') steers.push(sent)
       else followUps.push(sent)

@@ -1,7 +1,7 @@
 import type { NewEntry, Scrubber, SessionStore } from '@provost/core'
 
-import type { KnownLog } from '../known-log.ts'
-import { staleEdits, writeBetweenRuns } from './session-log.ts'
+import { staleEdits, writeBetweenRuns } from '../log/session-log.ts'
+import type { LogSnapshot } from '../types/log.ts'
 
 /** Writes what a session object has to say itself, while no run goes on. */
 export interface SessionWriter {
@@ -21,7 +21,7 @@ export interface SessionWriter {
 export function createWriter(
   store: SessionStore,
   sessionId: string,
-  known: KnownLog,
+  known: LogSnapshot,
   scrubber: Scrubber,
   edits: NewEntry[],
 ): SessionWriter {

@@ -1,6 +1,18 @@
 // Checked by the compiler alone: every hook with each answer it may give, and what a hook is given.
 import { createAgent, defineExtension, z } from 'provost'
-import type { Agent, Answer, Entry, Extension, Flow, Fold, HookContext, HookName, Hooks, Op, ToolResult } from 'provost'
+import type {
+  Agent,
+  Answer,
+  Entry,
+  Extension,
+  Flow,
+  Fold,
+  HookContext,
+  HookName,
+  Hooks,
+  TimedOperation,
+  ToolResult,
+} from 'provost'
 import { expectTypeOf } from 'vitest'
 
 const durations: Fold<number> = {
@@ -65,7 +77,7 @@ const everything = defineExtension({
       if (event.type === 'text.end') ctx.emit('source.cited', { messageId: event.messageId, attempt: 1, url: 'x:y' })
     },
     around: async (op, next, ctx) => {
-      expectTypeOf(op).toEqualTypeOf<Op>()
+      expectTypeOf(op).toEqualTypeOf<TimedOperation>()
       const name = op.kind === 'tool' ? op.toolName : op.kind === 'model' ? op.model : op.kind
       const value = await next()
       ctx.emit(name)

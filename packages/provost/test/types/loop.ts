@@ -1,6 +1,6 @@
 // Checked by the compiler alone: a loop driven by hand, where each handler knows its question and must give its answer.
-import { createAgent, drive, foldLog, loop, next, pendingWork, startEntries } from 'provost'
-import type { Decisions, LogState, Loop, LoopAsk, NewEntry, PendingWork, Position, RunStatus } from 'provost'
+import { createAgent, drive, reduceLog, loop, nextAction, pendingWork, startEntries } from 'provost'
+import type { Decisions, SessionState, Loop, LoopAsk, NewEntry, PendingWork, NextAction, RunStatus } from 'provost'
 import { expectTypeOf } from 'vitest'
 
 const agent = createAgent({ name: 'a', model: 'openai/gpt-5' })
@@ -43,7 +43,7 @@ export async function byHand(): Promise<void> {
   const first = await turns.next()
   if (!first.done) expectTypeOf(first.value).toEqualTypeOf<LoopAsk>()
 
-  const state: LogState = foldLog(log)
-  expectTypeOf(next(state)).toEqualTypeOf<Position>()
+  const state: SessionState = reduceLog(log)
+  expectTypeOf(nextAction(state)).toEqualTypeOf<NextAction>()
   expectTypeOf(pendingWork(state)).toEqualTypeOf<PendingWork>()
 }

@@ -7,7 +7,7 @@ import type {
   ModelSpec,
   Orchestrator,
   OrchestratorRun,
-  Position,
+  NextAction,
   ToolCall,
   ToolInfo,
   ToolResult,
@@ -23,7 +23,7 @@ createAgent({ name: 'a', model, orchestrator: planAndExecute({ planner: model, m
 export const own: Orchestrator = async (run) => {
   expectTypeOf(run).toEqualTypeOf<OrchestratorRun>()
   expectTypeOf(run.view).toEqualTypeOf<View>()
-  expectTypeOf(run.position).toEqualTypeOf<Position>()
+  expectTypeOf(run.position).toEqualTypeOf<NextAction>()
   expectTypeOf(run.calls).toEqualTypeOf<readonly ToolCall[]>()
   expectTypeOf(
     await run.model({ tools: ['a'], tail: [{ content: 'b' }], model, settings: { seed: 1 } }),

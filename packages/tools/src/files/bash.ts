@@ -1,8 +1,8 @@
 import type { ExecResult, Tool } from '@provost/core'
 import { z } from 'zod'
 
-import { rich } from '../rich.ts'
-import { tool } from '../tool.ts'
+import { rich } from '../definition/rich.ts'
+import { tool } from '../definition/tool.ts'
 
 const maxCharacters = 30_000
 const defaultMs = 120_000

@@ -2,8 +2,8 @@ import { ProvostError } from '@provost/core'
 import type { Tool } from '@provost/core'
 import { z } from 'zod'
 
-import { tool } from '../tool.ts'
-import { isBinary, textIn } from './text.ts'
+import { tool } from '../definition/tool.ts'
+import { isBinary, textIn } from '../file-search/text.ts'
 
 /** What a file may grow to by an edit, in characters. */
 const maxCharacters = 64 * 1024 * 1024

@@ -1,13 +1,13 @@
 import type { Tool } from '@provost/core'
 import { z } from 'zod'
 
-import { rich } from '../rich.ts'
-import { tool } from '../tool.ts'
-import { inTurns } from './deadline.ts'
-import { compileGlob, namesHidden } from './pattern.ts'
+import { rich } from '../definition/rich.ts'
+import { tool } from '../definition/tool.ts'
+import { inTurns } from '../file-search/deadline.ts'
+import { compileGlob, namesHidden } from '../file-search/pattern.ts'
+import { shownPath, tidyPath } from '../file-search/text.ts'
+import { inBunches, maxWalkEntries, walk } from '../file-search/walk.ts'
 import { hiddenInput, ignoredInput } from './scope-input.ts'
-import { shownPath, tidyPath } from './text.ts'
-import { inBunches, maxWalkEntries, walk } from './walk.ts'
 
 const maxPaths = 1_000
 

@@ -1,11 +1,11 @@
 import type { FileRange, Runtime, Tool } from '@provost/core'
 import { z } from 'zod'
 
-import { cut } from '../issues.ts'
-import { rich } from '../rich.ts'
-import type { Rich } from '../rich.ts'
-import { tool } from '../tool.ts'
-import { linesOf, textIn } from './text.ts'
+import { cut } from '../definition/issues.ts'
+import { rich } from '../definition/rich.ts'
+import type { Rich } from '../definition/rich.ts'
+import { tool } from '../definition/tool.ts'
+import { linesOf, textIn } from '../file-search/text.ts'
 
 const maxLines = 2_000
 const maxCharacters = 60_000

@@ -1,7 +1,7 @@
 import type { Tool } from '@provost/core'
 import { z } from 'zod'
 
-import { tool } from '../tool.ts'
+import { tool } from '../definition/tool.ts'
 
 /** Writes a text file as a whole; missing folders are made, and a reader never sees a half of it. */
 export const writeTool: Tool<{ path: string; content: string }, { bytes: number }, unknown> = tool({

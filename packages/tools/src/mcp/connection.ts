@@ -2,15 +2,15 @@ import { createMCPClient, ElicitationRequestSchema, MCPClientError, validateJSON
 import type { CallToolResult, ListToolsResult, MCPClient } from '@ai-sdk/mcp'
 import { ProvostError } from '@provost/core'
 
-import { mcpFetch } from './http.ts'
-import type { McpOptions } from './options.ts'
-import { metaAdder } from './protocol.ts'
-import type { McpMessage } from './protocol.ts'
+import { mcpFetch } from '../mcp-transport/http.ts'
+import type { McpOptions } from '../mcp-transport/mcp-options.ts'
+import { metaAdder } from '../mcp-transport/protocol.ts'
+import type { McpMessage } from '../mcp-transport/protocol.ts'
+import { serverText } from '../mcp-transport/server-text.ts'
+import { stdioTransport } from '../mcp-transport/stdio.ts'
+import type { StdioTransport } from '../mcp-transport/stdio.ts'
 import { createQuestions } from './questions.ts'
 import type { AskHuman } from './questions.ts'
-import { serverText } from './server-text.ts'
-import { stdioTransport } from './stdio.ts'
-import type { StdioTransport } from './stdio.ts'
 
 /** A server that has greeted us. */
 export interface Connection {

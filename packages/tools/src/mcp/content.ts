@@ -1,9 +1,9 @@
 import { isRecord, ProvostError } from '@provost/core'
 import type { FilePart, TextPart } from '@provost/core'
 
-import { rich } from '../rich.ts'
+import { rich } from '../definition/rich.ts'
+import { serverText } from '../mcp-transport/server-text.ts'
 import type { Called } from './connection.ts'
-import { serverText } from './server-text.ts'
 
 /** A resource that a result points to: `reader` gives what is in it. */
 export interface McpResourceLink {

@@ -1,9 +1,9 @@
 import { isRecord, ProvostError } from '@provost/core'
 import type { JsonSchema } from '@provost/core'
 
+import type { McpDefinition, McpOptions, RefusedMcpTool } from '../mcp-transport/mcp-options.ts'
 import type { Definitions } from './connection.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { McpDefinition, McpOptions, RefusedMcpTool } from './options.ts'
 
 /** A definition that may be used. */
 export interface Accepted {

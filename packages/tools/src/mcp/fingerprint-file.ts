@@ -3,7 +3,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 
 import { isRecord, ProvostError } from '@provost/core'
 
-import type { McpFingerprints } from './options.ts'
+import type { McpFingerprints } from '../mcp-transport/mcp-options.ts'
 
 /**
  * Keeps the fingerprints of one server in a JSON file: the first connection writes it, later ones are held to it. To

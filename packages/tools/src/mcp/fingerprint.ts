@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 import { isRecord } from '@provost/core'
 
-import type { McpDefinition } from './options.ts'
+import type { McpDefinition } from '../mcp-transport/mcp-options.ts'
 
 const maxDepth = 64
 

@@ -1,8 +1,8 @@
 import { checkChoice, checkOptions } from '@provost/core'
 import type { KnownKeys, MovedKeys } from '@provost/core'
 
-import { movedToolKeys, toolKeys } from '../known-tool-options.ts'
-import type { McpOptions, McpToolSettings, McpTransport } from './options.ts'
+import { movedToolKeys, toolKeys } from '../definition/known-tool-options.ts'
+import type { McpOptions, McpToolSettings, McpTransport } from '../mcp-transport/mcp-options.ts'
 
 const optionKeys = {
   name: true,

@@ -1,18 +1,24 @@
 import { isRecord, ProvostError } from '@provost/core'
 import type { JsonSchema, Label, StandardSchemaV1, Tool } from '@provost/core'
 
-import { foreignSchema, schemaProblems } from '../foreign/foreign-schema.ts'
-import { withInfo } from '../make-tool.ts'
-import { defaultTimeoutMs, tool } from '../tool.ts'
+import { withInfo } from '../definition/define-tool.ts'
+import { defaultTimeoutMs, tool } from '../definition/tool.ts'
+import { foreignSchema, schemaProblems } from '../foreign-schema/foreign-schema.ts'
+import type {
+  McpFingerprints,
+  McpOptions,
+  McpTools,
+  McpToolSettings,
+  RefusedMcpTool,
+} from '../mcp-transport/mcp-options.ts'
+import { serverSchema, serverText } from '../mcp-transport/server-text.ts'
 import type { Connection, Definitions } from './connection.ts'
 import { resultValue } from './content.ts'
 import { judgeDefinitions, refusal } from './definitions.ts'
 import type { Accepted } from './definitions.ts'
 import { checkMcpOptions, checkMcpSettings } from './known-options.ts'
-import type { McpFingerprints, McpOptions, McpTools, McpToolSettings, RefusedMcpTool } from './options.ts'
 import { readRange } from './resource.ts'
 import { safeNames } from './safe-name.ts'
-import { serverSchema, serverText } from './server-text.ts'
 
 const defaultConnectTimeoutMs = 30_000
 const defaultMaxMessageBytes = 16 * 1024 * 1024

@@ -3,9 +3,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Json, JsonSchema, ToolQuestion } from '@provost/core'
 import { isRecord, parseWith, ProvostError } from '@provost/core'
 
-import { foreignSchema } from '../foreign/foreign-schema.ts'
-import { sayIssues } from '../issues.ts'
-import { isTooDeep, serverSchema, serverText } from './server-text.ts'
+import { sayIssues } from '../definition/issues.ts'
+import { foreignSchema } from '../foreign-schema/foreign-schema.ts'
+import { isTooDeep, serverSchema, serverText } from '../mcp-transport/server-text.ts'
 
 /** Puts a question to a human. */
 export type AskHuman = (question: ToolQuestion) => Promise<Json>

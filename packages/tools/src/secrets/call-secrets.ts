@@ -1,8 +1,8 @@
 import { escapePointer, isRecord, mapTexts, replaceTokens } from '@provost/core'
 import type { Json, MaybePromise, Tool } from '@provost/core'
 
-import { parseInput } from '../input.ts'
-import type { ParsedInput } from '../input.ts'
+import { parseInput } from '../definition/parse-input.ts'
+import type { ParsedInput } from '../definition/parse-input.ts'
 import { denied } from './secret-scope.ts'
 import type { SecretScope } from './secret-scope.ts'
 

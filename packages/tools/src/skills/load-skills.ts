@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { Runtime, Skill } from '@provost/core'
 import { ProvostError, toErrorInfo } from '@provost/core'
 
-import { shownPath } from '../files/text.ts'
+import { shownPath } from '../file-search/text.ts'
 import { nodeRuntime } from '../runtime/runtime.ts'
 import type { SkillText } from './front-matter.ts'
 import { invalidSkill, parseSkill } from './front-matter.ts'

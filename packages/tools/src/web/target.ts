@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 
 import { ProvostError } from '@provost/core'
 
-import { cut } from '../issues.ts'
+import { cut } from '../definition/issues.ts'
 import { isPublicAddress } from './address.ts'
 
 /** The addresses of a host name, as DNS or the system's table of hosts has them. */

@@ -1,7 +1,7 @@
 // The client that the conformance suite runs: it calls every tool that the server has, and ends.
 import { mcpTools, nodeRuntime, parseInput, runTool } from '@provost/tools'
 
-import { nowhere } from '../call.ts'
+import { nowhere } from '../executor/call.ts'
 
 const url = process.argv.at(-1) ?? ''
 await using server = await mcpTools({ name: 'conformance', transport: { type: 'http', url } })

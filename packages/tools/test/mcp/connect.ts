@@ -5,7 +5,7 @@ import { mcpTools } from '@provost/tools'
 import type { McpOptions, McpTools, ToolOutcome, ToolRun } from '@provost/tools'
 import { onTestFinished } from 'vitest'
 
-import { call } from '../call.ts'
+import { call } from '../executor/call.ts'
 
 const script = fileURLToPath(new URL('stdio-server.ts', import.meta.url))
 

@@ -1,0 +1,71 @@
+import type { AnySchema, Part, RunResult, Spawnable, Tool, ToolDefinition } from '@provost/core'
+import { checkFilter, textOf, toJson } from '@provost/core'
+import { rich, tool } from '@provost/tools'
+import { z } from 'zod'
+
+import { checkToTool } from '../definition/known-team-options.ts'
+import { unfinished } from '../result/child-error.ts'
+import { longestTimerMs } from '../state/wait-deadlines.ts'
+import type { ToToolOptions, ToolInput } from '../types/agent.ts'
+
+/** Makes the tool that runs an agent as a child. What its types are, the agent says who offers it. */
+export function agentTool(
+  agent: Spawnable,
+  options: ToToolOptions & Partial<ToolInput<AnySchema>>,
+  // oxlint-disable-next-line typescript/no-explicit-any -- the agent's own type says what goes in and what comes out
+): Tool<any, any, any> {
+  checkToTool(options)
+  const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
+  const { secrets, inheritSecrets } = options
+  const inputFilter = options.inputFilter && checkFilter(options.inputFilter)
+  const made = tool({
+    name,
+    description,
+    input: input ?? (inputFilter ? taskBeside : taskAlone),
+    composite: true,
+    // What the child does, it does by calls of its own: these are judged.
+    effect: 'none',
+    timeoutMs,
+    async execute(given: unknown, ctx) {
+      const result = await ctx.spawn(agent, prompt ? prompt(given) : taskOf(given), {
+        key: 'run',
+        ...(secrets && { secrets }),
+        ...(inheritSecrets && { inheritSecrets }),
+        ...(inputFilter && { inputFilter }),
+        exposeTurns,
+      })
+      if (result.status !== 'completed') throw unfinished(agent.name, result)
+      return exposeTurns ? rich(result.output, { content: turnsOf(result) }) : result.output
+    },
+  })
+  offered.set(made['~tool'], agent)
+  return made
+}
+
+const offered = new WeakMap<ToolDefinition, Spawnable>()
+
+/** The agent that a tool runs; undefined for a tool that does something else. */
+export function agentBehind(made: Pick<Tool, '~tool'>): Spawnable | undefined {
+  return offered.get(made['~tool'])
+}
+
+const taskAlone = taskSchema('All that the agent has to know: it sees nothing else.')
+const taskBeside = taskSchema('What the agent is to do. It sees some of this conversation, but not who asks it or why.')
+
+function taskSchema(about: string): AnySchema {
+  return z.object({ task: z.string().describe(about) })
+}
+
+function taskOf(given: unknown): string {
+  return z.object({ task: z.string() }).parse(given).task
+}
+
+/** What was said on the way, for a model that reads it as text. */
+function turnsOf({ messages, output }: RunResult<unknown>): readonly Extract<Part, { type: 'text' }>[] {
+  const turns = messages
+    .filter(({ role }) => role === 'assistant')
+    .map((message) => textOf(message))
+    .filter((text) => text !== '')
+  const texts = turns.length > 0 ? turns : [JSON.stringify(toJson(output))]
+  return texts.map((text) => ({ type: 'text', text }))
+}

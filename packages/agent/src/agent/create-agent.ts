@@ -1,0 +1,131 @@
+import type { AnySchema, ContextOf, Extension, Input, RunResult, RunState, StandardSchemaV1 } from '@provost/core'
+import { scrubError } from '@provost/core'
+import type { ToolsIn, ToolsInput } from '@provost/tools'
+
+import {
+  checkAbortOptions,
+  checkAgentOptions,
+  checkRunOptions,
+  checkSessionOptions,
+} from '../definition/known-options.ts'
+import { registerAgent, resolveAgent } from '../definition/resolved-agent.ts'
+import { checkPreferred } from '../definition/validate-options.ts'
+import { progressOf } from '../progress/progress.ts'
+import { isRunState } from '../result/run-state-data.ts'
+import { startRun } from '../run/start-run.ts'
+import { liveSession } from '../session/live-session.ts'
+import { beginSession, reopenSession } from '../session/open-session.ts'
+import { startIn } from '../session/session-runner.ts'
+import { fanOutFor } from '../teams/run-fan-out.ts'
+import { currentJoin } from '../tree/async-context.ts'
+import type {
+  Agent,
+  AgentOptions,
+  HandedTo,
+  HandoffTarget,
+  SessionBeginning,
+  ToToolOptions,
+  ToolInput,
+} from '../types/agent.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { RunHandle } from '../types/run-context.ts'
+import type { Given, SessionOptions } from '../types/session.ts'
+import { agentTool } from './agent-tool.ts'
+
+type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
+
+/**
+ * Makes an agent. Nothing is contacted until its first run.
+ *
+ * @throws ProvostError `unknown-option`; `invalid-agent`, `invalid-model`, `invalid-price`, `duplicate-tool`
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model: 'anthropic/claude-sonnet-5', tools: [refund] })
+ * const { text } = await agent.run('Refund order 17')
+ */
+export function createAgent<
+  O extends StandardSchemaV1 | undefined = undefined,
+  const T extends ToolsInput = readonly [],
+  const E extends readonly Extension[] = readonly [],
+  const H extends readonly HandoffTarget[] = readonly [],
+>(options: AgentOptions<O, T, E, H>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>> {
+  type Output = OutputFrom<O>
+  checkAgentOptions(options)
+  // Targets that are given by a function may not be there yet: all else is checked now.
+  const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
+  const first = resolveAgent(typeof options?.handoffs === 'function' ? alone : options)
+  checkPreferred(first)
+  let plan = typeof options.handoffs === 'function' ? undefined : first
+  const planned = (): ResolvedAgent => (plan ??= resolveAgent(options))
+  const running = new Set<RunHandle<Output>>()
+
+  function start(input: Input | RunState<Output>, given: Given | undefined, watched: boolean): RunHandle<Output> {
+    checkRunOptions(given, isRunState(input), watched ? 'agent.stream' : 'agent.run')
+    if (given?.session && !isRunState(input)) return startIn<Output>(given.session, planned(), input, given, watched)
+    const handle = startRun<Output>(planned(), isRunState(input) ? { resume: input } : { input }, given ?? {}, watched)
+    track(handle)
+    return handle
+  }
+
+  function track(handle: RunHandle<Output>): void {
+    running.add(handle)
+    handle.ended.then(
+      () => running.delete(handle),
+      () => running.delete(handle),
+    )
+  }
+
+  /** The plan of a session that has extensions of its own. */
+  function planFor({ extensions = [], store = planned().store }: SessionGiven): ResolvedAgent {
+    if (extensions.length === 0) return planned()
+    const { runtime } = planned()
+    const more: AgentOptions<O, T> = {
+      ...options,
+      store,
+      runtime,
+      extensions: [...(options.extensions ?? []), ...extensions],
+    }
+    return resolveAgent(more)
+  }
+
+  type App = ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>
+  const agent: Agent<Output, App> = {
+    name: first.name,
+    get registry() {
+      return planned().registry
+    },
+    progress: progressOf(planned),
+    scrub: (value) => scrubError(planned().secrets.scrubber, value),
+    stream: (input: Input | RunState<Output>, given?: Given) => start(input, given, true),
+    run: async (input: Input | RunState<Output>, given: Given = {}): Promise<RunResult<Output>> => {
+      if (!isRunState(input)) checkRunOptions(given, false, 'agent.run')
+      const join = isRunState(input) || given.session || given.sessionId !== undefined ? undefined : currentJoin()
+      if (!join || isRunState(input)) return start(input, given, false).result
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what this very agent gives
+      return (await join(agent, input, given)) as RunResult<Output>
+    },
+    fanOut: (given) => fanOutFor(options, given),
+    toTool: (given: ToToolOptions & Partial<ToolInput<AnySchema>>) => agentTool(agent, given),
+    async abort(abortOptions) {
+      checkAbortOptions(abortOptions, 'agent.abort')
+      await Promise.all([...running].map((handle) => handle.abort(abortOptions)))
+    },
+    async createSession(given: SessionGiven & SessionBeginning = {}) {
+      checkSessionOptions(given, true)
+      const { id, messages, ...opening } = given
+      const { store = planned().store, principal } = opening
+      const opened = await beginSession(planned(), store, { id, messages, principal })
+      return liveSession({ plan: planFor(opening), agentPlan: planned(), options: opening, track }, opened)
+    },
+    async resumeSession(id: string, given: SessionGiven = {}) {
+      checkSessionOptions(given, false)
+      const opened = await reopenSession(planned(), given.store ?? planned().store, id)
+      return liveSession({ plan: planFor(given), agentPlan: planned(), options: given, track }, opened)
+    },
+    releaseQuarantine: (id, { store = planned().store } = {}) => store.releaseQuarantine(id),
+  }
+  registerAgent(agent, planned)
+  return Object.freeze(agent)
+}
+
+type SessionGiven = SessionOptions & { readonly context?: unknown }

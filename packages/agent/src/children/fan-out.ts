@@ -1,0 +1,267 @@
+import type { ChildResult, ErrorInfo, FanOut, FanOutChild, FanOutResult, Grant, Json, RunResult } from '@provost/core'
+import { ProvostError, joinLabels, textOf, toErrorInfo, toJson, untrustedLabel } from '@provost/core'
+import { createSlots } from '@provost/tools'
+
+import { hookFailed } from '../control/run-ending.ts'
+import type { ContextBoundary } from '../handoff/context-boundary.ts'
+import { isJudged, outputFrom } from '../handoff/context-boundary.ts'
+import { knowing } from '../hooks/hook-context.ts'
+import { inHookTime } from '../hooks/hook-time.ts'
+import { messageOf } from '../messages/message.ts'
+import { keyOf } from '../operations/operation-key.ts'
+import type { Operation, Operations } from '../operations/operations.ts'
+import { costOfUsage, sumCost, sumUsage } from '../state/usage.ts'
+import { joining } from '../tree/async-context.ts'
+import { budgetExceeded } from '../tree/budget-extension.ts'
+import { checkGrant } from '../tree/budget.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { CallState } from '../types/session-state.ts'
+import type { Place } from './child-run.ts'
+import { joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
+import { mergeChildren, strategyOf } from './merge.ts'
+import type { Spawner } from './spawn.ts'
+
+/** What a fan-out needs of the composite that makes it. */
+export interface FanOutHost {
+  readonly scope: RunContext
+  readonly call: CallState
+  readonly spawner: Spawner
+  /** Between the run and its children. */
+  readonly boundary: ContextBoundary
+  /** Runs `fn` once for each key. */
+  memo<T>(key: string, fn: (one: Operation) => Promise<T>): Promise<T>
+  readonly acts: Operations
+  readonly signal: AbortSignal
+}
+
+/** Runs children side by side and makes one output of them: each is a child of the composite's run. */
+export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: string): Promise<FanOutResult<T>> {
+  const { scope, call, spawner } = host
+  const { children, perBudget = {}, maxConcurrentChildren = 4 } = options
+  const strategy = strategyOf(options.mergeStrategy)
+  const { callId } = call.part
+  const keys = children.map((child, index) => ('agent' in child ? (child.key ?? `${index}`) : child.agentId))
+  checkOptions(keys, maxConcurrentChildren)
+  checkGrant(perBudget)
+  const began = performance.now()
+  scope.journal.emit(
+    'fanout.start',
+    {
+      callId,
+      strategy: strategy.kind,
+      children: children.map((child, index) =>
+        'agent' in child
+          ? {
+              key: keys[index] ?? '',
+              agent: child.agent.name,
+              runId: `${callId}/${keyOf(`${key}.${keys[index]}`, scope)}`,
+            }
+          : { key: keys[index] ?? '', agent: child.agentId },
+      ),
+    },
+    scope.step,
+  )
+  const slots = createSlots(maxConcurrentChildren)
+  const won = new AbortController()
+  const results: (ChildResult | undefined)[] = children.map(() => undefined)
+  let first: ChildResult | undefined
+
+  async function runChild(child: FanOutChild, index: number, held: () => void): Promise<void> {
+    const name = keys[index] ?? ''
+    const at = `${key}.${name}`
+    let fresh = true
+    const place: Place = () => {
+      if (!fresh) return slots.enter('parallel')
+      fresh = false
+      return held
+    }
+    try {
+      const result =
+        'agent' in child
+          ? childOf(
+              name,
+              at,
+              child.agent.name,
+              await spawner.start(child.agent, child.input, { key: at, grant: perBudget, signal: won.signal }, place),
+            )
+          : await invoked(host, child, at, perBudget, won.signal)
+      results[index] = result
+      const { status, usage, cost, label, error } = result
+      scope.journal.emit(
+        'fanout.child',
+        { callId, key: name, status, usage, ...(cost !== undefined && { cost }), label, ...(error && { error }) },
+        scope.step,
+      )
+      if (strategy.kind === 'first-success' && status === 'completed' && !first) {
+        first = result
+        won.abort(new ProvostError('not-needed', 'Another child was first.'))
+      }
+    } finally {
+      if (fresh) held()
+    }
+  }
+
+  const running = new Set<Promise<void>>()
+  let failure: { readonly error: unknown } | undefined
+  for (const [index, child] of children.entries()) {
+    const held = await slots.enter('parallel')
+    if (won.signal.aborted || failure) {
+      held()
+      break
+    }
+    const one = runChild(child, index, held)
+      .catch((error: unknown) => void (failure ??= { error }))
+      .finally(() => running.delete(one))
+    running.add(one)
+  }
+  await Promise.all(running)
+  if (failure) throw failure.error
+  const all = results.map((result, index) => result ?? unstarted(keys[index] ?? '', children[index]))
+  const offered = await throughHooks(scope, all)
+  const winner = first && offered.find((child) => child.key === first?.key)
+  const merged = await mergeChildren(strategy, winner ? [winner] : offered, async (judge, task) =>
+    spawner.start(judge, task, { key: `${key}.judge` }),
+  )
+  const judgeLabel = merged.judged && spawner.labelOf(`${key}.judge`)
+  const label = joinLabels(...merged.used.map((child) => child.label), ...(judgeLabel ? [judgeLabel] : []))
+  const used = merged.used.map((child) => child.key)
+  scope.journal.emit(
+    'fanout.merged',
+    { callId, strategy: strategy.kind, used, label, durationMs: performance.now() - began },
+    scope.step,
+  )
+  const reports = [...all, ...(merged.judged ? [merged.judged] : [])]
+  const cost = sumCost(reports)
+  return {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the strategy's type says of its output
+    output: merged.output as T,
+    children: all,
+    used,
+    usage: sumUsage(reports.map(({ usage }) => usage)),
+    ...(cost !== undefined && { cost }),
+    label,
+  }
+
+  function childOf(name: string, at: string, agent: string, result: RunResult<unknown>): ChildResult {
+    const { status, text, usage, cost: paid, error, output } = result
+    return {
+      key: name,
+      agent,
+      status,
+      ...(status === 'completed' && { output }),
+      text: status === 'completed' && text === '' ? lastWords(result) : text,
+      ...(error && { error: toErrorInfo(error) }),
+      usage,
+      ...(paid !== undefined && { cost: paid }),
+      label: spawner.labelOf(at) ?? untrustedLabel(agent),
+    }
+  }
+}
+
+function lastWords({ messages }: RunResult<unknown>): string {
+  const said = messages.findLast(({ role }) => role === 'assistant')
+  return said ? textOf(said) : ''
+}
+
+/** What work of this process came to. */
+interface Invoked {
+  readonly output?: Json
+  readonly error?: ErrorInfo
+  readonly runs?: readonly string[]
+}
+
+/** Work of this process: what it comes to is written down, so that it is not done twice. */
+async function invoked(
+  { scope, boundary, spawner, acts, memo, signal }: FanOutHost,
+  { agentId, invoke }: Extract<FanOutChild, { agentId: string }>,
+  at: string,
+  grant: Grant,
+  won: AbortSignal,
+): Promise<ChildResult> {
+  const { durationMs, ...spendable } = grant
+  const time = durationMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(durationMs))
+  const all = AbortSignal.any([signal, won, ...(time ? [time] : [])])
+  /** Keys of the agents that were run in it. */
+  let runs: readonly string[] = []
+  const spent = (): Pick<ChildResult, 'usage' | 'cost' | 'label'> => {
+    const usage = sumUsage(usagesOf(spawner, runs))
+    const cost = costOfUsage(usage)
+    return { usage, ...(cost !== undefined && { cost }), label: labelOfRuns(spawner, runs, untrustedLabel(agentId)) }
+  }
+  const ended = Promise.withResolvers<never>()
+  ended.promise.catch(() => {})
+  const end = (): void => ended.reject(all.reason)
+  all.addEventListener('abort', end, { once: true })
+  if (all.aborted) end()
+  try {
+    const came = await memo(at, async (one): Promise<Invoked> => {
+      const { join, keys } = joinedRuns(spawner, acts, one, at, spendable, all)
+      runs = keys
+      try {
+        const work = joining(scope, join, async () => invoke({ signal: all }))
+        return { output: toJson(await Promise.race([work, ended.promise])), runs: keys }
+      } catch (thrown) {
+        if (signal.aborted || won.aborted) throw thrown
+        const over = { code: budgetExceeded, message: `The grant of ${durationMs} ms is used up.` }
+        return { error: time?.aborted ? over : toErrorInfo(thrown), runs: keys }
+      }
+    })
+    const { output = null, error } = came
+    runs = came.runs ?? []
+    const own = spent()
+    const failed = (info: ErrorInfo): ChildResult => {
+      return { key: agentId, agent: agentId, status: 'failed', text: '', error: info, ...own }
+    }
+    if (error) return failed(error)
+    const text = typeof output === 'string' ? output : JSON.stringify(output)
+    const done = { key: agentId, agent: agentId, status: 'completed', ...own } as const
+    if (!isJudged(boundary)) return { ...done, output, text }
+    const child = { id: `${boundary.call.part.callId}/${keyOf(at, scope)}`, agent: agentId, by: 'fanout' } as const
+    const said = messageOf({ role: 'assistant', content: text }, `${child.id}.answer`, own.label, agentId)
+    const back = await outputFrom(boundary, child, [said], own.label)
+    if ('refused' in back) return failed(toErrorInfo(back.refused))
+    if (!back.rewritten) return { ...done, output, text }
+    const instead = back.payload.map((message) => textOf(message)).join('\n\n')
+    return { ...done, output: instead, text: instead }
+  } catch (thrown) {
+    signal.throwIfAborted()
+    if (!won.aborted) throw thrown
+    return { key: agentId, agent: agentId, status: 'aborted', text: '', ...spent() }
+  } finally {
+    all.removeEventListener('abort', end)
+  }
+}
+
+/** What the `merge` hooks let through. */
+async function throughHooks(scope: RunContext, children: readonly ChildResult[]): Promise<readonly ChildResult[]> {
+  let offered = children
+  for (const { extension, hook } of scope.plan.hooks.merge) {
+    try {
+      const label = joinLabels(...offered.map((child) => child.label))
+      const answer = hook(offered, knowing(scope, extension, label))
+      offered = (await inHookTime(scope, extension, 'merge', answer)) ?? offered
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'merge', thrown)
+    }
+  }
+  return offered
+}
+
+function unstarted(key: string, child: FanOutChild | undefined): ChildResult {
+  const agent = child && 'agent' in child ? child.agent.name : key
+  return { key, agent, status: 'aborted', text: '', usage: { byModel: {} }, cost: 0, label: untrustedLabel(agent) }
+}
+
+function checkOptions(keys: readonly string[], most: number): void {
+  const seen = new Set<string>()
+  const doubled = keys.find((key) => seen.size === seen.add(key).size)
+  if (keys.length === 0) throw invalid('has no children')
+  if (doubled !== undefined) throw invalid(`has two children with the key ${doubled}`)
+  if (!(Number.isInteger(most) && most >= 1)) throw invalid(`has maxConcurrentChildren ${most}`)
+}
+
+function invalid(what: string): ProvostError {
+  return new ProvostError('invalid-fan-out', `The fan-out ${what}.`, {
+    hint: 'Give children with keys of their own, and run at least one at a time.',
+  })
+}

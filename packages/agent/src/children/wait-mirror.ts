@@ -1,0 +1,59 @@
+import type { Entry, EntryOf, NewEntry } from '@provost/core'
+
+import { childWait } from '../entries/child-entries.ts'
+import { resolvedEntry } from '../entries/wait-entries.ts'
+import { notify } from '../inbox/pending-inputs.ts'
+import type { LogSnapshot } from '../types/log.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { ChildrenState, SessionState } from '../types/session-state.ts'
+
+/** Keeps what a child waits for in the log of the run above, as long as it does. */
+export interface WaitMirror {
+  committed(state: SessionState, entry: Entry): void
+  /** Resolves when all stands in the log. */
+  settle(): Promise<void>
+}
+
+/** Makes the mirror of one child. */
+export function createWaitMirror(scope: RunContext, child: ChildrenState, known: LogSnapshot): WaitMirror {
+  const { state, journal, mailbox } = scope
+  const shown = new Set<string>()
+  for (const [token, wait] of state.waits) if (wait.child?.callId === child.callId) shown.add(token)
+  let writing: Promise<void> = Promise.resolve()
+
+  function compare(answer?: EntryOf<'resolved'>): void {
+    const { waits } = known.state
+    const drafts: NewEntry[] = []
+    for (const [token, wait] of waits) {
+      if (shown.has(token) || state.resolved.has(token)) continue
+      shown.add(token)
+      drafts.push(childWait(state, child.callId, wait, known.state))
+    }
+    for (const token of shown) {
+      if (waits.has(token)) continue
+      shown.delete(token)
+      if (state.resolved.has(token)) continue
+      const { value, by } = answer?.token === token ? answer : { value: null, by: 'child' }
+      drafts.push(resolvedEntry(state, token, value, by))
+    }
+    if (drafts.length === 0) return
+    const written = journal.append(drafts).then(
+      // Somebody may have answered before it stood here.
+      () => notify(mailbox),
+      () => {},
+    )
+    writing = Promise.all([writing, written]).then(() => {})
+  }
+
+  return {
+    committed(_, entry) {
+      const { type } = entry
+      if (type === 'wait' || type === 'run' || type === 'call' || type === 'child') compare()
+      else if (type === 'resolved') compare(entry)
+    },
+    settle() {
+      compare()
+      return writing
+    },
+  }
+}

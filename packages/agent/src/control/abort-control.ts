@@ -1,0 +1,91 @@
+import { AsyncResource } from 'node:async_hooks'
+
+import type { ErrorInfo } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { PendingInputs } from '../types/inputs.ts'
+import { RunEnding } from '../types/run-ending.ts'
+import type { AbortOptions } from '../types/stream.ts'
+
+/** What was asked of a run's abort. */
+export interface AbortControl {
+  readonly controller: AbortController
+  options: AbortOptions
+  /** Why the run has to end, where that is a failure. */
+  failure: ErrorInfo | undefined
+  /** Rejects with a `RunEnding` when the grace of a hard abort is over. */
+  readonly overdue: Promise<never>
+  abort(options?: AbortOptions): void
+  /** The run is over: nothing of it keeps the process alive. */
+  release(): void
+}
+
+/** Makes the control of one run. */
+export function createAbortControl(mailbox: PendingInputs): AbortControl {
+  const controller = new AbortController()
+  // Whoever aborts: tools and hooks hear of it in the async context that the run was started in.
+  const inRun = new AsyncResource('provost.run')
+  let timer: NodeJS.Timeout | undefined
+  let over = false
+  const overdue = Promise.withResolvers<never>()
+  // Nobody may be racing against it any more.
+  overdue.promise.catch(() => {})
+  const control: AbortControl = {
+    controller,
+    options: {},
+    failure: undefined,
+    overdue: overdue.promise,
+    abort(options = {}) {
+      if (over) return
+      control.options = { ...control.options, ...options }
+      // Nobody waits for a human any more.
+      mailbox.drained.resolve()
+      if (options.drain) {
+        mailbox.draining = true
+        return
+      }
+      if (controller.signal.aborted) return
+      inRun.runInAsyncScope(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
+      // Tools have the grace to stop by themselves; a little more lets their results be written.
+      timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), graceOf(control) + 25)
+    },
+    release() {
+      over = true
+      clearTimeout(timer)
+    },
+  }
+  return control
+}
+
+/** Milliseconds that tools have after an abort. */
+export function graceOf(control: AbortControl): number {
+  return control.options.graceMs ?? 50
+}
+
+/**
+ * Aborts the run with a signal of the caller's.
+ *
+ * @returns lets go of the signal: a run that is over is not kept alive by it.
+ */
+export function linkSignal(signal: AbortSignal | undefined, control: AbortControl): () => void {
+  if (!signal) return () => {}
+  if (!(signal instanceof AbortSignal)) {
+    throw new ProvostError('invalid-option', 'The signal of a run is not an AbortSignal.', {
+      hint: 'Pass the signal of an AbortController, or leave it out.',
+    })
+  }
+  const abort = (): void => control.abort()
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return () => signal.removeEventListener('abort', abort)
+}
+
+/** Waits for work that others do, but not once the run is aborted: it may never end. */
+export async function unlessAborted(signal: AbortSignal, work: Promise<unknown> | undefined): Promise<void> {
+  if (!work || signal.aborted) return
+  const aborted = Promise.withResolvers<void>()
+  const end = (): void => aborted.resolve()
+  signal.addEventListener('abort', end, { once: true })
+  await Promise.race([work, aborted.promise])
+  signal.removeEventListener('abort', end)
+}

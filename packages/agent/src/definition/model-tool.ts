@@ -1,0 +1,32 @@
+import type { Tool, ToolExample } from '@provost/core'
+import { toJson, wireToolName } from '@provost/core'
+
+import type { ModelTool } from '../types/resolved-agent.ts'
+
+const longestExample = 4_000
+
+/** Made once for each tool: the catalogue is the same bytes in every request. */
+export function modelTool(tool: Tool): ModelTool {
+  const { provider, examples, strict, providerOptions } = tool['~tool']
+  const name = wireToolName(tool.name)
+  if (provider) return { type: 'provider', id: provider.id, name, args: { ...provider.args } }
+  const paragraphs = [
+    ...(tool.description === undefined ? [] : [tool.description]),
+    // In the description, because most providers drop `inputExamples`, and none takes outputs and notes.
+    ...(examples.length > 0 ? [['Examples:', ...examples.map(sayExample)].join('\n')] : []),
+  ]
+  return {
+    type: 'function',
+    name,
+    ...(paragraphs.length > 0 && { description: paragraphs.join('\n\n') }),
+    inputSchema: tool.inputSchema,
+    ...(strict !== undefined && { strict }),
+    ...(providerOptions && { providerOptions }),
+  }
+}
+
+function sayExample({ input, output, note }: ToolExample): string {
+  const call = `- ${JSON.stringify(toJson(input))}`
+  const result = output === undefined ? '' : ` gives ${JSON.stringify(toJson(output))}`
+  return `${call}${result}${note === undefined ? '' : ` (${note})`}`.slice(0, longestExample)
+}

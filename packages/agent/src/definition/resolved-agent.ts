@@ -1,0 +1,247 @@
+import type { Extension, Label, MaybePromise, Skill, Tool, ToolInfo } from '@provost/core'
+import { ProvostError, defineExtension, isPromise, isRecord, joinLabels } from '@provost/core'
+import { memoryStore } from '@provost/sessions'
+import type { ToolOffer, ToolSource } from '@provost/tools'
+import {
+  buildRegistry,
+  checkSandboxes,
+  createSecretScope,
+  nodeRuntime,
+  resultLimits,
+  toolCache,
+  toolInputs,
+  toolSearch,
+} from '@provost/tools'
+
+import { hookTable } from '../hooks/hook-table.ts'
+import { defaultHookTimeoutMs } from '../hooks/hook-time.ts'
+import { nameOf } from '../prompt/model-name.ts'
+import { byteLimitsIn, defaultByteLimits } from '../tree/byte-meter.ts'
+import type { AgentOptions } from '../types/agent.ts'
+import type { ModelTool, ResolvedAgent } from '../types/resolved-agent.ts'
+import { isAgentic } from './agentic.ts'
+import { handoffTool, handoffsOf } from './handoff.ts'
+import { modelTool } from './model-tool.ts'
+import { checkSkills, skillTool } from './skills.ts'
+import { checkOptions, outputSchemaOf, toolsOf } from './validate-options.ts'
+
+/** Milliseconds that the lease of a writer outlives its last sign of life, unless an agent says otherwise. */
+export const defaultLeaseMs = 30_000
+
+export { registerAgent, resolvedAgentOf } from './agent-registry.ts'
+
+/**
+ * Looks everything up that does not change from run to run.
+ *
+ * @throws ProvostError `invalid-agent`, `duplicate-tool`, `sandbox-missing`
+ */
+export function resolveAgent(options: AgentOptions): ResolvedAgent {
+  if (!isRecord(options))
+    throw new ProvostError('invalid-agent', 'createAgent got no options.', {
+      hint: "Give createAgent({ name: '…', model: '…' }).",
+    })
+  const { name, output, store, runtime, orchestrator } = options
+  checkOptions(options)
+  const own = toolsOf(name, options.tools ?? [])
+  const targets = handoffsOf(name, options.handoffs).map((handoff) => ({ handoff, tool: handoffTool(handoff) }))
+  const given = options.extensions ?? []
+  const extensions = [
+    ...toolExtensions(
+      own,
+      given,
+      (tool) => tools.get(tool),
+      () => infos,
+    ),
+    ...given,
+    ...limits(own, given, options.resultReaders),
+  ]
+  const doubled = extensions.find((one) => extensions.some((other) => other !== one && other.name === one.name))
+  if (doubled) {
+    throw new ProvostError('duplicate-extension', `Agent ${name} has two extensions named ${doubled.name}.`, {
+      hint: 'Give each a name of its own: memos, entries and events are kept under it.',
+    })
+  }
+  const skills = extensions.flatMap((extension) => extension.skills)
+  checkSkills(name, skills)
+  const {
+    registry,
+    byName: tools,
+    byWireName,
+  } = buildRegistry(
+    toolOffers(
+      name,
+      own,
+      extensions,
+      skills,
+      targets.map(({ tool }) => tool),
+    ),
+    options.toolCollisions,
+  )
+  const infos: readonly Tool[] = Object.freeze([...tools.values()])
+  let lazyRuntime = runtime
+  checkSandboxes(name, infos, () => (lazyRuntime ??= nodeRuntime()))
+  const offered = infos.some((tool) => tool.deferred) ? Object.freeze(infos.filter((tool) => !tool.deferred)) : infos
+  const wires = new Map<string, readonly ModelTool[]>()
+  const wireOf = (toolName: string): readonly ModelTool[] => {
+    const tool = tools.get(toolName)
+    const known = wires.get(toolName)
+    if (known || !tool) return known ?? []
+    const made = [modelTool(tool)]
+    wires.set(toolName, made)
+    return made
+  }
+  let wireTools: readonly ModelTool[] | undefined
+  let initialised: { readonly done: MaybePromise<void> } | undefined
+  let lazyStore = store
+  return {
+    name,
+    ...(options.description !== undefined && { description: options.description }),
+    ...(typeof options.instructions === 'string' && { instructions: options.instructions }),
+    ...(typeof options.instructions === 'function' && { instruct: options.instructions }),
+    model: options.model,
+    modelName: nameOf(options.model),
+    tools,
+    registry,
+    infos,
+    offered,
+    reading: joined(infos.flatMap(({ reading }) => (reading ? [reading] : []))),
+    // Made at the first step: some schemas have to be waited for.
+    get wireTools() {
+      return (wireTools ??= offered.flatMap((tool) => wireOf(tool.name)))
+    },
+    wireOf,
+    toolName: byWireName.size > 0 ? (wireName) => byWireName.get(wireName) ?? wireName : undefined,
+    searchName: infos.find((tool) =>
+      extensions.some((one) => one.name === 'tool-search' && one.tools.some((its) => its['~tool'] === tool['~tool'])),
+    )?.name,
+    handoffs: new Map(
+      infos.flatMap((tool) => {
+        const target = targets.find((one) => one.tool['~tool'] === tool['~tool'])
+        return target ? [[tool.name, target.handoff] as const] : []
+      }),
+    ),
+    skills,
+    extensions,
+    listeners: [],
+    hooks: hookTable(extensions),
+    self: defineExtension({ name }),
+    ...(output && { output, responseFormat: { schema: outputSchemaOf(name, output), name: 'output' } }),
+    settings: options.settings ?? {},
+    secrets: createSecretScope(options.secrets),
+    get runtime() {
+      return (lazyRuntime ??= nodeRuntime())
+    },
+    get store() {
+      return (lazyStore ??= memoryStore())
+    },
+    leaseMs: options.leaseMs ?? defaultLeaseMs,
+    maxSteps: options.maxSteps ?? 100,
+    byteLimits: { ...defaultByteLimits, ...byteLimitsIn(options) },
+    maxParallelTools: options.maxParallelTools ?? 8,
+    hookTimeoutMs: options.hookTimeoutMs ?? defaultHookTimeoutMs,
+    ...(orchestrator && !isAgentic(orchestrator) && { orchestrator }),
+    ...(options.convertToModel && { convertToModel: options.convertToModel }),
+    reasoning: options.reasoningRetention ?? 'keep',
+    ...(options.prices && { prices: options.prices }),
+    sendMode: options.sendMode ?? 'steer',
+    allowSystemMessages: options.allowSystemMessages ?? false,
+    ...(options.stateKey !== undefined && { stateKey: options.stateKey }),
+    manifest: Object.freeze({
+      agent: name,
+      extensions: extensions.filter((one) => one.scope === 'tree' && !one.observer).map((one) => one.name),
+      // Deferred ones come and go by the thousand.
+      tools: offered.map((tool) => tool.name),
+    }),
+    options,
+    info: (tool) => tools.get(tool) ?? stranger(tool),
+    ready() {
+      if (initialised) return initialised.done
+      const done = initialise(name, extensions, infos, offered)
+      initialised = { done }
+      // What failed once may be tried again by the next run.
+      if (isPromise(done)) Promise.resolve(done).catch(() => (initialised = undefined))
+      return done
+    },
+  }
+}
+
+function joined(labels: readonly Label[]): Label | undefined {
+  return labels.length > 0 ? joinLabels(...labels) : undefined
+}
+
+/** Where each tool comes from: who stands first keeps its name. */
+function toolOffers(
+  agent: string,
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  skills: readonly Skill[],
+  handoffs: readonly Tool[],
+): readonly ToolOffer[] {
+  const source: ToolSource = { kind: 'agent', name: agent }
+  return [
+    { source, tools: own.filter((tool) => tool.set === undefined) },
+    { source, tools: own.filter((tool) => tool.set !== undefined) },
+    ...extensions.map(({ name, tools }): ToolOffer => ({ source: { kind: 'extension', name }, tools })),
+    ...(skills.length > 0
+      ? [{ source: { kind: 'extension', name: 'skills' } as const, tools: [skillTool(skills)] }]
+      : []),
+    ...(handoffs.length > 0 ? [{ source: { kind: 'extension', name: 'handoffs' } as const, tools: handoffs }] : []),
+  ]
+}
+
+/** What tools ask for beside being run is done by extensions like any other. They stand before those of the user. */
+function toolExtensions(
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  find: (name: string) => Tool | undefined,
+  all: () => readonly Tool[],
+): readonly Extension[] {
+  const tools = [...own, ...extensions.flatMap((extension) => extension.tools)]
+  return [
+    ...(tools.some((tool) => tool.deferred) ? [toolSearch(() => all().filter((tool) => tool.deferred))] : []),
+    ...(tools.some((tool) => tool['~tool'].cache) ? [toolCache(find)] : []),
+    ...(tools.some((tool) => tool['~tool'].inputListener) ? [toolInputs(find)] : []),
+  ]
+}
+
+/** Results are cut behind all hooks of the user's, who see them whole. */
+function limits(
+  own: readonly Tool[],
+  extensions: readonly Extension[],
+  readers: AgentOptions['resultReaders'],
+): readonly Extension[] {
+  const tools = [...own, ...extensions.flatMap((extension) => extension.tools)]
+  const idle = tools.length === 0 && readers === undefined && extensions.every(({ skills }) => skills.length === 0)
+  return idle ? [] : [resultLimits(tools, readers)]
+}
+
+function stranger(name: string): ToolInfo {
+  return {
+    name,
+    effect: 'egress',
+    roles: {},
+    inputSchema: {},
+    idempotent: false,
+    remote: false,
+    composite: false,
+    deferred: false,
+  }
+}
+
+function initialise(
+  name: string,
+  extensions: readonly Extension[],
+  tools: readonly ToolInfo[],
+  offered: readonly Tool[],
+): MaybePromise<void> {
+  const waits: PromiseLike<unknown>[] = []
+  for (const tool of offered) {
+    const done = tool['~tool'].prepare?.()
+    if (isPromise(done)) waits.push(done)
+  }
+  for (const { init } of extensions) {
+    const done = init?.({ name, tools })
+    if (isPromise(done)) waits.push(done)
+  }
+  return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined
+}

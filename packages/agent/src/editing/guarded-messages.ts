@@ -1,0 +1,105 @@
+import { inspect } from 'node:util'
+
+import type { Message, MessageInit } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { Messages } from '../types/session.ts'
+
+/** A stretch of messages and what takes its place. */
+export interface Edit {
+  readonly at: number
+  readonly remove: number
+  readonly insert: readonly MessageInit[]
+}
+
+/** What a guarded list reads from and hands its edits to. */
+export interface MessageSource {
+  /** As they stand now. */
+  current(): readonly Message[]
+  edit(edit: Edit): void
+  transaction<T>(work: (draft: Messages) => T): T
+}
+
+type Edits = Omit<Messages, keyof ReadonlyArray<Message>>
+
+/**
+ * A live list of messages that can be read like any array, and changed by its own methods only. It copies nothing, so
+ * that looking at it costs nothing, however long it is.
+ */
+export function guardedMessages(source: MessageSource): Messages {
+  const { current } = source
+  const indexOf = (id: string): number => {
+    const index = current().findIndex((message) => message.id === id)
+    if (index >= 0) return index
+    throw new ProvostError('unknown-message', `There is no message ${id} in what the model sees.`, {
+      hint: 'Take ids from session.messages.',
+    })
+  }
+  const splice = (start: number, remove: number, ...insert: readonly MessageInit[]): void => {
+    const { length } = current()
+    const whole = Math.trunc(start) || 0
+    const at = whole < 0 ? Math.max(0, length + whole) : Math.min(whole, length)
+    const count = Math.min(Math.max(0, Math.trunc(remove) || 0), length - at)
+    if (count > 0 || insert.length > 0) source.edit({ at, remove: count, insert })
+  }
+  const edits: Edits & { splice: Messages['splice'] } = {
+    append: (...insert) => splice(current().length, 0, ...insert),
+    splice,
+    replaceRange(from, to, ...insert) {
+      const at = indexOf(from)
+      const end = indexOf(to)
+      if (end < at) {
+        throw new ProvostError('unknown-message', `Message ${to} stands before message ${from}.`, {
+          hint: 'Name the first message of the range first.',
+        })
+      }
+      splice(at, end - at + 1, ...insert)
+    },
+    replace: (id, message) => splice(indexOf(id), 1, message),
+    transaction: (work) => source.transaction(work),
+  }
+
+  const target: Message[] = []
+  // The inspector of Node looks past a proxy: it is shown what the proxy shows.
+  Object.defineProperty(target, inspect.custom, { value: () => [...current()], configurable: true })
+  const list: unknown = new Proxy(target, {
+    get(_, key) {
+      if (typeof key === 'string') {
+        if (Object.hasOwn(edits, key)) return Reflect.get(edits, key)
+        const instead = instructions.get(key)
+        if (instead !== undefined) return () => refuse(`${key}() would change it`, instead)
+      }
+      const value: unknown = Reflect.get(key === inspect.custom ? target : current(), key)
+      return value
+    },
+    has: (_, key) => Object.hasOwn(edits, key) || Reflect.has(current(), key),
+    ownKeys: () => Reflect.ownKeys(current()),
+    getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(current(), key),
+    set: (_, key) => refuse(`${String(key)} was set`),
+    deleteProperty: (_, key) => refuse(`${String(key)} was deleted`),
+    defineProperty: (_, key) => refuse(`${String(key)} was defined`),
+    setPrototypeOf: () => refuse('its prototype was set'),
+    preventExtensions: () => refuse('it was to be frozen'),
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the traps make it what the type says
+  return list as Messages
+}
+
+const anyEdit = 'append, splice, replaceRange, replace or transaction'
+/** What to use instead of an array's own method. */
+const instructions: ReadonlyMap<string, string> = new Map([
+  ['push', 'append(…messages)'],
+  ['pop', 'splice(-1, 1)'],
+  ['shift', 'splice(0, 1)'],
+  ['unshift', 'splice(0, 0, …messages)'],
+  ['fill', 'replaceRange(from, to, …messages)'],
+  ['copyWithin', 'transaction((draft) => …)'],
+  ['reverse', 'transaction((draft) => …)'],
+  ['sort', 'transaction((draft) => …)'],
+])
+
+function refuse(what: string, instead = anyEdit): never {
+  throw new ProvostError('guarded-messages', `session.messages cannot be written to directly: ${what}.`, {
+    hint: `Use session.messages.${instead}: edits are checked, and kept in the log.`,
+  })
+}

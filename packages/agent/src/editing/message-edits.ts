@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+
+import type { Label, Message, MessageInit, NewEntry } from '@provost/core'
+import {
+  ProvostError,
+  fillLabel,
+  isRecord,
+  joinLabels,
+  labelOf,
+  toJson,
+  trustedLabel,
+  untrustedLabel,
+} from '@provost/core'
+
+import { messageOf } from '../messages/message.ts'
+import { newEntry } from '../state/entry.ts'
+import type { SessionState } from '../types/session-state.ts'
+import type { Messages } from '../types/session.ts'
+import type { Edit } from './guarded-messages.ts'
+import { guardedMessages } from './guarded-messages.ts'
+import { checkHistory } from './validate-history.ts'
+
+/** The edits of a session's messages that are not in the log yet. */
+export interface MessageEdits {
+  /** What the model would see now. */
+  current(): readonly Message[]
+  readonly messages: Messages
+  /** To be written before anything else; whoever has written them takes them out. */
+  readonly entries: NewEntry[]
+  /** Empties what the model sees. */
+  reset(): void
+}
+
+/**
+ * Edits over the view of a log.
+ *
+ * @param open throws where the messages may not be edited now.
+ */
+export function createMessageEdits(
+  sessionId: string,
+  agent: string,
+  state: SessionState,
+  open: () => void,
+): MessageEdits {
+  const entries: NewEntry[] = []
+  /** The view with the edits that are not written yet. */
+  let edited: readonly Message[] | undefined
+  const current = (): readonly Message[] => (entries.length > 0 && edited ? edited : state.view)
+
+  function commit(messages: readonly Message[], drafts: readonly NewEntry[]): void {
+    checkHistory(messages)
+    edited = messages
+    entries.push(...drafts)
+  }
+
+  const own = { runId: sessionId, step: 0, agent }
+  const messages = guardedMessages({
+    current,
+    edit(edit) {
+      open()
+      const { after, entry } = applied(current(), edit)
+      commit(after, [entry])
+    },
+    transaction(work) {
+      open()
+      let draft = current()
+      const drafts: NewEntry[] = []
+      const transaction: Messages['transaction'] = (nested) => nested(list)
+      const list = guardedMessages({
+        current: () => draft,
+        edit(edit) {
+          const { after, entry } = applied(draft, edit)
+          draft = after
+          drafts.push(entry)
+        },
+        transaction,
+      })
+      const answer = work(list)
+      if (drafts.length > 0) commit(draft, drafts)
+      return answer
+    },
+  })
+
+  function applied(
+    before: readonly Message[],
+    { at, remove, insert }: Edit,
+  ): { after: readonly Message[]; entry: NewEntry } {
+    const id = `${sessionId}/edit/${randomUUID()}`
+    const removed = before.slice(at, at + remove)
+    const added = insert.map((init, index) => entering(init, `${id}/${index}`, agent, removed))
+    const entry = viewEntry(id, before, at, removed, added)
+    return { after: before.toSpliced(at, remove, ...added), entry }
+  }
+
+  function viewEntry(
+    id: string,
+    before: readonly Message[],
+    at: number,
+    removed: readonly Message[],
+    added: readonly Message[],
+  ): NewEntry {
+    const [first] = removed
+    const last = removed.at(-1)
+    const next = before[at]
+    if (first && last)
+      return newEntry(own, id, { type: 'view', from: first.id, to: last.id, with: added, reason: 'edit' })
+    // Behind everything there is nothing to name.
+    if (!next) return newEntry(own, id, { type: 'view', from: '', to: '', with: added, reason: 'edit' })
+    return newEntry(own, id, { type: 'view', from: next.id, to: next.id, with: [...added, next], reason: 'edit' })
+  }
+
+  return {
+    current,
+    messages,
+    entries,
+    reset() {
+      open()
+      const [first] = current()
+      const last = current().at(-1)
+      if (!first || !last) return
+      const id = `${sessionId}/reset/${randomUUID()}`
+      const entry = newEntry(own, id, { type: 'view', from: first.id, to: last.id, with: [], reason: 'reset' })
+      commit([], [entry])
+    },
+  }
+}
+
+/**
+ * A message as it enters by an edit. Without a label of its own it is labelled as what it takes the place of, so that
+ * nothing becomes trusted by being written anew.
+ */
+function entering(init: MessageInit, id: string, agent: string, removed: readonly Message[]): Message {
+  const { role = 'user', content, label } = checked(init)
+  const own: Label = role === 'user' ? trustedLabel : untrustedLabel('edit')
+  const base = joinLabels(own, ...removed.map(labelOf))
+  return messageOf({ role, content, label: fillLabel(label, base) }, id, base, agent)
+}
+
+/** A copy: what the caller passes stays the caller's. */
+function checked(init: MessageInit): MessageInit {
+  const { role, content, label }: Partial<MessageInit> = isRecord(init) ? init : {}
+  if (typeof content !== 'string' && !Array.isArray(content)) {
+    throw new ProvostError('invalid-messages', 'A message has no content.', {
+      hint: "Pass { role, content: 'text' } or { role, content: [parts] }.",
+    })
+  }
+  const copy: unknown = typeof content === 'string' ? content : toJson(content)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a JSON copy of what the compiler has checked
+  return { ...(role && { role }), content: copy as MessageInit['content'], ...(label && { label }) }
+}

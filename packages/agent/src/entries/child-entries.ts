@@ -1,0 +1,63 @@
+import type { EntryOf, Grant, Label, NewEntry } from '@provost/core'
+
+import { newEntry, placeOf } from '../state/entry.ts'
+import { pendingOn } from '../state/next-action.ts'
+import type { CallState, ChildrenState, SessionState } from '../types/session-state.ts'
+
+/** That a composite begins a child. */
+export function spawnedEntry(
+  state: SessionState,
+  call: CallState,
+  child: Pick<EntryOf<'child', 'spawned'>, 'callId' | 'log' | 'agent' | 'inputHash' | 'filter' | 'hash' | 'with'>,
+  label: Label,
+  grant: Grant | undefined,
+): NewEntry {
+  return newEntry(placeOf(state), `${child.callId}/spawned`, {
+    type: 'child',
+    op: 'spawned',
+    ...child,
+    parentCallId: call.part.callId,
+    ...(grant && { grant }),
+    label,
+  })
+}
+
+/** What a child has come to. One that pauses may do so more than once: its offset tells the pauses apart. */
+export function joinedEntry(
+  state: SessionState,
+  child: Pick<ChildrenState, 'callId' | 'log'>,
+  at: number,
+  came: Omit<EntryOf<'child', 'joined'>, keyof EntryOf<'run', 'resumed'> | 'callId' | 'log'>,
+): NewEntry {
+  const id = came.status === 'suspended' ? `${child.callId}/paused/${at}` : `${child.callId}/joined`
+  const { callId, log } = child
+  return newEntry(placeOf(state), id, { type: 'child', op: 'joined', callId, log, ...came })
+}
+
+/** That a child waits, for those who answer the runs above it. */
+export function childWait(state: SessionState, callId: string, wait: EntryOf<'wait'>, child: SessionState): NewEntry {
+  const { token, kind, reason, deadline, evidence, sticky, schema, about: subject, approves } = wait
+  const all = Object.values(pendingOn(child, [wait])).flat()
+  const [about] = all
+  return newEntry(placeOf(state), token, {
+    type: 'wait',
+    token,
+    kind,
+    ...(wait.callId !== undefined && { callId: wait.callId }),
+    ...(reason !== undefined && { reason }),
+    ...(deadline !== undefined && { deadline }),
+    ...(evidence !== undefined && { evidence }),
+    ...(sticky && { sticky }),
+    ...(schema && { schema }),
+    ...(subject && { about: subject }),
+    ...(approves && { approves }),
+    child: {
+      callId,
+      toolName: about?.toolName ?? '',
+      input: about && 'input' in about ? about.input : null,
+      agent: about?.agent ?? wait.agent,
+      runPath: about?.runPath ?? [callId],
+      ...(about && 'startedAt' in about && { startedAt: about.startedAt }),
+    },
+  })
+}

@@ -1,0 +1,54 @@
+import type { EntryOf, NewEntry } from '@provost/core'
+
+import { newEntry, placeOf } from '../state/entry.ts'
+import { callsAt } from '../state/next-action.ts'
+import type { SessionState } from '../types/session-state.ts'
+import { unstartedEntry } from './call-entries.ts'
+
+/** The ends of the calls that have none. */
+export function openCallEntries(state: SessionState): readonly NewEntry[] {
+  if (!state.run) return []
+  const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
+  const stages = [
+    'planned',
+    'deferred',
+    'ready',
+    'answered',
+    'started',
+    'parked',
+    'woken',
+    'waiting',
+    'delivered',
+  ] as const
+  // What a composite has called ends before it.
+  const inside = [...state.run.bridged.values()].filter(({ stage }) => stage !== 'settled').toReversed()
+  const open = [...inside, ...callsAt(state.run, ...stages)]
+  return open.map((call) => {
+    const kind = waits.get(call.part.callId)
+    return kind === 'approval'
+      ? unstartedEntry(state, call, 'denied', 'Not approved: the run was ended.')
+      : unstartedEntry(state, call, 'aborted', whatIsKnown(kind))
+  })
+}
+
+/** The model must not take for undone what may have been done. */
+function whatIsKnown(kind: EntryOf<'wait'>['kind'] | undefined): string {
+  if (kind === 'uncertain')
+    return 'It is not known whether this call took effect: its process died in it, and the run was ended.'
+  if (kind === 'remote') return 'The run was ended before the result came; the call may still take effect elsewhere.'
+  return 'The run was ended before this call had a result.'
+}
+
+/** The ends of the approvals that nobody has given. */
+export function openWaitEntries(state: SessionState): readonly NewEntry[] {
+  return [...state.waits.values()]
+    .filter((wait) => wait.kind === 'approval')
+    .map(({ token }) =>
+      newEntry(placeOf(state), `${token}/resolved`, {
+        type: 'resolved',
+        token,
+        value: { decision: 'deny', reason: 'The run was ended.' },
+        by: 'abort',
+      }),
+    )
+}

@@ -1,0 +1,160 @@
+import type {
+  ApprovalDecision,
+  Decisions,
+  Delivery,
+  EntryOf,
+  ErrorInfo,
+  Json,
+  NewEntry,
+  RemoteResult,
+  UncertainDecision,
+} from '@provost/core'
+import { ProvostError, isRecord, toJson } from '@provost/core'
+
+import { clock, readVerdict, waitKey } from '../reducers/wait-reducer.ts'
+import { newEntry, placeOf } from '../state/entry.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+/** Entries that resolve waits; `denied` when a human refused the model's answer, which ends the run. */
+export interface Resolution {
+  readonly entries: readonly NewEntry[]
+  readonly denied?: ErrorInfo
+}
+
+/**
+ * The entries that decisions come to. A wait that is over already stays as it was decided first.
+ *
+ * @throws ProvostError `unknown-wait` for a token or call that this log never waited for.
+ */
+export function resolvedEntries(state: SessionState, decisions: Decisions): Resolution {
+  const entries: NewEntry[] = []
+  let denied: ErrorInfo | undefined
+  const ofCall = waitsOfCalls(state)
+  const resolve = (wait: EntryOf<'wait'> | undefined, value: Json, by: string): void => {
+    if (!wait) return
+    entries.push(newEntry(placeOf(state), `${wait.token}/resolved`, { type: 'resolved', token: wait.token, value, by }))
+  }
+  for (const { id, by = 'caller', decision, reason, args, propose, sticky } of decisions.approvals ?? []) {
+    const wait = waitFor(state, id, 'approval')
+    resolve(
+      wait,
+      {
+        decision,
+        ...(reason !== undefined && { reason }),
+        ...(args !== undefined && { args: toJson(args) }),
+        ...(propose && { propose }),
+        ...(sticky && { sticky }),
+      },
+      by,
+    )
+    if (wait && decision !== 'approve' && state.run?.candidate?.token === id) {
+      denied = { code: 'answer-denied', message: reason ?? 'The answer was not approved.' }
+    }
+  }
+  for (const { callId, output, by = 'remote' } of decisions.toolResults ?? []) {
+    resolve(ofCall(callId, 'remote'), toJson(output), by === clock ? 'remote' : by)
+  }
+  for (const { callId, decision, output, by = 'caller' } of decisions.uncertain ?? []) {
+    const value = { decision, ...(output !== undefined && { output: toJson(output) }) }
+    resolve(ofCall(callId, 'uncertain'), value, by)
+  }
+  for (const { id, value } of decisions.inputs ?? []) resolve(waitFor(state, id, 'input'), toJson(value), 'caller')
+  return { entries, ...(denied && { denied }) }
+}
+
+/** Who may answer one kind of question may not answer another. */
+function waitFor(state: SessionState, token: string, kind: 'approval' | 'input'): EntryOf<'wait'> | undefined {
+  const wait = state.waits.get(token)
+  if (wait ? wait.kind !== kind : !state.resolved.has(token)) throw unknownWait(token)
+  return wait
+}
+
+/** Open waits by what they are about: a call may wait again for what it has waited for before. */
+function waitsOfCalls(
+  state: SessionState,
+): (callId: string, kind: 'remote' | 'uncertain') => EntryOf<'wait'> | undefined {
+  const open = new Map<string, EntryOf<'wait'>>()
+  for (const wait of state.waits.values())
+    if (wait.callId !== undefined) open.set(waitKey(wait.kind, wait.callId), wait)
+  return (callId, kind) => {
+    const key = waitKey(kind, callId)
+    const wait = open.get(key)
+    if (!wait && !state.resolved.has(key)) throw unknownWait(callId)
+    return wait
+  }
+}
+
+/** The decisions that answer what is waited for now, and those that came early and are kept. */
+export function dueDecisions(
+  state: SessionState,
+  decisions: Decisions,
+): { readonly due?: Decisions; readonly early?: Decisions } {
+  const known = (token: string): boolean => state.waits.has(token) || state.resolved.has(token)
+  const calls = new Set([...state.waits.values()].map((wait) => wait.callId))
+  const knownCall = (callId: string): boolean =>
+    calls.has(callId) ||
+    state.resolved.has(waitKey('remote', callId)) ||
+    state.resolved.has(waitKey('uncertain', callId))
+  const due = pick(decisions, known, knownCall)
+  const early = pick(
+    decisions,
+    (token) => !known(token),
+    (callId) => !knownCall(callId),
+  )
+  return { ...(due && { due }), ...(early && { early }) }
+}
+
+/**
+ * What was delivered for the waits that are open, taken out of the deliveries. A wait that nobody answered stays; a
+ * delivery that nothing waits for yet, too.
+ */
+export function deliveredDecisions(state: SessionState, deliveries: Map<string, Delivery>): Decisions | undefined {
+  if (deliveries.size === 0) return undefined
+  const approvals: ApprovalDecision[] = []
+  const toolResults: RemoteResult[] = []
+  const uncertain: UncertainDecision[] = []
+  const inputs: { id: string; value: Json }[] = []
+  for (const { token, kind, callId = token, deadline = Number.POSITIVE_INFINITY } of state.waits.values()) {
+    const delivery = deliveries.get(token)
+    // What came too late stays: whoever expires the wait says so.
+    if (!delivery || delivery.at > deadline) continue
+    deliveries.delete(token)
+    const { value, by } = delivery
+    if (kind === 'approval') approvals.push(readVerdict({ token, value, by }))
+    else if (kind === 'remote') toolResults.push({ callId, output: value, by })
+    else if (kind === 'uncertain') uncertain.push(readUncertain(callId, value, by))
+    else inputs.push({ id: token, value })
+  }
+  const any = approvals.length + toolResults.length + uncertain.length + inputs.length > 0
+  return any ? { approvals, toolResults, uncertain, inputs } : undefined
+}
+
+/** Whatever is not clearly a decision gives the call up. */
+function readUncertain(callId: string, value: Json, by: string): UncertainDecision {
+  const { decision, output }: Record<string, unknown> = isRecord(value) ? value : {}
+  return {
+    callId,
+    decision: decision === 'retry' || decision === 'done' ? decision : 'fail',
+    ...(output !== undefined && { output }),
+    by,
+  }
+}
+
+function pick(
+  decisions: Decisions,
+  token: (id: string) => boolean,
+  call: (callId: string) => boolean,
+): Decisions | undefined {
+  const approvals = (decisions.approvals ?? []).filter(({ id }) => token(id))
+  const inputs = (decisions.inputs ?? []).filter(({ id }) => token(id))
+  const toolResults = (decisions.toolResults ?? []).filter(({ callId }) => call(callId))
+  const uncertain = (decisions.uncertain ?? []).filter(({ callId }) => call(callId))
+  const any = approvals.length + inputs.length + toolResults.length + uncertain.length > 0
+  return any ? { approvals, inputs, toolResults, uncertain } : undefined
+}
+
+function unknownWait(token: string): ProvostError {
+  return new ProvostError('unknown-wait', `This run never waited for ${token}.`, {
+    hint: 'Take ids from result.pending or from the event that asked.',
+  })
+}

@@ -1,0 +1,88 @@
+import type { ErrorInfo, Json, Message, NewEntry } from '@provost/core'
+import { positionId } from '@provost/core'
+
+import { answerJson } from '../prompt/structured-output.ts'
+import { newEntry, placeOf } from '../state/entry.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { Place } from '../types/log.ts'
+import type { FinalFailure } from '../types/loop.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+/** The run pauses; whoever has the log can go on with it. */
+export function suspendedEntry(state: SessionState): NewEntry {
+  return lifecycleEntry(state, 'suspended')
+}
+
+/** The run goes on. */
+export function resumedEntry(state: SessionState): NewEntry {
+  return lifecycleEntry(state, 'resumed')
+}
+
+function lifecycleEntry(state: SessionState, op: 'suspended' | 'resumed'): NewEntry {
+  const place = placeOf(state)
+  // A run may pause more than once in a step: the offset tells the pauses apart.
+  return newEntry(place, positionId(place.runId, place.step, op, offsetOf(state)), { type: 'run', op })
+}
+
+/** The end of a run, with what came out of it. */
+export function endedEntry(
+  state: SessionState,
+  plan: ResolvedAgent,
+  status: 'completed' | 'failed' | 'aborted',
+  error?: ErrorInfo,
+  place: Place = placeOf(state),
+): NewEntry {
+  const answer = status === 'completed' ? state.run?.answer : undefined
+  const output: Json | undefined = answer && answerJson(plan, answer)
+  return newEntry(place, positionId(place.runId, place.step, 'ended', offsetOf(state)), {
+    type: 'run',
+    op: 'ended',
+    status,
+    ...(output !== undefined && { output }),
+    ...(error && { error }),
+  })
+}
+
+/** What a model call that failed for good puts into the log: what was said before, and the end of the run. */
+export function failureEntries(
+  state: SessionState,
+  plan: ResolvedAgent,
+  place: Place,
+  failure: FinalFailure,
+): NewEntry[] {
+  return [
+    closingMessage(place, 'error', failure.partial, failure.error, failure.attempt),
+    endedEntry(state, plan, 'failed', failure.error, place),
+  ]
+}
+
+/**
+ * The message that closes a run which did not get to its end: what was said stays, calls that nobody will answer go.
+ *
+ * @param key names the message where nothing had been said.
+ */
+export function closingMessage(
+  place: Place,
+  role: 'error' | 'aborted',
+  partial: Message | undefined,
+  error?: ErrorInfo,
+  key: string | number = role,
+): NewEntry {
+  const id = partial?.id ?? positionId(place.runId, place.step, 'message', key)
+  const content = (partial?.content ?? []).filter(({ type }) => type !== 'tool-call' && type !== 'tool-result')
+  return newEntry(place, id, {
+    type: 'message',
+    message: {
+      id,
+      role,
+      content,
+      ...(partial?.label && { label: partial.label }),
+      agent: place.agent,
+      createdAt: Date.now(),
+      ...(error && { error }),
+      ...(content.length > 0 && { partial: true }),
+    },
+    via: 'model',
+  })
+}

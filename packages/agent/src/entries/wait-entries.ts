@@ -1,0 +1,106 @@
+import type { EntryOf, Json, NewEntry, ToolQuestion, WaitAbout } from '@provost/core'
+import { toJson } from '@provost/core'
+
+import { clock } from '../reducers/wait-reducer.ts'
+import { newEntry, placeOf } from '../state/entry.ts'
+import type { Place } from '../types/log.ts'
+import type { Authorization } from '../types/loop.ts'
+import type { CallState, SessionState } from '../types/session-state.ts'
+
+/** Asks a human about a call. */
+export function approvalWait(
+  place: Place,
+  call: CallState,
+  { ask, about }: Extract<Authorization, { ask: unknown }>,
+): NewEntry {
+  const token = `${call.part.callId}/approval/${call.decisions + 1}`
+  return newEntry(place, token, {
+    type: 'wait',
+    token,
+    kind: 'approval',
+    callId: call.part.callId,
+    reason: ask.reason,
+    ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
+    ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
+    ...(ask.sticky && { sticky: ask.sticky }),
+    ...(about && { about }),
+  })
+}
+
+/**
+ * Parks a call until its result comes from elsewhere.
+ *
+ * @param withinMs after that its result is not taken any more.
+ */
+export function remoteWait(
+  state: SessionState,
+  call: CallState,
+  withinMs: number = Number.POSITIVE_INFINITY,
+): NewEntry {
+  return callWait(
+    state,
+    call,
+    'remote',
+    withinMs === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + withinMs },
+  )
+}
+
+/** Parks a call whose process died in it. */
+export function uncertainWait(state: SessionState, call: CallState): NewEntry {
+  return callWait(state, call, 'uncertain')
+}
+
+function callWait(
+  state: SessionState,
+  call: CallState,
+  kind: 'remote' | 'uncertain',
+  more: { readonly deadline?: number } = {},
+): NewEntry {
+  const token = `${call.part.callId}/${kind}/${call.starts}`
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId, ...more })
+}
+
+/** A question of a running tool. The call stays where it is. */
+export function inputWait(
+  state: SessionState,
+  call: CallState,
+  { message, schema }: ToolQuestion,
+  key: string,
+  deadline: number,
+): NewEntry {
+  const { callId } = call.part
+  const token = `${callId}/input/${key}`
+  const more = { reason: message, deadline, ...(schema && { schema }) }
+  return newEntry(placeOf(state), token, { type: 'wait', token, kind: 'input', callId, ...more })
+}
+
+/** A composite waits for an answer from outside. */
+export function parkingWait(state: SessionState, call: CallState, token: string, about: WaitAbout): NewEntry {
+  const { message = '', schema, approves, withinMs = Number.POSITIVE_INFINITY } = about
+  return newEntry(placeOf(state), token, {
+    type: 'wait',
+    token,
+    kind: 'input',
+    callId: call.part.callId,
+    parks: true,
+    reason: message,
+    ...(schema && { schema }),
+    ...(approves && { approves }),
+    ...(Number.isFinite(withinMs) && { deadline: Date.now() + withinMs }),
+  })
+}
+
+/** The answer to a question, or that there is none. */
+export function resolvedEntry(state: SessionState, token: string, value: Json, by: string): NewEntry {
+  return newEntry(placeOf(state), `${token}/resolved`, { type: 'resolved', token, value, by })
+}
+
+/** That nobody answered in time: the call of the wait ends with a timeout. */
+export function expiredEntry(state: SessionState, { token }: EntryOf<'wait'>): NewEntry {
+  return resolvedEntry(state, token, null, clock)
+}
+
+/** That something from the inbox was taken: it does not enter again. */
+export function takenEntry(place: Place, token: string, by = 'inbox'): NewEntry {
+  return newEntry(place, `${token}/resolved`, { type: 'resolved', token, value: null, by })
+}

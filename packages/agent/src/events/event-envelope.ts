@@ -1,0 +1,13 @@
+import type { AgentEvent } from '@provost/core'
+
+import type { EventEnvelope } from '../types/log.ts'
+
+/** The event as the reader gets it for whom it is the `seq`-th. */
+export function numbered(event: EventEnvelope, seq: number): AgentEvent {
+  if (event.last?.seq === seq) return event.last
+  const { type, id, place, parents, payload } = event
+  const { runId, step, agent, at } = place
+  const made: unknown = Object.freeze({ seq, type, id, runId, step, agent, parents, at, ...payload })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- K ties type and payload together; the compiler cannot see that their sum is a member of the union
+  return (event.last = made as AgentEvent)
+}

@@ -1,0 +1,345 @@
+import type { Entry, EntryOf, ErrorInfo, EventPayloads, Message, ToolOutput } from '@provost/core'
+import { assertNever, textOf, trustedLabel } from '@provost/core'
+
+import { notReturned } from '../messages/transferred-context.ts'
+import { isSilent } from '../reducers/message-reducer.ts'
+import { clock, readVerdict } from '../reducers/wait-reducer.ts'
+import { pendingOn, pendingWork } from '../state/next-action.ts'
+import { endPayload, lastText } from '../state/run-summary.ts'
+import { callOf } from '../state/session-state.ts'
+import type { EmitDurable, EventProjection } from '../types/log.ts'
+import type { RunProgress, SessionState } from '../types/session-state.ts'
+
+/** Emits nothing: nor is what it would emit put together, where that takes a while. */
+export const muted: EmitDurable = Object.assign(() => {}, { passing: () => {} })
+
+/** Makes the projection of a log, at its beginning. */
+export function createEventProjection(sessionId: string, state: SessionState): EventProjection {
+  /** Messages that were begun live, and by which attempt. */
+  const started = new Map<string, number>()
+  const waits = new Map<string, EntryOf<'wait'>>()
+  let inputs: Message[] | undefined
+  let held: Message | undefined
+  /** What was said in the present turn. */
+  let turn: Message[] | undefined
+  let stepOpen = false
+  /** The word to the agent that goes on, which begins its turn. */
+  let note: string | undefined
+  /** Calls that have started, in call order, with what ends each. */
+  let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
+  /** Handoffs whose answer has not come back, by their calls. */
+  const errands = new Map<string, EntryOf<'handoff'>>()
+  /** Names of the calls of the present step. */
+  const names = new Map<string, string>()
+
+  function message(emit: EmitDurable, said: Message, tried = 1, fate: { discarded?: true } = {}): void {
+    const attempt = started.get(said.id) ?? tried
+    const isNew = !started.delete(said.id)
+    if (emit !== muted) {
+      const start = { messageId: said.id, attempt, role: said.role }
+      if (isNew && isStreamed(said)) emit.passing('message.start', start)
+      else if (isNew) emit('message.start', start)
+      emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
+    }
+    if (!fate.discarded && !isSilent(said)) turn?.push(said)
+  }
+
+  function beginTurn(emit: EmitDurable, trigger: EventPayloads['turn.start']['trigger']): void {
+    endTurn(emit)
+    turn = []
+    emit('turn.start', { trigger })
+  }
+
+  function endTurn(emit: EmitDurable): void {
+    if (!turn) return
+    const messages = turn
+    turn = undefined
+    if (emit !== muted) emit('turn.end', { messages, text: lastText(messages) })
+  }
+
+  function endStep(emit: EmitDurable, run: RunProgress | undefined, finish?: 'error' | 'interrupted'): void {
+    if (!stepOpen || !run) return
+    stepOpen = false
+    if (emit === muted) return
+    const { usage = {}, cost, finishReason = 'other' } = run.lastAttempt ?? {}
+    emit('step.end', { usage, ...(cost !== undefined && { cost }), finishReason: finish ?? finishReason })
+  }
+
+  /** What a model said counts now. */
+  function answered(emit: EmitDurable, said: Message, fate: { discarded?: true } = {}): void {
+    const { run } = state
+    const attempt = run?.lastAttempt?.attempt ?? 1
+    // An answer tells of its step; an abort may come before any step has begun.
+    if (said.role === 'assistant') stepOpen = true
+    message(emit, said, attempt, fate)
+    if (said.role !== 'assistant') return endStep(emit, run, said.role === 'aborted' ? 'interrupted' : 'error')
+    names.clear()
+    for (const part of said.content) if (part.type === 'tool-call') names.set(part.callId, part.toolName)
+    const queueSize = run?.openCalls ?? 0
+    emit('turn.mode', { mode: queueSize > 0 ? 'steer' : 'respond', queueSize })
+    if (queueSize === 0) endStep(emit, run)
+  }
+
+  function projectMessage(emit: EmitDurable, entry: EntryOf<'message'>): void {
+    const said = entry.message
+    if (said.role === 'system') return
+    switch (entry.via) {
+      case 'input':
+        if (inputs) inputs.push(said)
+        else message(emit, said)
+        break
+      case 'steer':
+        emit('agent.steered', { text: textOf(said), messageId: said.id })
+        beginTurn(emit, 'steer')
+        message(emit, said)
+        break
+      case 'queue':
+        beginTurn(emit, 'queue')
+        message(emit, said)
+        break
+      case 'model':
+        if (entry.unsaid) answered(emit, { ...said, content: [] }, { discarded: true })
+        else if (entry.held === undefined) answered(emit, said)
+        else held = said
+        break
+      case 'system':
+      case 'tool':
+        if (said.id === note) beginTurn(emit, 'handoff')
+        message(emit, said)
+        break
+      default:
+        assertNever(entry.via)
+    }
+  }
+
+  function projectCall(emit: EmitDurable, entry: Extract<Entry, { type: 'call' }>): void {
+    const { callId } = entry
+    if (entry.op === 'planned') names.set(callId, entry.toolName)
+    const toolName = names.get(callId) ?? ''
+    const call = state.run && callOf(state.run, callId)
+    const parentCallId = call?.parentCallId
+    if (entry.op === 'started') {
+      if (parentCallId === undefined) inFlight.set(callId, undefined)
+      if (emit === muted) return
+      const by = parentCallId === undefined ? {} : { parentCallId }
+      emit('tool.execute.start', { callId, toolName, input: call?.args ?? null, ...by })
+      const errand = call?.starts === 1 ? errands.get(callId) : undefined
+      if (errand) emit('handoff.start', { from: errand.from, to: errand.to, mode: errand.mode, callId })
+    } else if (entry.op === 'settled') {
+      if (parentCallId !== undefined) return settledEvent(emit, entry, toolName)
+      const errand = errands.get(callId)
+      if (errand) cameBack(emit, errand, entry)
+      errands.delete(callId)
+      if (inFlight.has(callId)) inFlight.set(callId, entry)
+      else settledEvent(emit, entry, toolName)
+      endInOrder(emit)
+      if (state.completed) {
+        if (!state.unsaid.has(state.completed.id)) message(emit, state.completed)
+        endStep(emit, state.run)
+      }
+    } else if (entry.op === 'parked') {
+      // Nobody else's end waits for whoever waits for somebody outside.
+      inFlight.delete(callId)
+      endInOrder(emit)
+    }
+  }
+
+  /** Tools end in the order they started in, so that the lifecycle reads the same each time. */
+  function endInOrder(emit: EmitDurable): void {
+    for (const [id, settled] of inFlight) {
+      if (!settled) break
+      inFlight.delete(id)
+      settledEvent(emit, settled, names.get(id) ?? '')
+    }
+  }
+
+  function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
+    // Its own events tell of it.
+    if (entry.child) return
+    waits.set(entry.token, entry)
+    const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
+    const { token } = entry
+    for (const approval of approvals) emit('tool.approval.requested', { ...approval, token })
+    for (const call of remoteCalls) {
+      const { expiresAt: deadline } = call
+      emit('tool.remote.requested', { ...call, token, ...(deadline !== undefined && { deadline }) })
+    }
+    for (const question of questions) emit('input.requested', { ...question, token })
+    for (const { callId, toolName, input } of uncertain) {
+      inFlight.delete(callId)
+      emit('tool.uncertain', { callId, toolName, input })
+    }
+  }
+
+  function projectResolved(emit: EmitDurable, entry: EntryOf<'resolved'>): void {
+    const wait = waits.get(entry.token)
+    if (!wait) return
+    waits.delete(entry.token)
+    const callId = wait.callId ?? entry.token
+    const toolName = names.get(callId) ?? ''
+    if (wait.kind === 'approval') {
+      const { decision, reason, by = '' } = readVerdict(entry)
+      const said = by === clock && decision !== 'approve' ? 'expired' : decision
+      emit('tool.approval.resolved', {
+        id: entry.token,
+        token: entry.token,
+        callId,
+        toolName,
+        decision: said,
+        by,
+        ...(reason !== undefined && { reason }),
+      })
+      if (wait.callId === undefined && held) {
+        if (decision === 'approve') answered(emit, held)
+        // What a human refused is not given out with the refusal.
+        else message(emit, { ...held, content: [] }, state.run?.lastAttempt?.attempt, { discarded: true })
+        held = undefined
+      }
+    } else if (wait.kind === 'remote') {
+      emit('tool.remote.resolved', { id: entry.token, token: entry.token, callId, toolName, by: entry.by })
+    } else if (wait.kind === 'input') {
+      emit('input.resolved', { id: entry.token, token: entry.token, callId, toolName, by: entry.by })
+    }
+  }
+
+  function projectHandoff(emit: EmitDurable, entry: EntryOf<'handoff'>): void {
+    const { from, to, mode, callId = '', denied, label = trustedLabel } = entry
+    // It starts with its call, and ends with it.
+    if (mode === 'return' && denied === undefined) return void errands.set(callId, entry)
+    emit('handoff.start', { from, to, mode, callId })
+    if (denied === undefined) {
+      note = `${callId}/note`
+      emit('handoff.end', { from, to, mode, callId, status: 'accepted', label })
+      endTurn(emit)
+    } else emit('handoff.end', { from, to, mode, callId, status: 'denied', reason: denied, label })
+  }
+
+  function projectRun(emit: EmitDurable, entry: Extract<Entry, { type: 'run' }>): void {
+    switch (entry.op) {
+      case 'started':
+        inputs = []
+        inFlight = new Map()
+        turn = undefined
+        stepOpen = false
+        break
+      case 'resumed':
+        emit('agent.resumed', { sessionId })
+        beginTurn(emit, 'resume')
+        break
+      case 'suspended':
+        endTurn(emit)
+        emit('agent.suspended', { pending: pendingWork(state) })
+        emit('agent.end', endPayload(state))
+        break
+      case 'ended':
+        endStep(emit, state.run, entry.status === 'aborted' ? 'interrupted' : 'error')
+        endTurn(emit)
+        emit('agent.end', endPayload(state))
+        break
+      default:
+        assertNever(entry)
+    }
+  }
+
+  function flush(emit: EmitDurable): void {
+    if (!inputs) return
+    const given = inputs
+    inputs = undefined
+    emit('agent.start', { sessionId, input: given })
+    beginTurn(emit, 'input')
+    for (const said of given) message(emit, said)
+  }
+
+  return {
+    before(entry, emit) {
+      if (inputs && !(entry.type === 'message' && entry.via === 'input')) flush(emit)
+    },
+    flush,
+    opened(messageId, attempt) {
+      started.set(messageId, attempt)
+    },
+    stepped() {
+      stepOpen = true
+    },
+    project(entry, emit) {
+      switch (entry.type) {
+        case 'run':
+          return projectRun(emit, entry)
+        case 'message':
+          return projectMessage(emit, entry)
+        case 'call':
+          return projectCall(emit, entry)
+        case 'wait':
+          return projectWait(emit, entry)
+        case 'resolved':
+          return projectResolved(emit, entry)
+        case 'audit': {
+          if (emit === muted) return undefined
+          const { rule, callId, sources, evidence, sandbox } = entry
+          return emit(`governance.${entry.decision}`, {
+            rule,
+            ...(callId !== undefined && { callId }),
+            sources,
+            evidence,
+            ...(sandbox && { sandbox }),
+          })
+        }
+        case 'handoff':
+          return projectHandoff(emit, entry)
+        case 'view':
+          return entry.compacted && emit('context.compacted', entry.compacted)
+        case 'attempt':
+        case 'child':
+        case 'ext':
+        case 'memo':
+        case 'tail':
+          return undefined
+        default:
+          return assertNever(entry)
+      }
+    },
+  }
+}
+
+/** Whether a message may have been begun before it was whole. */
+function isStreamed({ role }: Message): boolean {
+  return role === 'assistant' || role === 'error' || role === 'aborted'
+}
+
+/** A handoff that comes back ends with its call. */
+function cameBack(
+  emit: EmitDurable,
+  { from, to, mode, callId = '' }: EntryOf<'handoff'>,
+  { outcome, error, label }: EntryOf<'call', 'settled'>,
+): void {
+  const status = error?.code === notReturned ? 'denied' : 'returned'
+  const reason = outcome === 'ok' ? {} : { reason: error?.message ?? outcome }
+  emit('handoff.end', { from, to, mode, callId, status, label, ...reason })
+}
+
+function settledEvent(emit: EmitDurable, entry: EntryOf<'call', 'settled'>, toolName: string): void {
+  if (emit === muted) return
+  const { callId, outcome, output, label, details, durationMs, via } = entry
+  if (outcome === 'ok') {
+    emit('tool.execute.end', {
+      callId,
+      toolName,
+      output,
+      label,
+      durationMs,
+      via,
+      ...(details !== undefined && { details }),
+    })
+  } else if (outcome === 'skipped') emit('tool.skipped', { callId, toolName, reason: outputText(output) })
+  else emit('tool.execute.error', { callId, toolName, error: errorOf(entry), durationMs })
+}
+
+function errorOf(entry: EntryOf<'call', 'settled'>): ErrorInfo {
+  return entry.error ?? { code: `tool-${entry.outcome}`, message: outputText(entry.output) }
+}
+
+function outputText(output: ToolOutput): string {
+  if (output.type === 'text' || output.type === 'error-text') return output.value
+  if (output.type === 'execution-denied') return output.reason ?? ''
+  return JSON.stringify(output.value)
+}

@@ -1,0 +1,65 @@
+import type { CompositeContext, Label, RunResult } from '@provost/core'
+import { positionId, textOf, toJson, untrustedLabel } from '@provost/core'
+
+import type { ReturnHandoff } from '../definition/handoff.ts'
+import { targetOf } from '../definition/handoff.ts'
+import { messageOf } from '../messages/message.ts'
+import { hashMessages } from '../messages/transferred-context.ts'
+import { unfinished } from '../result/child-error.ts'
+import type { Handoff } from '../types/agent.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { CallState } from '../types/session-state.ts'
+import { authorizeFlow, isApproved, refusedAnswer } from './flow-hooks.ts'
+import { noteTo } from './handoff-entry.ts'
+
+const key = 'run'
+
+/** What the tool of a handoff that comes back does: the target runs on what crossed, and what it says is judged. */
+export function returnHandoffOf(scope: RunContext, call: CallState): ReturnHandoff | undefined {
+  const handoff = scope.plan.handoffs.get(call.part.toolName)
+  const { errand } = call
+  if (!handoff || !errand) return undefined
+  const { entry, messages } = errand
+  const { callId } = call.part
+  return async (ctx) => {
+    const note = noteTo(handoff, entry.from, { callId, args: call.args, label: call.label }, entry.with !== undefined)
+    // The same whenever it is entered again.
+    const input = [...messages, { ...note, createdAt: entry.at }]
+    const result = await ctx.spawn(targetOf(handoff), input, { key })
+    if (result.status !== 'completed') throw unfinished(handoff.to, result)
+    return judgeReturn(scope, call, handoff, result, ctx)
+  }
+}
+
+/** What comes back passes the `handoff` hooks, each on what those before it left. One that throws refuses it. */
+async function judgeReturn(
+  scope: RunContext,
+  call: CallState,
+  handoff: Handoff,
+  result: RunResult<unknown>,
+  ctx: CompositeContext,
+): Promise<unknown> {
+  const { callId } = call.part
+  const output = toJson(result.output)
+  const label = labelOfChild(scope, callId, handoff.to)
+  const answer = messageOf(
+    { role: 'assistant', content: typeof output === 'string' ? output : JSON.stringify(output) },
+    positionId(scope.id, scope.step, 'message', `${callId}/return`),
+    label,
+    handoff.to,
+  )
+  const flow = { kind: 'return', from: handoff.to, to: scope.state.agent, payload: [answer], callId } as const
+  const { denied, with: rewritten, ask } = await authorizeFlow(scope, flow, label, `${callId}/return`)
+  if (denied) throw refusedAnswer(handoff.to, denied.message)
+  // The token names what is shown: what hooks say of it is said anew when it is entered again.
+  const token = `return ${hashMessages(rewritten ?? flow.payload).slice(0, 32)}`
+  if (ask && !(await isApproved(ask, `What ${handoff.to} answered`, (about) => ctx.wait(token, about)))) {
+    throw refusedAnswer(handoff.to, 'It was not approved.')
+  }
+  return rewritten ? rewritten.map((message) => textOf(message)).join('\n\n') : result.output
+}
+
+/** All that the target has seen: what its log says of itself. */
+function labelOfChild({ state }: RunContext, callId: string, agent: string): Label {
+  return state.run?.children.get(`${callId}/${key}`)?.joined?.label ?? untrustedLabel(agent)
+}

@@ -1,0 +1,52 @@
+import type { Extension } from '@provost/core'
+
+import { report } from '../control/report.ts'
+import type { Hooked } from '../types/hooks.ts'
+import type { RunContext } from '../types/run-context.ts'
+
+export type AroundHook = Hooked<'around'>['hook']
+
+/**
+ * Runs `next` inside the `around` hooks, the first extension outermost. Without hooks it costs a comparison.
+ *
+ * @param by who set it off, and is not called.
+ */
+export function around<T>(
+  scope: RunContext,
+  op: Parameters<AroundHook>[0],
+  next: () => Promise<T>,
+  by?: Extension,
+): Promise<T> {
+  const hooks = scope.watchers.around[op.kind]
+  const [only] = hooks
+  if (!only) return next()
+  if (hooks.length === 1) return only.extension === by ? next() : callAround(scope, only, op, next)
+  return hooks.reduceRight<() => Promise<T>>(
+    (inner, hooked) => (hooked.extension === by ? inner : () => callAround(scope, hooked, op, inner)),
+    next,
+  )()
+}
+
+/** A hook around an operation may fail, but not change what came out, nor leave it undone. */
+export async function callAround<T>(
+  scope: RunContext,
+  { extension, hook }: Hooked<'around'>,
+  op: Parameters<AroundHook>[0],
+  inner: () => Promise<T>,
+): Promise<T> {
+  let ran: Promise<T> | undefined
+  const once = (): Promise<T> => (ran ??= inner())
+  try {
+    await hook(op, once, scope.contextFor(extension))
+  } catch (thrown) {
+    // The operation's own error is not the hook's.
+    if (!ran) report(scope, thrown, { kind: 'hook', name: extension.name })
+    else
+      await ran.then(
+        () => report(scope, thrown, { kind: 'hook', name: extension.name }),
+        () => {},
+      )
+  }
+  // Awaited here: to return a promise takes two turns of the queue more.
+  return await once()
+}

@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type {
+  Extension,
+  GenerateRequest,
+  Generated,
+  KnownKeys,
+  Label,
+  MaybePromise,
+  Message,
+  MessageInit,
+  ModelSettings,
+  StandardSchemaV1,
+} from '@provost/core'
+import { ProvostError, addUsage, checkOptions, joinLabels, labelOf, positionId, textOf } from '@provost/core'
+import type { ModelAnswer } from '@provost/provider'
+import {
+  callModel,
+  checkModel,
+  checkSettings,
+  createPrompt,
+  messageTokens,
+  modelName,
+  resolveModel,
+  retryDelayMs,
+} from '@provost/provider'
+import { jsonSchemaOf } from '@provost/tools'
+
+import { messageOf } from '../messages/message.ts'
+import { withCost } from '../prompt/cost.ts'
+import { readOutput } from '../prompt/structured-output.ts'
+import { newEntry } from '../state/entry.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { RunContext } from '../types/run-context.ts'
+import { aroundModel } from './around-model.ts'
+import { excused } from './hook-time.ts'
+import { admitCall, giveBack } from './model-admission.ts'
+
+type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
+
+/**
+ * One model call outside the conversation. What it cost counts for the run, what it says carries the labels of what
+ * it was given; what says nothing of its label is taken to come from the present view, and from what its hook was shown.
+ *
+ * @param by whose hook asks.
+ * @param shown the label of what the hook was shown that is not in the view.
+ * @throws ProvostError with the class of the failure, or `output-invalid`; RunEnding where a `model.call` hook refuses it.
+ */
+export function generate(scope: RunContext, by: Extension, request: Request, shown?: Label): Promise<Generated<never>> {
+  // A model call has limits of its own, and may wait for others.
+  return excused(scope, by, () => generated(scope, by, request, shown))
+}
+
+async function generated(
+  scope: RunContext,
+  by: Extension,
+  request: Request,
+  shown: Label | undefined,
+): Promise<Generated<never>> {
+  const { plan, state, given } = scope
+  checkRequest(request)
+  const messages = promptOf(scope, request, shown)
+  const label = joinLabels(...messages.map(labelOf))
+  const model = await resolveModel(request.model ?? given.model ?? plan.model)
+  const prompt = createPrompt()
+  prompt.reset(messages)
+  const maxRetries = request.settings?.maxRetries ?? plan.settings.maxRetries ?? 2
+  const signal = request.signal ? AbortSignal.any([scope.signal, request.signal]) : scope.signal
+  const name = modelName(model)
+  const nth = ++scope.asking
+  const asked = request.settings ?? {}
+  const call = (settings: ModelSettings): Promise<ModelAnswer> =>
+    callModel(
+      {
+        model,
+        prompt: prompt.build(),
+        label,
+        signal,
+        settings,
+        callId: (index) => positionId(scope.id, scope.step, 'generated', index),
+        ...(request.output && { responseFormat: { schema: jsonSchemaOf(request.output), name: 'output' } }),
+      },
+      () => {},
+    )
+  for (let attempt = 1; ; attempt++) {
+    const { id, step } = scope
+    const opId = positionId(id, step, `generating/${by.name}`, `${nth}.${attempt}`)
+    const settings = await admitted(opId, attempt)
+    const op = { kind: 'model', id: opId, parent: `${id}/${step}`, step, model: name, attempt, settings } as const
+    let answer: ModelAnswer
+    try {
+      answer = await aroundModel(scope, { ...op, purpose: 'generated' }, () => call(settings), by)
+      await scope.journal.append([
+        newEntry(
+          { ...scope.journal.place(), step: scope.step },
+          positionId(scope.id, scope.step, 'generated', `${offsetOf(state)}.${scope.generated++}`),
+          {
+            type: 'attempt',
+            attempt,
+            model: name,
+            ...withCost(answer.usage, name, plan.prices),
+            outcome: answer.ok ? 'answered' : 'discarded',
+            purpose: 'generated',
+          },
+        ),
+      ])
+    } finally {
+      giveBack(scope, opId)
+    }
+    if (answer.ok) {
+      const text = textOf({ content: answer.parts })
+      const output = await outputOf(request.output, text)
+      return { text, output, usage: addUsage({}, answer.usage), label }
+    }
+    const delay = answer.aborted || attempt > maxRetries ? undefined : retryDelayMs(answer.fault, attempt)
+    if (delay === undefined) {
+      if (answer.error instanceof ProvostError && answer.error.code === 'not-cleared') throw answer.error
+      throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
+    }
+    await sleep(delay, undefined, { signal })
+  }
+
+  function admitted(callId: string, attempt: number): MaybePromise<ModelSettings> {
+    if (plan.hooks['model.call'].length === 0) return asked
+    const inputTokens = messages.reduce((sum, message) => sum + messageTokens(message), 0)
+    const planned = { id: callId, model: name, attempt, purpose: 'generated', inputTokens, params: asked } as const
+    return admitCall(scope, planned, () => false, by)
+  }
+}
+
+const requestKeys = {
+  prompt: true,
+  model: true,
+  system: true,
+  settings: true,
+  signal: true,
+  output: true,
+} satisfies KnownKeys<Request>
+
+function checkRequest(request: Request): void {
+  const where = 'ctx.generate'
+  checkOptions(request, requestKeys, where, {
+    messages: 'Name it "prompt".',
+    instructions: 'Name it "system".',
+    schema: 'Name it "output".',
+    abortSignal: 'Name it "signal".',
+    tools: 'A call outside the conversation has none. Remove it.',
+  })
+  if (request.model !== undefined) checkModel(request.model, where)
+  checkSettings(request.settings, where)
+}
+
+function promptOf(scope: RunContext, { prompt, system }: Request, shown: Label | undefined): readonly Message[] {
+  const known = shown ? joinLabels(scope.state.viewLabel, shown) : scope.state.viewLabel
+  const inits: MessageInit[] = system === undefined ? [] : [{ role: 'system', content: system }]
+  inits.push(...(typeof prompt === 'string' ? [{ content: prompt }] : prompt))
+  return inits.map((init, index) => messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known))
+}
+
+/** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */
+async function outputOf(schema: StandardSchemaV1 | undefined, text: string): Promise<never> {
+  const read = await readOutput(schema, text)
+  if (read) return anything(read.value)
+  throw new ProvostError('output-invalid', 'What the model generated does not fit the output schema.', {
+    hint: 'Say in the prompt what shape the answer must have.',
+  })
+}
+
+/** Fits every overload of `ctx.generate`: the request says which one holds. */
+function anything(value: unknown): never {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return value as never
+}

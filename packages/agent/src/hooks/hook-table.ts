@@ -1,0 +1,29 @@
+import type { Extension, HookName } from '@provost/core'
+
+import type { HookTable, Hooked } from '../types/hooks.ts'
+
+/** Sorts the hooks of extensions by name, once for each agent. */
+export function hookTable(extensions: readonly Extension[]): HookTable {
+  const all = <K extends HookName>(name: K): readonly Hooked<K>[] =>
+    extensions.flatMap((extension) => {
+      const hook = extension.hooks[name]
+      return hook ? [{ extension, hook }] : []
+    })
+  return {
+    'session.start': all('session.start'),
+    input: all('input'),
+    context: all('context'),
+    'model.request': all('model.request'),
+    'model.call': all('model.call'),
+    'model.error': all('model.error'),
+    'model.response': all('model.response'),
+    'tool.call': all('tool.call'),
+    'tool.result': all('tool.result'),
+    handoff: all('handoff'),
+    merge: all('merge'),
+    'run.end': all('run.end'),
+    'session.stop': all('session.stop'),
+    event: all('event'),
+    around: all('around'),
+  }
+}

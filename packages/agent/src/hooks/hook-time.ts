@@ -1,0 +1,132 @@
+import type { Extension, MaybePromise } from '@provost/core'
+import { ProvostError, isPromise } from '@provost/core'
+
+import type { Asked, HookTime } from '../types/hooks.ts'
+import type { RunContext } from '../types/run-context.ts'
+
+/** Milliseconds that a hook has to answer, unless the agent says otherwise. */
+export const defaultHookTimeoutMs = 30_000
+
+/** The longest that a timer can be set for: 24 days. A longer limit is none. */
+const longestMs = 2 ** 31 - 1
+
+function timeOf({ hookTimes }: RunContext, extension: Extension): HookTime {
+  let time = hookTimes.get(extension)
+  if (!time) hookTimes.set(extension, (time = { asked: new Set(), excused: 0, abort: undefined, signal: undefined }))
+  return time
+}
+
+/**
+ * The answer of a hook, or an error where it takes longer than its agent allows. An answer that is there at once costs
+ * nothing.
+ *
+ * @param what is asked, for the message.
+ * @throws ProvostError `hook-timeout`
+ */
+export function inHookTime<T>(
+  scope: RunContext,
+  extension: Extension,
+  what: string,
+  answer: MaybePromise<T>,
+): MaybePromise<T> {
+  if (!isPromise(answer)) return answer
+  const limit = scope.plan.hookTimeoutMs
+  if (!(limit <= longestMs)) return answer
+  const time = timeOf(scope, extension)
+  return new Promise((resolve, reject) => {
+    const one: Asked = {
+      left: limit,
+      since: 0,
+      timer: undefined,
+      over() {
+        time.asked.delete(one)
+        const error = timeOut(`The ${what} hook of ${extension.name} did not answer within ${limit} ms.`)
+        reject(error)
+        time.abort?.abort(error)
+        time.abort = undefined
+        time.signal = undefined
+      },
+    }
+    const done = (): void => {
+      stop(one)
+      time.asked.delete(one)
+    }
+    time.asked.add(one)
+    if (time.excused === 0) start(one)
+    answer.then(
+      (given) => {
+        done()
+        resolve(given)
+      },
+      (thrown: unknown) => {
+        done()
+        reject(thrown)
+      },
+    )
+  })
+}
+
+function start(one: Asked): void {
+  one.since = performance.now()
+  // The process may end: a hook that never answers does not keep it.
+  one.timer = setTimeout(one.over, one.left).unref()
+}
+
+function stop(one: Asked): void {
+  if (one.timer === undefined) return
+  clearTimeout(one.timer)
+  one.timer = undefined
+  one.left = Math.max(0, one.left - (performance.now() - one.since))
+}
+
+/** Does work that has limits of its own: the hooks of the extension have as much time after it as before. */
+export async function excused<T>(scope: RunContext, extension: Extension, work: () => Promise<T>): Promise<T> {
+  const time = timeOf(scope, extension)
+  time.excused++
+  if (time.excused === 1) for (const one of time.asked) stop(one)
+  try {
+    return await work()
+  } finally {
+    time.excused--
+    if (time.excused === 0) for (const one of time.asked) start(one)
+  }
+}
+
+/** What hooks of an extension are told with that they are to end. */
+export function hookSignal(scope: RunContext, extension: Extension): AbortSignal {
+  if (!(scope.plan.hookTimeoutMs <= longestMs)) return scope.signal
+  const time = timeOf(scope, extension)
+  time.abort ??= new AbortController()
+  return (time.signal ??= AbortSignal.any([scope.signal, time.abort.signal]))
+}
+
+/** Work of a hook with a limit of its own. */
+export function withinLimit<T>(
+  scope: RunContext,
+  extension: Extension,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => MaybePromise<T>,
+): Promise<T> {
+  return excused(scope, extension, async () => {
+    const own = new AbortController()
+    const signal = AbortSignal.any([scope.signal, own.signal])
+    const late = Promise.withResolvers<never>()
+    const end = (): void => late.reject(signal.reason)
+    const over = (): void => own.abort(timeOut(`Work of ${extension.name} took longer than ${timeoutMs} ms.`))
+    const timer = timeoutMs <= longestMs ? setTimeout(over, timeoutMs) : undefined
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    try {
+      return await Promise.race([late.promise, (async () => work(signal))()])
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+    }
+  })
+}
+
+function timeOut(message: string): ProvostError {
+  return new ProvostError('hook-timeout', message, {
+    hint: 'Raise hookTimeoutMs of the agent, or do long work in ctx.within(), which has a limit of its own.',
+  })
+}

@@ -1,0 +1,127 @@
+import type { AdmissionAnswer, Extension, ModelSettings, PlannedCall } from '@provost/core'
+import { ProvostError, isPromise } from '@provost/core'
+import { priceFor } from '@provost/provider'
+
+import { hookFailed, stopIfAborted, stopped } from '../control/run-ending.ts'
+import { peersIn, wakeWaiters, whenReleased } from '../tree/reservations.ts'
+import type { RunContext } from '../types/run-context.ts'
+import { inHookTime } from './hook-time.ts'
+
+/** What admitted a call. */
+type Admitted = readonly (readonly [by: Extension, Exclude<AdmissionAnswer, { wait: true } | { stop: unknown }>])[]
+
+/**
+ * Lets the `model.call` hooks admit a call that is about to be made, and sets aside what they say it may spend. Where one
+ * of them says that it has to wait, all are asked again when another call of the tree is over.
+ *
+ * @param isCounted whether the log counts what the call has spent.
+ * @param by whose hook asks for the call: its own is not asked.
+ * @returns the settings it is made with.
+ * @throws RunEnding when a hook stops the run or fails.
+ */
+export async function admitCall(
+  scope: RunContext,
+  planned: Omit<PlannedCall, 'price'>,
+  isCounted: () => boolean,
+  by?: Extension,
+): Promise<ModelSettings> {
+  const { reservations, tree } = scope
+  const price = priceFor(planned.model, planned.inputTokens, scope.plan.prices)
+  const call: PlannedCall = price ? { ...planned, price } : planned
+  for (let idle = 0; ;) {
+    const { taken } = tree
+    const asked = askHooks(scope, call, by)
+    const admitted = isPromise(asked) ? await asked : asked
+    stopIfAborted(scope)
+    if (admitted === 'wait') {
+      // What another call held may have been given back while the hooks were asked; a second time there is none.
+      idle = peersIn(tree).reserving > 0 ? 0 : idle + 1
+      if (idle > 1) throw waitsForNothing(scope)
+      if (idle === 0) await whenReleased(tree, scope.signal)
+      stopIfAborted(scope)
+      continue
+    }
+    // Another call was admitted meanwhile: the hooks have not seen it.
+    if (tree.taken !== taken) continue
+    if (admitted.some(([, { reserve }]) => reserve)) {
+      tree.taken++
+      reservations.expect(call.id, isCounted)
+      for (const [{ name }, { reserve }] of admitted) if (reserve) reservations.set(call.id, name, reserve)
+    }
+    return settingsFor(call, admitted)
+  }
+}
+
+/** Asked in one go where none has to be waited for: nothing changes between what they see and what is set aside. */
+function askHooks(
+  scope: RunContext,
+  call: PlannedCall,
+  by: Extension | undefined,
+): Admitted | 'wait' | Promise<Admitted | 'wait'> {
+  const hooks = scope.plan.hooks['model.call'].filter(({ extension }) => extension !== by)
+  const admitted: [Extension, Admitted[number][1]][] = []
+
+  /** @returns whether the call has to wait. */
+  function take(extension: Extension, answer: Awaited<ReturnType<(typeof hooks)[number]['hook']>>): boolean {
+    if (!answer) return false
+    if ('stop' in answer) throw stopped(answer)
+    if ('wait' in answer) return true
+    admitted.push([extension, answer])
+    return false
+  }
+
+  function from(index: number): Admitted | 'wait' | Promise<Admitted | 'wait'> {
+    for (let at = index; at < hooks.length; at++) {
+      const hooked = hooks[at]
+      if (!hooked) break
+      const { extension, hook } = hooked
+      try {
+        const ctx = scope.contextFor(extension, { generate: refuseToGenerate })
+        const answer = inHookTime(scope, extension, 'model.call', hook(call, ctx))
+        if (isPromise(answer)) {
+          return Promise.resolve(answer).then(
+            (said) => (take(extension, said) ? 'wait' : from(at + 1)),
+            (thrown: unknown) => {
+              throw hookFailed(scope, extension.name, 'model.call', thrown)
+            },
+          )
+        }
+        if (take(extension, answer)) return 'wait'
+      } catch (thrown) {
+        throw hookFailed(scope, extension.name, 'model.call', thrown)
+      }
+    }
+    return admitted
+  }
+
+  return from(0)
+}
+
+function settingsFor({ params }: PlannedCall, admitted: Admitted): ModelSettings {
+  let most = params.maxOutputTokens
+  for (const [, { maxOutputTokens }] of admitted) {
+    if (maxOutputTokens !== undefined) most = Math.min(most ?? Number.POSITIVE_INFINITY, maxOutputTokens)
+  }
+  return most === params.maxOutputTokens || most === undefined ? params : { ...params, maxOutputTokens: most }
+}
+
+/** The call is over, and the log says what it has spent, or that it has spent nothing. */
+export function giveBack({ reservations, tree }: RunContext, id: string): void {
+  reservations.drop(id)
+  wakeWaiters(tree)
+}
+
+/** Its own call would wait for what this one is to set aside. */
+const refuseToGenerate = (): Promise<never> =>
+  Promise.reject(
+    new ProvostError('generate-refused', 'A model.call hook cannot call ctx.generate.', {
+      hint: 'Generate in model.request or context, which come before it.',
+    }),
+  )
+
+function waitsForNothing(scope: RunContext): Error {
+  const error = new ProvostError('invalid-answer', 'A model.call hook waits, though no call has set anything aside.', {
+    hint: 'Answer { wait: true } only while ctx.tree.reserving is above 0; else admit the call or stop the run.',
+  })
+  return hookFailed(scope, scope.plan.name, 'model.call', error)
+}

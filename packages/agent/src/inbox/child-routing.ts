@@ -1,0 +1,118 @@
+import type { NewEntry } from '@provost/core'
+
+import { report } from '../control/report.ts'
+import { resolvedEntry, takenEntry } from '../entries/wait-entries.ts'
+import { childMessageValue, childToward } from '../messages/child-message.ts'
+import { unknownRun } from '../result/session-error.ts'
+import { placeOf } from '../state/entry.ts'
+import type { ChildMessage, PendingInputs, QueuedInput } from '../types/inputs.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { InFlight, RunTree } from '../types/run-tree.ts'
+import type { ChildrenState, SessionState } from '../types/session-state.ts'
+import { notify } from './pending-inputs.ts'
+
+/** Something is said to a run below of this process. */
+export function trackDelivery(
+  { letters }: RunTree,
+  { token, to, signal }: Pick<InFlight, 'to' | 'signal'> & { readonly token: string },
+): void {
+  if (!letters.has(token)) letters.set(token, { to, signal, arrived: Promise.withResolvers<void>(), hasArrived: false })
+}
+
+function arrive({ letters }: RunTree, token: string): void {
+  const transit = letters.get(token)
+  if (!transit) return
+  transit.hasArrived = true
+  transit.arrived.resolve()
+}
+
+/** Resolves when what was said to a run has come to it; undefined where nothing is on its way. */
+export function onItsWay({ letters }: RunTree, to: string): Promise<unknown> | undefined {
+  if (letters.size === 0) return undefined
+  const coming = [...letters.values()].filter((letter) => letter.to === to && !letter.hasArrived)
+  return coming.length === 0 ? undefined : Promise.all(coming.map(({ arrived }) => arrived.promise))
+}
+
+/**
+ * Takes what was said to runs below into the log, whence it goes on.
+ *
+ * @returns whether there was anything.
+ */
+export async function forwardMessages(scope: RunContext): Promise<boolean> {
+  const { mailbox, state, journal, tree } = scope
+  const letters = mailbox.letters.splice(0).filter(({ token }) => !state.resolved.has(token))
+  if (letters.length === 0) return false
+  const passed = letters.map((letter) => {
+    const child = childToward(state.run, letter.to)
+    trackDelivery(tree, letter)
+    return { letter, child: child?.joined ? undefined : child }
+  })
+  const entries = passed.map(({ letter: { token, by = 'inbox', ...said }, child }) =>
+    child ? resolvedEntry(state, token, childMessageValue(said), by) : takenEntry(placeOf(state), token, by),
+  )
+  try {
+    await journal.append(entries)
+  } catch (thrown) {
+    // The run ends of it: nobody below has to wait for them.
+    for (const { token } of letters) arrive(tree, token)
+    throw thrown
+  }
+  for (const { letter, child } of passed) if (!child?.letters?.has(letter.token)) tellLost(scope, letter)
+  return true
+}
+
+/** Where nothing runs below, nobody is left to take what was said there. */
+export function returnMessages(scope: RunContext): readonly NewEntry[] {
+  const { mailbox, state } = scope
+  const entries: NewEntry[] = []
+  for (const letter of mailbox.letters.splice(0)) {
+    if (state.resolved.has(letter.token)) continue
+    entries.push(takenEntry(placeOf(state), letter.token, letter.by))
+    tellLost(scope, letter)
+  }
+  return entries
+}
+
+/** Gives a child what was said to it, or to a run below it, as far as its log does not know of it. */
+export function handOver(
+  scope: RunContext,
+  child: ChildrenState,
+  below: SessionState,
+  mailbox: PendingInputs,
+  given: Set<string>,
+): void {
+  let any = false
+  for (const letter of child.letters?.values() ?? []) {
+    const { token, to, mode, input, by } = letter
+    if (given.has(token) || below.resolved.has(token)) continue
+    given.add(token)
+    any = true
+    const signal = scope.tree.letters.get(token)?.signal
+    const sent: QueuedInput = { input, token, ...(by !== undefined && { by }), ...(signal && { signal }) }
+    if (to !== child.callId) {
+      mailbox.letters.push({ ...sent, token, to, mode })
+      continue
+    }
+    arrive(scope.tree, token)
+    if (mode === 'steer') mailbox.steers.push(sent)
+    else mailbox.followUps.push(sent)
+  }
+  if (any) notify(mailbox)
+}
+
+/** Of a child that has ended: what it was told too late. */
+export function reportUndelivered(scope: RunContext, child: ChildrenState, below: SessionState): void {
+  for (const letter of child.letters?.values() ?? []) {
+    if (!below.resolved.has(letter.token)) tellLost(scope, letter)
+    scope.tree.letters.delete(letter.token)
+  }
+}
+
+/** Whoever took it back does not have to be told. */
+function tellLost(
+  scope: RunContext,
+  { to, token, signal = scope.tree.letters.get(token)?.signal }: ChildMessage,
+): void {
+  arrive(scope.tree, token)
+  if (!signal?.aborted) report(scope, unknownRun(scope.sessionId, to), { kind: 'listener', name: 'inbox' })
+}

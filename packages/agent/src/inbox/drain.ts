@@ -1,0 +1,103 @@
+import { setImmediate as breath } from 'node:timers/promises'
+
+import type { MaybePromise, NewEntry } from '@provost/core'
+import { positionId, textOf } from '@provost/core'
+
+import { unlessAborted } from '../control/abort-control.ts'
+import { report } from '../control/report.ts'
+import { stopIfAborted } from '../control/run-ending.ts'
+import { takenEntry } from '../entries/wait-entries.ts'
+import { messagesOf } from '../messages/read-input.ts'
+import { placeOf } from '../state/entry.ts'
+import type { QueuedInput } from '../types/inputs.ts'
+import type { LoopAnswers } from '../types/loop.ts'
+import type { RunContext } from '../types/run-context.ts'
+import { RunEnding } from '../types/run-ending.ts'
+import { callbackInputs } from './callback-inputs.ts'
+import { onItsWay, returnMessages } from './child-routing.ts'
+import { enterMessages } from './enter-messages.ts'
+
+/** What arrived since: steers before a step, and where the run would end what was queued too. */
+export function arrivals(scope: RunContext, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {
+  const { mailbox, given } = scope
+  stopIfAborted(scope)
+  if (mailbox.draining) {
+    // A last answer that was let end is the end; nobody has to be told that it was cut off.
+    if (at === 'end' && mailbox.steers.length + mailbox.followUps.length === 0) return []
+    throw new RunEnding('aborted')
+  }
+  const awaited =
+    breathes(scope) ||
+    scope.inbox?.arriving() !== undefined ||
+    mailbox.steers.length > 0 ||
+    mailbox.letters.length > 0 ||
+    given.getSteering !== undefined ||
+    (at === 'end' && (mailbox.followUps.length > 0 || given.getFollowUp !== undefined || scope.tree.letters.size > 0))
+  return awaited ? collectArrivals(scope, at) : []
+}
+
+/** Where models and tools answer at once, timers and I/O of the process get their turn all the same, now and then. */
+function breathes({ state }: RunContext): boolean {
+  return (state.run?.step ?? 0) % 64 === 63
+}
+
+async function collectArrivals(scope: RunContext, at: 'step' | 'end'): Promise<LoopAnswers['input']> {
+  const { mailbox, given } = scope
+  if (breathes(scope)) await breath()
+  await unlessAborted(scope.signal, scope.inbox?.arriving())
+  // What was said to a child while it went on is not lost for being underway in the logs above.
+  if (at === 'end') await unlessAborted(scope.signal, onItsWay(scope.tree, scope.id))
+  stopIfAborted(scope)
+  const steering = given.getSteering ? callbackInputs(await given.getSteering(), 'getSteering') : []
+  const steers = [...mailbox.steers.splice(0), ...steering]
+  const lost = mailbox.letters.length > 0 ? returnMessages(scope) : []
+  const steered = [...lost, ...(steers.length > 0 ? await entering(scope, steers, 'steer') : [])]
+  if (steered.length > 0 || at === 'step') return steered
+  const following =
+    mailbox.followUps.length === 0 && given.getFollowUp ? callbackInputs(await given.getFollowUp(), 'getFollowUp') : []
+  const queued = [...mailbox.followUps.splice(0), ...following]
+  if (queued.length === 0) return []
+  const entries = await entering(scope, queued, 'queue')
+  for (const entry of entries) {
+    if (entry.type !== 'message') continue
+    const { message } = entry
+    scope.journal.emit('agent.followup.queued', { text: textOf(message), messageId: message.id })
+  }
+  return entries
+}
+
+async function entering(
+  scope: RunContext,
+  all: readonly QueuedInput[],
+  via: 'steer' | 'queue',
+): Promise<readonly NewEntry[]> {
+  const { plan, state } = scope
+  const place = placeOf(state)
+  const entries: NewEntry[] = []
+  for (const [index, { input, token, by, signal }] of all.entries()) {
+    if (token !== undefined && state.resolved.has(token)) continue
+    // In one append with what it says: it is taken once, whenever the process dies.
+    if (token !== undefined) entries.push(takenEntry(place, token, by))
+    if (signal?.aborted) continue
+    const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
+    try {
+      const messages = messagesOf(input, key, plan, takenIds(scope))
+      entries.push(...(await enterMessages(scope, messages, via, place, key)))
+    } catch (thrown) {
+      // What anybody may have put into the inbox does not end the run.
+      if (token === undefined || thrown instanceof RunEnding) throw thrown
+      report(scope, thrown, { kind: 'listener', name: 'inbox' })
+    }
+  }
+  return entries
+}
+
+/** Ids that the session knows, or that this run will make, are not for messages from outside. */
+export function takenIds({ state, id }: RunContext): (messageId: string) => boolean {
+  let known: Set<string> | undefined
+  return (messageId) => {
+    // Few inputs bring ids of their own: only for these are the session's looked up.
+    known ??= new Set(state.messages.map((message) => message.id))
+    return messageId.startsWith(`${id}/`) || known.has(messageId)
+  }
+}

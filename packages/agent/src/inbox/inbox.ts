@@ -1,0 +1,106 @@
+import type { Delivery, SessionStore } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import { inputIn, modeOf, sendToken } from '../messages/child-message.ts'
+import type { Inbox, InboxCursor, PendingInputs } from '../types/inputs.ts'
+import type { SessionState } from '../types/session-state.ts'
+import type { AbortOptions } from '../types/stream.ts'
+import { notify } from './pending-inputs.ts'
+
+/** What an inbox belongs to. */
+export interface InboxOptions {
+  readonly store: SessionStore
+  readonly sessionId: string
+  readonly runId: string
+  readonly state: SessionState
+  readonly mailbox: PendingInputs
+  readonly cursor: InboxCursor
+  /** Somebody elsewhere wants the run to end. */
+  abort(token: string, options: AbortOptions): void
+  /** The store does not tell of news any more. */
+  failed(thrown: unknown): void
+}
+
+/** Tokens of aborts. */
+export const abortToken = 'abort/'
+
+/** An inbox of which nothing was read. */
+export function inboxCursor(): InboxCursor {
+  return { after: '', own: new Set() }
+}
+
+/** Opens the inbox for a run. */
+export function openInbox(options: InboxOptions): Inbox {
+  const { store, sessionId, cursor } = options
+  let reading: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    for await (const delivery of store.inbox(sessionId, cursor.after)) {
+      cursor.after = delivery.id
+      take(options, delivery)
+    }
+  }
+
+  function begin(): Promise<void> {
+    const done = read().finally(() => (reading = undefined))
+    reading = done
+    return done
+  }
+
+  function sync(): Promise<void> {
+    if (!reading) return begin()
+    // One that is under way may have looked before the news came: all who ask meanwhile share the one after it.
+    next ??= reading.then(
+      () => ((next = undefined), begin()),
+      () => ((next = undefined), begin()),
+    )
+    return next
+  }
+
+  return {
+    sync,
+    // Whoever reads is told of what goes wrong.
+    arriving: () => (next ?? reading)?.catch(() => {}),
+    follow() {
+      const stop = new AbortController()
+      const following = async (): Promise<void> => {
+        for await (const _ of store.watch(sessionId, stop.signal, 'inbox')) await sync()
+      }
+      following().catch((thrown: unknown) => {
+        if (!stop.signal.aborted) options.failed(thrown)
+      })
+      // A reason of our own: an error, with its stack, would be made for each run.
+      return () => stop.abort(followed)
+    },
+  }
+}
+
+/** Why nobody follows an inbox any more. */
+const followed = 'the run is over'
+
+function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: Delivery): void {
+  const { token, value, by } = delivery
+  // The log says that it was taken, here or by a process that is gone.
+  if (cursor.own.delete(token) || state.resolved.has(token)) return
+  if (token.startsWith(sendToken)) {
+    const { input, mode, to = runId }: Record<string, unknown> = isRecord(value) ? value : {}
+    const said = { input: inputIn(input), token, by }
+    if (to !== runId) mailbox.letters.push({ ...said, to: String(to), mode: modeOf(mode) })
+    else if (modeOf(mode) === 'steer') mailbox.steers.push(said)
+    else mailbox.followUps.push(said)
+  } else if (token.startsWith(abortToken)) {
+    if (isRecord(value) && value['runId'] === runId) abort(token, abortOptions(value['options']))
+  } else mailbox.deliveries.set(token, delivery)
+  notify(mailbox)
+}
+
+function abortOptions(value: unknown): AbortOptions {
+  if (!isRecord(value)) return {}
+  const { drain, graceMs, onPendingApprovals: policy } = value
+  return {
+    ...(drain === true && { drain }),
+    ...(typeof graceMs === 'number' && { graceMs }),
+    ...((policy === 'deny' || policy === 'hold' || policy === 'fail') && { onPendingApprovals: policy }),
+  }
+}

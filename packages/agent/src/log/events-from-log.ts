@@ -1,0 +1,102 @@
+import type { AgentEvent, Entry, EventPayloads, EventType } from '@provost/core'
+import { deepFreeze } from '@provost/core'
+
+import { numbered } from '../events/event-envelope.ts'
+import { reduceEntry } from '../reducers/reducer.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { EmitDurable, EventPlace } from '../types/log.ts'
+import type { SessionState } from '../types/session-state.ts'
+import { logSnapshot } from './log-snapshot.ts'
+
+/**
+ * An event, and where it stands in the log: the n-th of the entry with this offset. The start of an answer, which mostly
+ * passes live before the answer is in the log, is not counted: it has the number of the event behind it.
+ */
+export interface LoggedEvent {
+  readonly offset: number
+  readonly n: number
+  readonly event: AgentEvent
+}
+
+const noParents: readonly string[] = Object.freeze([])
+
+/** Turns the log of a session into events again. */
+export interface LogEvents {
+  /** What the entries taken so far come to. */
+  readonly state: SessionState
+  /** @param entry the next of the log, from its first. */
+  take(entry: Entry): readonly LoggedEvent[]
+  /** What is still to be said where the log ends for now: call it when no further entry is there. */
+  end(): readonly LoggedEvent[]
+}
+
+/** Of the log of a child. */
+export interface LogEventsOptions {
+  /** Its name; default the session's own log. */
+  readonly log?: string | undefined
+  /** Run ids from the run above up to the root. */
+  readonly parents?: readonly string[] | undefined
+}
+
+/**
+ * The events that have a lasting meaning, from a session's log: the same, with the same ids, as the process gave that
+ * wrote it. What passes (deltas, progress) is not in a log. `seq` counts what this reader gives.
+ *
+ * @example
+ * const events = logEvents(sessionId)
+ * for await (const entry of store.read(sessionId)) for (const { event } of events.take(entry)) show(event)
+ */
+export function logEvents(sessionId: string, options: LogEventsOptions = {}): LogEvents {
+  const { log = sessionId, parents = noParents } = options
+  const { state, projection } = logSnapshot(sessionId)
+  let place: EventPlace | undefined
+  let n = 0
+  let passing = 0
+  let seq = 0
+  let out: LoggedEvent[] = []
+
+  function tell<K extends EventType>(id: string, type: K, payload: EventPayloads[K]): void {
+    if (!place) return
+    for (const value of Object.values(payload)) if (typeof value === 'object' && value !== null) deepFreeze(value)
+    out.push({
+      offset: offsetOf(state),
+      n,
+      event: numbered({ type, id, place, parents, payload, last: undefined }, ++seq),
+    })
+  }
+
+  const emit: EmitDurable = Object.assign(
+    <K extends EventType>(type: K, payload: EventPayloads[K]) => {
+      tell(`${log}:${offsetOf(state)}.${n}`, type, payload)
+      n++
+    },
+    {
+      passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+        tell(`${log}:${offsetOf(state)}~${passing++}`, type, payload),
+    },
+  )
+
+  function taken(): readonly LoggedEvent[] {
+    const events = out
+    out = []
+    return events
+  }
+
+  return {
+    state,
+    take(entry) {
+      if (entry.offset <= offsetOf(state)) return []
+      projection.before(entry, emit)
+      reduceEntry(state, entry)
+      place = entry
+      n = 0
+      passing = 0
+      projection.project(entry, emit)
+      return taken()
+    },
+    end() {
+      projection.flush(emit)
+      return taken()
+    },
+  }
+}

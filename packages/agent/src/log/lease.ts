@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+
+import type { LeaseTerms, SessionStore } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { Lease } from '../types/log.ts'
+
+const longestTimerMs = 2 ** 31 - 1
+
+/**
+ * Takes the lease of a log and renews it in the background.
+ *
+ * @param ttlMs milliseconds until another writer may take over from one that died.
+ * @param of `part` for a log below the main log of a session: the takeover of that one counts for both.
+ * @returns undefined when another writer has it.
+ * @throws ProvostError `session-quarantined`
+ */
+export async function holdLease(
+  store: SessionStore,
+  log: string,
+  ttlMs: number,
+  of?: 'part',
+): Promise<Lease | undefined> {
+  const owner = randomUUID()
+  const asked = performance.now()
+  const terms: LeaseTerms = of === 'part' ? { part: true } : {}
+  // Where nothing outlives the process, nobody has to be able to take over from a dead one.
+  const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs, terms)
+  if (lease === 'busy') return undefined
+  const { fence, takeovers } = lease
+  const release = (): Promise<void> => giveBack(store, log, fence)
+  if (store.ephemeral) {
+    const steady = async (): Promise<void> => {
+      if (takeovers > 0) await store.lease(log, owner, Number.POSITIVE_INFINITY, { ...terms, steady: true })
+    }
+    return { fence, takeovers, steady, confirm: () => undefined, release }
+  }
+
+  /** Counted from before the store was asked: it may only be later that the lease ends. */
+  let until = asked + ttlMs
+  let lost = false
+  let isSteady = false
+
+  async function renew(): Promise<void> {
+    const began = performance.now()
+    const renewed = await store.lease(log, owner, ttlMs, isSteady ? { ...terms, steady: true } : terms)
+    if (renewed !== 'busy' && renewed.fence === fence) {
+      until = Math.max(until, began + ttlMs)
+      return
+    }
+    lost = true
+    clearInterval(renewal)
+    // The log was free again, but others have written it: what this writer knows of it is old.
+    if (renewed !== 'busy') await giveBack(store, log, renewed.fence)
+  }
+
+  async function ask(): Promise<void> {
+    if (!lost) await renew()
+    if (lost) throw takenOver(log)
+  }
+
+  // A renewal that fails is found by the next append: the store refuses an old fence.
+  const renewal = setInterval(() => void renew().catch(() => {}), Math.min(ttlMs / 3, longestTimerMs)).unref()
+  return {
+    fence,
+    takeovers,
+    async steady() {
+      if (isSteady || lost) return
+      isSteady = true
+      if (takeovers > 0) await renew()
+    },
+    confirm: () => (!lost && performance.now() < until ? undefined : ask()),
+    release() {
+      clearInterval(renewal)
+      return giveBack(store, log, fence)
+    },
+  }
+}
+
+async function giveBack(store: SessionStore, log: string, fence: number): Promise<void> {
+  try {
+    await store.release(log, fence)
+  } catch {
+    // It runs out by itself.
+  }
+}
+
+function takenOver(log: string): ProvostError {
+  return new ProvostError('fenced', `Another process has taken over ${log}.`, {
+    hint: 'Let it go on there; what this process was doing counts no more.',
+  })
+}

@@ -1,0 +1,33 @@
+import type { Entry, SessionStore } from '@provost/core'
+
+import { createEventProjection, muted } from '../events/event-projection.ts'
+import { reduceEntry } from '../reducers/reducer.ts'
+import { emptyLog, offsetOf } from '../state/session-state.ts'
+import type { LogSnapshot } from '../types/log.ts'
+
+/** A log of which nothing was read yet. */
+export function logSnapshot(sessionId: string): LogSnapshot {
+  const state = emptyLog()
+  return { state, projection: createEventProjection(sessionId, state) }
+}
+
+/** Takes in entries of the store, in their order. What they tell of has happened: there are no events of it. */
+export function applyEntries({ state, projection }: LogSnapshot, entries: Iterable<Entry>): void {
+  for (const entry of entries) {
+    // Somebody else may have taken it in while it was read.
+    if (entry.offset <= offsetOf(state)) continue
+    projection.before(entry, muted)
+    reduceEntry(state, entry)
+    projection.project(entry, muted)
+  }
+  projection.flush(muted)
+}
+
+/** The entries of a log behind an offset. */
+export async function readLog(store: SessionStore, log: string, after = 0): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  const reader = store.read(log, after)
+  if (!reader.pages) for await (const entry of reader) entries.push(entry)
+  else for await (const page of reader.pages()) for (const entry of page) entries.push(entry)
+  return entries
+}

@@ -1,0 +1,231 @@
+import type { Entry, EventPayloads, EventType, NewEntry, Scrubber, SessionStore } from '@provost/core'
+import { ProvostError, deepFreeze, scrubEntry, scrubPayload } from '@provost/core'
+
+import { giveWay } from '../control/paced-work.ts'
+import { muted } from '../events/event-projection.ts'
+import { reduceEntry } from '../reducers/reducer.ts'
+import { addBytes, bytesOfEntry, noBytes } from '../state/byte-count.ts'
+import { placeOf } from '../state/entry.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { EmitDurable, EventBus, Lease, LogSnapshot, LogWriter, Place, Reaction, Written } from '../types/log.ts'
+import type { ByteMeter } from '../types/run-tree.ts'
+import type { RunBytes } from '../types/session-state.ts'
+import { applyEntries, logSnapshot } from './log-snapshot.ts'
+
+/** What a journal writes to. */
+export interface LogWriterOptions {
+  readonly store: SessionStore
+  readonly log: string
+  readonly sessionId: string
+  /** Of the run that writes; the session's own id for what is written between runs. */
+  readonly runId: string
+  /** The agent that begins the run. */
+  readonly agent: string
+  readonly lease: Pick<Lease, 'fence' | 'confirm' | 'steady'>
+  readonly hub: EventBus
+  readonly scrubber: Scrubber
+  /** Holds the run to its bytes, until the journal is sealed. */
+  readonly meter?: ByteMeter
+  /** Told of each entry that is written, once it is applied. */
+  committed?(entry: Entry): void
+}
+
+/**
+ * Opens the journal of a log.
+ *
+ * @param past what the log holds behind what is known of it.
+ * @param known of it already; the journal keeps it up to date.
+ */
+export function openLogWriter(
+  options: LogWriterOptions,
+  past: Iterable<Entry>,
+  known: LogSnapshot = logSnapshot(options.sessionId),
+): LogWriter {
+  const { store, log, lease, hub, scrubber, meter } = options
+  const { fence } = lease
+  const { state, projection } = known
+  /** Nothing has to be begun before something is written. */
+  const between = options.runId === options.sessionId
+  const early: NewEntry[] = []
+  let passing = 0
+  let sealed = false
+  let batch: { readonly entries: NewEntry[]; readonly done: PromiseWithResolvers<Written> } | undefined
+  let writing = false
+  let underway: Promise<unknown> = Promise.resolve()
+
+  applyEntries(known, past)
+
+  /** The entry whose events are emitted, and how many of them were. */
+  let committed: Entry
+  let emitted = 0
+  /** By entry id: which observers what is being written goes back to. */
+  const reactions = new Map<string, Reaction>()
+  let reaction: Reaction | undefined
+  const durable: EmitDurable = Object.assign(
+    <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+      hub.emit(`${log}:${committed.offset}.${emitted++}`, committed, type, payload, reaction),
+    {
+      passing: <K extends EventType>(type: K, payload: EventPayloads[K]) =>
+        hub.emit(`${log}:${committed.offset}~${passing++}`, committed, type, payload, reaction),
+    },
+  )
+
+  function commit(entry: Entry, emit: EmitDurable, bytes?: RunBytes): void {
+    // An append that the run did not wait for any more may be read by the next run before it answers here.
+    if (entry.offset <= offsetOf(state)) return
+    projection.before(entry, emit)
+    reduceEntry(state, entry, bytes)
+    if (meter && state.run?.id === options.runId) meter.count(options.runId, state.run.bytes)
+    committed = entry
+    reaction = undefined
+    if (reactions.size > 0) {
+      reaction = reactions.get(entry.id)
+      reactions.delete(entry.id)
+    }
+    emitted = 0
+    passing = 0
+    projection.project(entry, emit)
+    options.committed?.(entry)
+  }
+
+  /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */
+  async function write(
+    drafts: readonly NewEntry[],
+    emit = hub.active() ? durable : muted,
+    from: 'run' | 'copy' = 'run',
+  ): Promise<Written> {
+    writing = true
+    try {
+      const before = offsetOf(state)
+      const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
+      const bytes = placed.map(bytesOfEntry)
+      // The end of a run is written whatever the run has used, and so is what was made elsewhere.
+      const all = bytes.reduce(addBytes, noBytes)
+      const over = sealed || from === 'copy' ? undefined : meter?.refusal(all)
+      if (over) throw over
+      const others = giveWay(all.log)
+      if (others) await others
+      const { existing } = await store.append(log, placed, { after: before, fence })
+      const isNew = existing.length === 0
+      const written = isNew ? placed : adopted(placed, existing, before)
+      if (others) await giveWay(all.log)
+      for (const [index, entry] of written.entries()) commit(entry, emit, isNew ? bytes[index] : undefined)
+      // A store that fails here keeps the count, and the next renewal tells it again.
+      if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
+      if (written.length > 0) projection.flush(emit)
+      return { offset: offsetOf(state) }
+    } finally {
+      writing = false
+      const next = batch
+      batch = undefined
+      if (next) {
+        const written = write(once(next.entries))
+        underway = written.then(next.done.resolve, next.done.reject)
+      }
+    }
+  }
+
+  function enqueue(entries: readonly NewEntry[]): Promise<Written> {
+    if (entries.length === 0) return Promise.resolve({ offset: offsetOf(state) })
+    if (!writing) {
+      const written = write(entries.length > 1 ? once(entries) : entries)
+      underway = written
+      return written
+    }
+    batch ??= { entries: [], done: Promise.withResolvers() }
+    batch.entries.push(...entries)
+    return batch.done.promise
+  }
+
+  async function catchUp(): Promise<void> {
+    const tell = hub.active() ? durable : muted
+    for await (const entry of store.read(log, offsetOf(state))) commit(entry, tell)
+    projection.flush(tell)
+  }
+
+  /** Whether the run stands in the log. */
+  const stands = (): boolean => between || state.run?.id === options.runId
+
+  function place(): Place {
+    return stands() && !between ? placeOf(state) : { runId: options.runId, step: 0, agent: options.agent }
+  }
+
+  const begin = (entries: readonly NewEntry[]): Promise<Written> => enqueue([...entries, ...once(early.splice(0))])
+
+  const refused = (): Promise<never> => Promise.reject(refusal())
+
+  const emit: LogWriter['emit'] = (type, payload, at, by) => {
+    if (!hub.active()) return
+    if (type === 'step.start') projection.stepped()
+    const { runId, step, agent } = place()
+    const id = `${log}:${offsetOf(state)}~${passing++}`
+    hub.emit(id, { runId, step: at ?? step, agent, at: Date.now() }, type, scrubPayload(scrubber, payload), by)
+  }
+
+  return {
+    state,
+    fence,
+    confirm: lease.confirm,
+    steady: lease.steady,
+    place,
+    copy: (entries) => (sealed ? refused() : write(entries, muted, 'copy')),
+    begin: (entries) => (sealed ? refused() : begin(entries)),
+    append(entries, by) {
+      if (sealed) return refused()
+      if (by) for (const { id } of entries) reactions.set(id, by)
+      if (stands()) return enqueue(entries)
+      early.push(...entries)
+      return Promise.resolve({ offset: offsetOf(state) })
+    },
+    emit(type, payload, at, by) {
+      if (!sealed) emit(type, payload, at, by)
+    },
+    opened: projection.opened,
+    seal() {
+      sealed = true
+      // What waits behind the write under way was meant for a run that goes on.
+      batch?.done.reject(refusal())
+      batch = undefined
+      const quiet = underway.then(
+        () => {},
+        () => {},
+      )
+      return { quiet, catchUp, begin, append: enqueue, emit }
+    },
+  }
+}
+
+/** Whether a model answered: of the entries of a step the one that `maxSteps` bounds. */
+function isAnswer(entry: NewEntry): boolean {
+  return entry.type === 'attempt' && entry.outcome === 'answered' && entry.purpose === undefined
+}
+
+function refusal(): ProvostError {
+  return new ProvostError('run-closed', 'This run has ended: nothing more is written for it.', {
+    hint: 'A tool or hook went on after an abort; let it heed its signal.',
+  })
+}
+
+/** Writers that did not know of each other may have meant the same entry: the first stands. */
+function once(entries: readonly NewEntry[]): readonly NewEntry[] {
+  const [first, second] = entries
+  if (entries.length === 2 && first?.id !== second?.id) return entries
+  const ids = new Set<string>()
+  return entries.filter(({ id }) => !ids.has(id) && ids.add(id))
+}
+
+function placeEntry(draft: NewEntry, offset: number): Entry {
+  return deepFreeze({ ...draft, offset })
+}
+
+/**
+ * Where an id stood in the log already, what stands there counts, not what was meant to be written. What this writer did
+ * not know of yet comes first, as it does in the log.
+ */
+function adopted(placed: readonly Entry[], existing: readonly Entry[], before: number): readonly Entry[] {
+  const stored = new Map(existing.map((entry) => [entry.id, entry]))
+  const later = [...stored.values()].filter(({ offset }) => offset > before).toSorted((a, b) => a.offset - b.offset)
+  const fresh = placed.filter(({ id }) => !stored.has(id))
+  const first = before + later.length + 1
+  return [...later, ...fresh.map((entry, index) => Object.freeze({ ...entry, offset: first + index }))]
+}

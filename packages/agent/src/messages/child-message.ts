@@ -1,0 +1,80 @@
+import type { EntryOf, Input, Json } from '@provost/core'
+import { isRecord, toJson } from '@provost/core'
+
+import type { ChildMessage } from '../types/inputs.ts'
+import type { ChildrenState, RunProgress, SessionState } from '../types/session-state.ts'
+import type { SendMode } from '../types/stream.ts'
+
+/** Tokens of what is said to a session; a delivery with any other one answers the wait of that token. */
+export const sendToken = 'send/'
+
+/** Whether a run may be called so: roots have UUIDs, and the ids of children begin with those of their roots. */
+export function isRunId(id: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/|$)/.test(id)
+}
+
+/** What a run is, as the logs of the runs above it tell. */
+export type Standing =
+  | { readonly agent: string; readonly isPaused: boolean }
+  /** The log of a child that has to be read first. */
+  | { readonly unread: string }
+
+/** The child that a run is, or is below; ids of runs say where they were spawned. */
+export function childToward(run: RunProgress | undefined, to: string): ChildrenState | undefined {
+  for (const child of run?.children.values() ?? []) {
+    if (to === child.callId || to.startsWith(`${child.callId}/`)) return child
+  }
+  return undefined
+}
+
+/**
+ * Finds a run below another.
+ *
+ * @param logs of children, by their names, as far as they are known.
+ * @returns undefined where there is none, or it has ended.
+ */
+export function standingOf(
+  state: SessionState,
+  to: string,
+  logs: ReadonlyMap<string, SessionState>,
+): Standing | undefined {
+  for (let at = state; ;) {
+    const child = childToward(at.run, to)
+    if (!child || child.joined) return undefined
+    const below = logs.get(child.log)
+    if (!below) return { unread: child.log }
+    const status = below.run?.status ?? 'running'
+    if (status !== 'running' && status !== 'suspended') return undefined
+    if (to === child.callId) return { agent: child.agent, isPaused: status === 'suspended' }
+    at = below
+  }
+}
+
+/** What a letter is in the inbox, and in the logs on its way. */
+export function childMessageValue({ to, mode, input }: Pick<ChildMessage, 'to' | 'mode' | 'input'>): Json {
+  return { to, mode, input: toJson(input) }
+}
+
+/** The letter that an entry of the log holds. */
+export function childMessageIn({
+  token,
+  value,
+  by,
+}: Pick<EntryOf<'resolved'>, 'token' | 'value' | 'by'>): ChildMessage | undefined {
+  if (!token.startsWith(sendToken) || !isRecord(value) || typeof value['to'] !== 'string') return undefined
+  return { token, by, to: value['to'], mode: modeOf(value['mode']), input: inputIn(value['input']) }
+}
+
+/** How something from an inbox enters. */
+export function modeOf(value: unknown): SendMode {
+  return value === 'steer' ? 'steer' : 'queue'
+}
+
+/** What it says; what is in a list is looked at where it enters. */
+export function inputIn(value: unknown): Input {
+  return typeof value === 'string' || isList(value) ? value : ''
+}
+
+function isList(value: unknown): value is Exclude<Input, string> {
+  return Array.isArray(value)
+}

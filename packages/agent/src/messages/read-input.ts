@@ -1,0 +1,196 @@
+import type { Input, Label, LabelInit, Message, ModelMessage, Part } from '@provost/core'
+import {
+  ProvostError,
+  deepFreeze,
+  fillLabel,
+  isRecord,
+  joinLabels,
+  toJson,
+  trustedLabel,
+  untrustedLabel,
+} from '@provost/core'
+import { fromModelMessages } from '@provost/provider'
+import { isPart, messageFault, repairHistory } from '@provost/sessions'
+
+import { messageOf } from './message.ts'
+
+/**
+ * The messages that an input means. What the caller wrote as user or system is trusted; imported answers and results
+ * are not, unless they carry a label. Histories are repaired: each call gets its one result.
+ *
+ * @param key makes the ids of the messages; a history keeps its own where they are free.
+ * @param taken says which ids are not.
+ * @throws ProvostError `invalid-input` for anything else, `system-message-refused`
+ */
+export function messagesOf(
+  input: Input,
+  key: string,
+  to: Recipient,
+  taken: (id: string) => boolean = () => false,
+): readonly Message[] {
+  const { name: agent } = to
+  if (typeof input === 'string') {
+    if (input.trim() === '') throw invalidInput('empty text')
+    return [messageOf({ content: input }, `${key}/0`, trustedLabel, agent)]
+  }
+  if (!Array.isArray(input)) throw invalidInput(input === null ? 'null' : typeof input)
+  // A copy: what the caller passes stays the caller's, and is not frozen.
+  const items = jsonItems(input)
+  if (items.length === 0) throw invalidInput('empty list')
+  if (items.every(isPart)) return [messageOf({ content: items }, `${key}/0`, trustedLabel, agent)]
+  const messages = items.every(isMessage)
+    ? items
+    : items.every(isModelMessage) && !items.some(isMessage)
+      ? imported(input.filter(isModelMessage), key, agent)
+      : undefined
+  if (!messages) throw invalidInput('list of mixed or unknown things')
+  checkSystem(messages, to)
+  const repaired = repairHistory(sound(messages), agent).messages
+  if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history with nothing to answer in it')
+  return whole(repaired, key, taken)
+}
+
+/**
+ * A history from outside, of our messages and those of the AI SDK, whole.
+ *
+ * @throws ProvostError `invalid-input` for what is no message, `system-message-refused`
+ */
+export function historyOf(
+  history: readonly (Message | ModelMessage)[],
+  key: string,
+  to: Recipient,
+): { readonly messages: readonly Message[]; readonly repairs: readonly string[] } {
+  if (!Array.isArray(history)) throw invalidInput(typeof history)
+  const { name: agent } = to
+  const foreign = imported(
+    history.filter((item) => !isMessage(item) && isModelMessage(item)),
+    key,
+    agent,
+  ).values()
+  const messages = history.flatMap((item: unknown) => {
+    if (!isMessage(item)) return isModelMessage(item) ? (foreign.next().value ?? []) : refuseInput()
+    const [copy] = jsonItems([item])
+    return isMessage(copy) ? copy : []
+  })
+  checkSystem(messages, to)
+  const { messages: repaired, repairs } = repairHistory(sound(messages), agent)
+  return { messages: whole(repaired, key, () => false), repairs }
+}
+
+export function whole(messages: readonly Message[], key: string, taken: (id: string) => boolean): readonly Message[] {
+  const used = new Set<string>()
+  return messages.map((message, index) => {
+    const free = message.id && !used.has(message.id) && !taken(message.id)
+    const id = free ? message.id : `${key}/${index}`
+    used.add(id)
+    return deepFreeze({ ...message, id, label: fillLabel(message.label, defaultLabel(message)) })
+  })
+}
+
+/** What lacks something would be refused by each model that it is sent to, from now on. */
+export function sound(messages: readonly Message[]): readonly Message[] {
+  for (const [index, message] of messages.entries()) {
+    const fault = messageFault(message)
+    if (fault !== undefined) throw invalidInput(`list: message ${index} is none (${fault})`)
+  }
+  return messages
+}
+
+export function jsonItems(input: readonly unknown[]): readonly unknown[] {
+  // Messages of the AI SDK may hold bytes and URLs: their own conversion takes care of these.
+  if (input.every(isModelMessage) && !input.some(isMessage)) return input
+  if (input.some(holdsBytes)) throw invalidInput('list with bytes in it (write them as base64)')
+  const copy = toJson(input)
+  return Array.isArray(copy) ? copy : []
+}
+
+export function imported(messages: readonly ModelMessage[], key: string, agent: string): readonly Message[] {
+  return ours(messages).map(({ role, content }, index) => ({
+    id: `${key}/${index}`,
+    role,
+    content: content.map((part) => ownCall(part, key)),
+    label: labelIn(messages[index], defaultLabel({ role })),
+    agent,
+    createdAt: Date.now(),
+  }))
+}
+
+export function ours(messages: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+  try {
+    return fromModelMessages(messages)
+  } catch (cause) {
+    throw invalidInput('list with a part that lacks something', cause)
+  }
+}
+
+/** The AI SDK knows no labels. One that somebody gave its messages or parts all the same is not lost. */
+export function labelIn(message: ModelMessage | undefined, otherwise: Label): Label {
+  const own = fillLabel(labelOn(message), otherwise)
+  if (message === undefined || typeof message.content === 'string') return own
+  return joinLabels(own, ...message.content.map((part) => fillLabel(labelOn(part), own)))
+}
+
+export function labelOn(value: unknown): LabelInit | undefined {
+  return isRecord(value) && isLabelInit(value['label']) ? value['label'] : undefined
+}
+
+/** What its words are, `fillLabel` sees to: those that mean nothing become the strictest. */
+export function isLabelInit(value: unknown): value is LabelInit {
+  return isRecord(value)
+}
+
+/** Call ids from outside may come again: ours say where they came in. */
+export function ownCall(part: Part, key: string): Part {
+  return part.type === 'tool-call' || part.type === 'tool-result'
+    ? { ...part, callId: `${key}/call/${part.callId}` }
+    : part
+}
+
+export function defaultLabel({ role }: Pick<Message, 'role'>): Label {
+  return role === 'user' || role === 'system' ? trustedLabel : untrustedLabel('import')
+}
+
+export function holdsBytes(item: unknown): boolean {
+  if (!isRecord(item)) return false
+  const { data } = item
+  return ArrayBuffer.isView(data) || (isRecord(data) && ArrayBuffer.isView(data['data']))
+}
+
+export function isMessage(value: unknown): value is Message {
+  return isModelMessage(value) && 'id' in value && 'createdAt' in value && Array.isArray(value.content)
+}
+
+export function isModelMessage(value: unknown): value is ModelMessage {
+  return (
+    isRecord(value) &&
+    typeof value['role'] === 'string' &&
+    (typeof value['content'] === 'string' || Array.isArray(value['content']))
+  )
+}
+
+export function refuseInput(): never {
+  throw invalidInput('list with something else than messages in it')
+}
+
+export function invalidInput(got: string, cause?: unknown): ProvostError {
+  return new ProvostError('invalid-input', `A run takes text, parts or messages, not this ${got}.`, {
+    hint: "Pass a string, [{ type: 'text', text }] or a list of messages.",
+    cause,
+  })
+}
+
+/** The agent that messages are for. */
+export interface Recipient {
+  readonly name: string
+  readonly allowSystemMessages: boolean
+}
+
+/** What is said in the role of the system is obeyed: a history that comes from elsewhere must not bring any. */
+export function checkSystem(messages: readonly Message[], { name, allowSystemMessages }: Recipient): void {
+  if (allowSystemMessages) return
+  const at = messages.findIndex(({ role }) => role === 'system')
+  if (at < 0) return
+  throw new ProvostError('system-message-refused', `Message ${at} for agent ${name} has the role system.`, {
+    hint: 'Write it in "instructions" of createAgent, or allow it with allowSystemMessages: true if your code wrote it.',
+  })
+}

@@ -1,0 +1,98 @@
+import type { Message, MessageInit, ViewEdit } from '@provost/core'
+import { ProvostError, deepFreeze, fillLabel, labelOf, positionId } from '@provost/core'
+
+import { hookFailed, stopped } from '../control/run-ending.ts'
+import { inHookTime } from '../hooks/hook-time.ts'
+import { messageOf, partsOf } from '../messages/message.ts'
+import { newEntry } from '../state/entry.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { Place } from '../types/log.ts'
+import type { RunContext } from '../types/run-context.ts'
+
+/**
+ * Lets the `context` hooks cut the view before a model call. What was said stays in the log.
+ *
+ * @throws RunEnding when a hook stops the run, fails, or asks for a cut that would tear the history.
+ */
+export async function cutView(scope: RunContext, place: Place): Promise<void> {
+  for (const { extension, hook } of scope.plan.hooks.context) {
+    const ctx = scope.contextFor(extension)
+    try {
+      const edit = await inHookTime(scope, extension, 'context', hook(ctx.view, ctx))
+      if (!edit) continue
+      if ('stop' in edit) throw stopped(edit)
+      await applyEdit(scope, place, edit, extension.name)
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'context', thrown)
+    }
+  }
+}
+
+async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: string): Promise<void> {
+  const { view } = scope.state
+  const from = view.findIndex((message) => message.id === edit.from)
+  const to = view.findIndex((message) => message.id === edit.to)
+  if (from < 0 || to < from) {
+    throw new ProvostError('invalid-view-edit', `There is no stretch from ${edit.from} to ${edit.to} in the view.`, {
+      hint: 'Use ids of ctx.view.messages, the first one first.',
+    })
+  }
+  const cut = view.slice(from, to + 1)
+  const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(scope.state))
+  const label = scope.state.viewLabel
+  const known = new Map(cut.map((message) => [message.id, message]))
+  const messages = edit.with.map((init, index) => {
+    const old = 'id' in init ? known.get(init.id) : undefined
+    if (!old) return messageOf(init, `${key}/${index}`, label, place.agent)
+    // Each of them once: two messages of one id could not be told apart.
+    known.delete(old.id)
+    return old === init ? old : rewritten(old, init)
+  })
+  const [before, after] = [looseEnds(cut), looseEnds(messages)]
+  const torn = before.find((callId) => !after.includes(callId))
+  if (torn !== undefined) {
+    throw new ProvostError('split-pair', `The edit would part call ${torn} from its result.`, {
+      hint: 'Cut before the assistant message that holds the call, or behind the tool message that holds the result.',
+    })
+  }
+  const turns = view.slice(0, from).some(isTurn) || messages.some(isTurn) || view.slice(to + 1).some(isTurn)
+  if (after.length > before.length || messages.some(({ role }) => role === 'system') || !turns) {
+    throw new ProvostError('invalid-view-edit', 'What the edit puts in would not leave a well-formed history.', {
+      hint: 'Put in user and assistant messages, whole pairs of call and result, and leave a turn of the user.',
+    })
+  }
+  const { from: first, to: last, compacted } = edit
+  const reason = compacted || scope.trigger !== 'step' ? 'compaction' : 'edit'
+  await scope.journal.append([
+    newEntry(place, key, {
+      type: 'view',
+      from: first,
+      to: last,
+      with: messages,
+      reason,
+      ...(compacted && { compacted }),
+    }),
+  ])
+}
+
+function isTurn({ role }: Message): boolean {
+  return role === 'user'
+}
+
+/** A message with other content. Without a label it keeps its own, so that nothing gets trusted by being shortened. */
+function rewritten(old: Message, { content, label }: MessageInit): Message {
+  return deepFreeze({ ...old, content: partsOf(content), label: fillLabel(label, labelOf(old)) })
+}
+
+/** The calls in a stretch of messages whose results are outside it, or the other way round, in their order. */
+function looseEnds(messages: readonly Message[]): readonly string[] {
+  const open = new Set<string>()
+  const orphans: string[] = []
+  for (const { role, content } of messages) {
+    for (const part of content) {
+      if (part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
+      else if (part.type === 'tool-result' && role === 'tool' && !open.delete(part.callId)) orphans.push(part.callId)
+    }
+  }
+  return [...orphans, ...open]
+}

@@ -1,0 +1,79 @@
+import type { ErrorClass, FailedAttempt, Message, ModelFailure, OneModel } from '@provost/core'
+import { positionId, toErrorInfo } from '@provost/core'
+import type { ModelAnswer } from '@provost/provider'
+import { modelName } from '@provost/provider'
+
+import { withCost } from '../prompt/cost.ts'
+import { newEntry } from '../state/entry.ts'
+import type { Place } from '../types/log.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { ModelAttempt } from './model-attempt.ts'
+import type { PreparedRequest } from './model-request.ts'
+
+/** Logs an attempt that failed: it was paid for too. */
+export async function recordFailure(
+  scope: RunContext,
+  place: Place,
+  tried: ModelAttempt,
+  answer: Extract<ModelAnswer, { ok: false }>,
+  spec: OneModel,
+  failures: FailedAttempt[],
+): Promise<ModelFailure> {
+  const model = modelName(tried.model)
+  const { fault, parts, usage } = answer
+  await scope.journal.append([
+    newEntry(place, positionId(scope.id, scope.step, 'attempt', scope.attempt), {
+      type: 'attempt',
+      attempt: scope.attempt,
+      model,
+      ...withCost(usage, model, scope.plan.prices),
+      outcome: 'discarded',
+      class: fault.class,
+    }),
+  ])
+  failures.push({ model, spec, class: fault.class, message: fault.message })
+  const known = toErrorInfo(answer.error, fault.class)
+  return {
+    class: fault.class,
+    model,
+    attempt: scope.attempt,
+    error: answer.effects
+      ? { ...known, message: fault.message, hint: afterEffects, retryable: false }
+      : { hint: remedies[fault.class], ...known, message: fault.message, retryable: fault.retryable },
+    ...(parts.length > 0 && { partial: { ...tried.message, partial: true } }),
+    effects: answer.effects,
+    ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }),
+    label: tried.sent,
+    tried: [...failures],
+  }
+}
+
+/** Tells listeners that what they saw of this message does not count. */
+export function endDiscarded(
+  scope: RunContext,
+  { message: whole, pieces }: ModelAttempt,
+  { hold }: PreparedRequest,
+): void {
+  scope.partial = undefined
+  if (!pieces.begun()) return
+  const message: Message = hold ? { ...whole, content: [] } : whole
+  const payload = { messageId: message.id, attempt: scope.attempt, message, discarded: true as const }
+  scope.journal.emit('message.end', payload, scope.step)
+}
+
+/** What a person can do where trying again did not help. */
+const remedies: Readonly<Record<ErrorClass, string>> = {
+  'rate-limit': 'Wait, spread the calls, or ask the provider for more.',
+  capacity: 'Try again later, or use another model.',
+  'context-length': 'Send less: cut the history or the results of tools.',
+  network: 'Check the connection and the address of the provider, then resume the run.',
+  timeout: 'Raise settings.stallMs or settings.timeoutMs, or use a faster model.',
+  auth: 'Check the API key of the provider and what it may be used for.',
+  'invalid-request': 'The provider refused the request: its message says why.',
+  'content-filter': 'The provider filtered the content: rephrase it, or use another model.',
+  unknown: 'The cause of the error tells more.',
+}
+
+/** Where nobody tries again, because the provider would do it again. */
+const afterEffects =
+  'The provider ran a tool of its own before the failure: look at what it did before you run this again.'

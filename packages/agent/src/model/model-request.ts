@@ -1,0 +1,161 @@
+import type { Label, MaybePromise, MessageInit, ModelRequest, ModelSettings, OneModel, ToolInfo } from '@provost/core'
+import { joinLabels, liveFields, trustedLabel } from '@provost/core'
+import { chooseModel, modelName } from '@provost/provider'
+
+import { hookFailed, stopped } from '../control/run-ending.ts'
+import { knowing } from '../hooks/hook-context.ts'
+import { inHookTime } from '../hooks/hook-time.ts'
+import { tailMessages } from '../inbox/enter-messages.ts'
+import { selectModel, tierOf } from '../prompt/select-model.ts'
+import type { StepRequest } from '../types/orchestrator.ts'
+import type { ModelTool, ResolvedAgent } from '../types/resolved-agent.ts'
+import type { RunContext } from '../types/run-context.ts'
+
+/** A model call as the `model.request` hooks left it. */
+export interface PreparedRequest {
+  readonly tail: readonly MessageInit[]
+  readonly tools: readonly ModelTool[]
+  readonly model: OneModel
+  /** Names of the tools that are not deferred, where a hook took some away. */
+  readonly offered: ReadonlySet<string> | undefined
+  /** Names of the deferred tools that hooks offer. */
+  readonly promoted: ReadonlySet<string>
+  readonly settings: ModelSettings
+  readonly hold?: 'text' | 'all'
+}
+
+/**
+ * What the next model call is made with. Hooks see it one after the other, each with what those before it changed.
+ *
+ * @throws RunEnding when a hook stops the run or fails.
+ */
+export function prepareRequest(scope: RunContext, options: StepRequest): MaybePromise<PreparedRequest> {
+  const { plan, given, state } = scope
+  const asked = given.settings ? { ...plan.settings, ...given.settings } : plan.settings
+  const settings = options.settings ? { ...asked, ...options.settings } : asked
+  const kept = state.run?.tail ?? []
+  const tail = options.tail ? [...kept, ...options.tail] : kept
+  const model = selectModel(scope, options)
+  if (plan.hooks['model.request'].length > 0) return throughHooks(scope, model, tail, settings, options.tools)
+  const tools = options.tools ? namedTools(plan, options.tools) : plan.offered
+  return { tail, ...offering(plan, tools), model, settings }
+}
+
+type Seen = Pick<ModelRequest, 'label' | 'messages'>
+
+const withView = liveFields<RunContext, Seen, Pick<ModelRequest, 'tail'>>({
+  label: (scope, { tail }) => sentLabel(scope, tail),
+  messages: ({ state }) => [...state.view],
+})
+
+/** How confidential a request is: its view, its tail and our own instructions. */
+export function sentLabel(scope: RunContext, tail: readonly MessageInit[]): Label {
+  const { state, instructions, plan } = scope
+  const labels = [state.viewLabel]
+  if (tail.length > 0) labels.push(tailMessages(tail, scope.id).label)
+  if (plan.reading) labels.push(plan.reading)
+  if (instructions !== '' || plan.tools.size > 0) labels.push(trustedLabel)
+  return labels.length > 1 ? joinLabels(...labels) : state.viewLabel
+}
+
+async function throughHooks(
+  scope: RunContext,
+  chosen: OneModel,
+  tail: readonly MessageInit[],
+  settings: ModelSettings,
+  named: readonly string[] | undefined,
+): Promise<PreparedRequest> {
+  const { plan } = scope
+  const asked = {
+    model: modelName(chosen),
+    spec: chosen,
+    tail,
+    tools: named ? namedTools(plan, named) : plan.offered,
+    params: settings,
+  }
+  let request: ModelRequest = withView(asked, scope)
+  let hold: 'text' | 'all' | undefined
+  /** Deferred tools that a hook has offered: what a later one took away does not come back. */
+  const raised = new Set<string>()
+  for (const { extension, hook } of plan.hooks['model.request']) {
+    try {
+      const ctx = request.tail.length > 0 ? knowing(scope, extension, request.label) : scope.contextFor(extension)
+      const edit = await inHookTime(scope, extension, 'model.request', hook(request, ctx))
+      if (!edit) continue
+      if ('stop' in edit) throw stopped(edit)
+      const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
+      // The stricter of two wishes holds.
+      hold = hold === 'all' || edit.hold === 'all' ? 'all' : (edit.hold ?? hold)
+      // Where an orchestrator has named the tools, nobody adds others.
+      const promoted = named ? undefined : edit.promote
+      request = Object.create(request, {
+        ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
+        ...((edit.tools || promoted) && {
+          tools: {
+            value: withPromoted(plan, among(request.tools, edit.tools), promoted, raised),
+            enumerable: true,
+          },
+        }),
+        ...(edit.params && { params: { value: { ...request.params, ...edit.params }, enumerable: true } }),
+        ...(model !== undefined && {
+          model: { value: modelName(model), enumerable: true },
+          spec: { value: model, enumerable: true },
+        }),
+      })
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'model.request', thrown)
+    }
+  }
+  return {
+    tail: request.tail,
+    model: request.spec,
+    ...offering(plan, request.tools),
+    settings: request.params,
+    ...(hold && { hold }),
+  }
+}
+
+/** What the model is shown, and what it may call. */
+function offering(
+  plan: ResolvedAgent,
+  tools: readonly ToolInfo[],
+): Pick<PreparedRequest, 'tools' | 'offered' | 'promoted'> {
+  if (tools === plan.offered) return { tools: plan.wireTools, offered: undefined, promoted: none }
+  const first = tools.findIndex((tool) => tool.deferred)
+  const eager = first < 0 ? tools : tools.slice(0, first)
+  return {
+    tools: tools.flatMap(({ name }) => plan.wireOf(name)),
+    offered: eager.length === plan.offered.length ? undefined : new Set(eager.map(({ name }) => name)),
+    promoted: first < 0 ? none : new Set(tools.slice(first).map(({ name }) => name)),
+  }
+}
+
+const none: ReadonlySet<string> = new Set()
+
+/** Hooks can take tools away; what was not offered cannot be added. */
+function among(offered: readonly ToolInfo[], names: readonly string[] | undefined): readonly ToolInfo[] {
+  if (!names) return offered
+  const left = new Set(names)
+  return offered.filter((tool) => left.has(tool.name))
+}
+
+/** What an orchestrator names, deferred tools too: to it they are known. */
+export function namedTools(plan: ResolvedAgent, names: readonly string[]): readonly ToolInfo[] {
+  return withPromoted(plan, among(plan.offered, names), names, new Set())
+}
+
+/** Deferred tools come behind the others, in the order in which they were offered: the prefix stays as it was cached. */
+function withPromoted(
+  plan: ResolvedAgent,
+  offered: readonly ToolInfo[],
+  names: readonly string[] = [],
+  raised: Set<string>,
+): readonly ToolInfo[] {
+  const more = names.flatMap((name) => {
+    const tool = plan.tools.get(name)
+    if (!tool?.deferred || raised.has(name)) return []
+    raised.add(name)
+    return [tool]
+  })
+  return more.length > 0 ? [...offered, ...more] : offered
+}

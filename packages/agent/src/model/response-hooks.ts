@@ -1,0 +1,86 @@
+import type { Ask, Message, NewEntry } from '@provost/core'
+import { labelOf } from '@provost/core'
+import type { ModelAnswer } from '@provost/provider'
+import { modelName } from '@provost/provider'
+
+import { hookFailed, stopped } from '../control/run-ending.ts'
+import { answeredEntry } from '../entries/response-entries.ts'
+import { knowing } from '../hooks/hook-context.ts'
+import { inHookTime } from '../hooks/hook-time.ts'
+import { messageOf } from '../messages/message.ts'
+import { withCost } from '../prompt/cost.ts'
+import { checkOutput } from '../prompt/structured-output.ts'
+import { mergeApprovals } from '../question/merge-approvals.ts'
+import { checkAsks } from '../question/unexpected-ask.ts'
+import type { Place } from '../types/log.ts'
+import type { LoopAnswers, Repair } from '../types/loop.ts'
+import type { StepRequest } from '../types/orchestrator.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { ModelAttempt } from './model-attempt.ts'
+import type { PreparedRequest } from './model-request.ts'
+
+/** Lets the hooks and the output schema judge an answer. It was paid for, whatever becomes of it. */
+export async function validateResponse(
+  scope: RunContext,
+  place: Place,
+  tried: ModelAttempt,
+  answer: Extract<ModelAnswer, { ok: true }>,
+  { output }: StepRequest,
+  hold: PreparedRequest['hold'],
+): Promise<LoopAnswers['model']> {
+  const model = modelName(tried.model)
+  const answered = {
+    finishReason: answer.finishReason,
+    model,
+    attempt: scope.attempt,
+    ...withCost(answer.usage, model, scope.plan.prices),
+  }
+  const spent = (): NewEntry => answeredEntry(scope.state, scope.plan, place, answered)
+  // Whatever comes of the answer, it was paid for.
+  scope.spent = spent
+  const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
+  if (asks.length > 0 && !repair) return { ...answered, message, ask: mergeApprovals(asks) }
+  // What was held back and does not do was never said.
+  if (repair && hold) return { ...answered, message, repair, unsaid: true }
+  tried.pieces.release(message)
+  return repair ? { ...answered, message, repair } : { ...answered, message }
+}
+
+/** A message as all hooks left it, and what they said of it. */
+interface Judged {
+  readonly message: Message
+  readonly repair?: Repair
+  readonly asks: readonly Ask[]
+}
+
+/**
+ * Every hook judges, each what those before it made of the answer; a repair goes before all asks.
+ *
+ * @param final whether an answer without calls may be the run's: then it has to fit the agent's output.
+ */
+async function judgeMessage(scope: RunContext, spoken: Message, final: boolean): Promise<Judged> {
+  const asks: Ask[] = []
+  let message = spoken
+  let repair: Repair | undefined
+  for (const { extension, hook } of scope.plan.hooks['model.response']) {
+    try {
+      const judged = await inHookTime(
+        scope,
+        extension,
+        'model.response',
+        hook(message, knowing(scope, extension, labelOf(message))),
+      )
+      if (!judged) continue
+      if ('stop' in judged) throw stopped(judged)
+      if ('ask' in judged) {
+        checkAsks(extension)
+        asks.push(judged.ask)
+      } else if ('repair' in judged) repair ??= { content: judged.repair }
+      else message = messageOf({ role: 'assistant', ...judged.message }, message.id, message.label, message.agent)
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'model.response', thrown)
+    }
+  }
+  if (!repair && final && scope.plan.output) repair = await checkOutput(scope, message)
+  return { message, asks, ...(repair && { repair }) }
+}

@@ -1,0 +1,146 @@
+import type { EventPayloads, EventType, Message } from '@provost/core'
+import { assertNever } from '@provost/core'
+import type { StreamChunk } from '@provost/provider'
+
+import type { RunContext } from '../types/run-context.ts'
+import { streamRedaction } from './stream-redaction.ts'
+
+/** Turns the pieces of one attempt into events as they arrive, or later where a hook holds them back. */
+export interface StreamEvents {
+  readonly emit: (piece: StreamChunk) => void
+  /** Emits what was held back; of a message that a hook replaced, its new text and the calls that it kept. */
+  release(message: Message): void
+  /** Whether listeners have seen the message begin. */
+  begun(): boolean
+}
+
+/** Makes the events of one attempt at a message. */
+export function streamEvents(scope: RunContext, messageId: string, hold: 'text' | 'all' | undefined): StreamEvents {
+  const { journal, step, attempt } = scope
+  const held: StreamChunk[] = []
+  /** Of pieces that came while listeners were being told of another. */
+  const waiting: StreamChunk[] = []
+  const { scrubber } = scope.secrets
+  let scrubbed: ReturnType<typeof streamRedaction> | undefined
+  let begun = false
+  let telling = false
+
+  function send<K extends EventType>(type: K, payload: EventPayloads[K]): void {
+    if (!begun) {
+      begun = true
+      journal.opened(messageId, attempt)
+      journal.emit('message.start', { messageId, attempt, role: 'assistant' }, step)
+    }
+    journal.emit(type, payload, step)
+  }
+
+  /** A listener that aborts the run ends the open parts while it is being told of one: those wait for their turn. */
+  function emit(piece: StreamChunk): void {
+    if (telling) return void waiting.push(piece)
+    telling = true
+    try {
+      tell(piece)
+      for (let next = waiting.shift(); next; next = waiting.shift()) tell(next)
+    } finally {
+      telling = false
+      if (waiting.length > 0) waiting.length = 0
+    }
+  }
+
+  function tell(piece: StreamChunk): void {
+    if (scrubber.empty) tellScrubbed(piece)
+    else for (const known of (scrubbed ??= streamRedaction(scrubber))(piece)) tellScrubbed(known)
+  }
+
+  function tellScrubbed(piece: StreamChunk): void {
+    switch (piece.type) {
+      case 'text-start':
+        return send('text.start', { messageId, attempt, partId: piece.partId })
+      case 'text-delta':
+        return send('text.delta', { messageId, attempt, partId: piece.partId, delta: piece.delta })
+      case 'text-end':
+        return send('text.end', { messageId, attempt, partId: piece.partId, text: piece.text })
+      case 'reasoning-start':
+        return send('reasoning.start', { messageId, attempt, partId: piece.partId })
+      case 'reasoning-delta':
+        return send('reasoning.delta', { messageId, attempt, partId: piece.partId, delta: piece.delta })
+      case 'reasoning-end':
+        return send('reasoning.end', { messageId, attempt, partId: piece.partId, text: piece.text })
+      case 'tool-call-start':
+        return send('tool.call.start', {
+          messageId,
+          attempt,
+          callId: piece.callId,
+          toolName: piece.toolName,
+          index: piece.index,
+        })
+      case 'tool-call-delta':
+        return send('tool.call.delta', {
+          messageId,
+          attempt,
+          callId: piece.callId,
+          toolName: piece.toolName,
+          index: piece.index,
+          delta: piece.delta,
+        })
+      case 'tool-call-end':
+        return send('tool.call.end', {
+          messageId,
+          attempt,
+          callId: piece.callId,
+          toolName: piece.toolName,
+          index: piece.index,
+          input: piece.input,
+          ...(piece.providerExecuted && { providerExecuted: true }),
+        })
+      case 'file':
+        return send('file.generated', { messageId, attempt, file: piece.file })
+      case 'source': {
+        const { type: _, ...source } = piece
+        return send('source.cited', { messageId, attempt, ...source })
+      }
+      default:
+        return assertNever(piece)
+    }
+  }
+
+  return {
+    emit: hold === undefined ? emit : (piece) => void (isHeld(piece, hold) ? held.push(piece) : emit(piece)),
+    release(message) {
+      if (held.length === 0) return
+      const calls = new Set(message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])))
+      const standing = held.filter((piece) => !isCallPiece(piece) || calls.has(piece.callId))
+      const replaced = textIn(held) !== textIn(piecesOf(message))
+      for (const piece of replaced ? [...piecesOf(message), ...standing.filter(isCallPiece)] : standing) emit(piece)
+      held.length = 0
+    },
+    begun: () => begun,
+  }
+}
+
+function isCallPiece(piece: StreamChunk): piece is Extract<StreamChunk, { readonly callId: string }> {
+  return piece.type === 'tool-call-start' || piece.type === 'tool-call-delta' || piece.type === 'tool-call-end'
+}
+
+function isHeld(piece: StreamChunk, hold: 'text' | 'all'): boolean {
+  return hold === 'all' || !isCallPiece(piece)
+}
+
+function textIn(pieces: readonly StreamChunk[]): string {
+  let text = ''
+  for (const piece of pieces) if (piece.type === 'text-delta') text += piece.delta
+  return text
+}
+
+/** A message's text as if it had been streamed in one go. */
+function piecesOf(message: Message): readonly StreamChunk[] {
+  return message.content.flatMap((part, index): StreamChunk[] => {
+    if (part.type !== 'text') return []
+    const partId = String(index)
+    return [
+      { type: 'text-start', partId },
+      { type: 'text-delta', partId, delta: part.text },
+      { type: 'text-end', partId, text: part.text },
+    ]
+  })
+}

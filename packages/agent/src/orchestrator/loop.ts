@@ -1,0 +1,256 @@
+import type { Entry, Json, ModelRequest, NewEntry, RunStatus, ToolResult } from '@provost/core'
+import { assertNever, isPromise, liveFields, trustedLabel } from '@provost/core'
+import { chooseModel } from '@provost/provider'
+
+import { resolvedAgentOf } from '../definition/resolved-agent.ts'
+import { settledEntry, startedEntry } from '../entries/call-entries.ts'
+import { resolvedEntries } from '../entries/decision-entries.ts'
+import { answerEntries } from '../entries/response-entries.ts'
+import { endedEntry, failureEntries, suspendedEntry } from '../entries/run-entries.ts'
+import { activeAgent } from '../handoff/active-agent.ts'
+import { reduceLog } from '../reducers/reducer.ts'
+import { placeOf } from '../state/entry.ts'
+import { nextAction, pendingWork } from '../state/next-action.ts'
+import { toolCall } from '../state/tool-call.ts'
+import type { Agent } from '../types/agent.ts'
+import type { Place } from '../types/log.ts'
+import type { Loop, LoopAnswers, LoopAsk, LoopHandlers, Turns } from '../types/loop.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
+import { answerTo, applied } from './apply-answer.ts'
+import { orchestrated } from './orchestrated.ts'
+import { callsToJudge, toolPhase } from './tool-phase.ts'
+
+/**
+ * The agent loop, driven by hand: it yields what it wants decided and done, and goes on with the answers.
+ * It knows the log and nothing else, so it starts wherever the entries end.
+ *
+ * @param entries the log of the session so far; `startEntries` makes the first ones.
+ *
+ * @example
+ * await drive(loop(agent, startEntries(agent, 'hi')), { model, decide, execute, wait, append })
+ */
+export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): Loop {
+  const plan = resolvedAgentOf(agent)
+  return inTurn(loopOf(reduceLog(entries), plan, plan.maxSteps))
+}
+
+/** The loop of a plan: led by its orchestrator, or on its own where that is the default one. */
+export function loopOf(
+  state: SessionState,
+  plan: ResolvedAgent,
+  maxSteps: number,
+  fence = 0,
+  signal?: AbortSignal,
+): Loop | Turns {
+  const alone = (): Turns => turns(state, plan, maxSteps, fence)
+  return plan.orchestrator || plan.handoffs.size > 0 ? handedOn(state, plan, () => inTurn(alone()), signal) : alone()
+}
+
+async function* inTurn(asking: Loop | Turns): Loop {
+  return yield* asking
+}
+
+/** A loop that may pass from agent to agent, each with its own orchestrator. */
+async function* handedOn(state: SessionState, entry: ResolvedAgent, alone: () => Loop, signal?: AbortSignal): Loop {
+  for (;;) {
+    const plan = activeAgent(entry, state)
+    const stay = (): boolean => activeAgent(entry, state) === plan
+    const status = yield* plan.orchestrator
+      ? orchestrated(state, plan, plan.orchestrator, alone, signal, stay)
+      : whileIts(alone(), stay)
+    if (status) return status
+  }
+}
+
+/** A loop as far as an agent goes; undefined where it has handed over. A loop knows only the log, and can be left. */
+async function* whileIts(
+  asking: Loop,
+  stay: () => boolean,
+): AsyncGenerator<LoopAsk, RunStatus | undefined, LoopAnswers[keyof LoopAnswers]> {
+  let turn = await asking.next()
+  while (!turn.done) {
+    if (!stay()) return undefined
+    turn = await asking.next(yield turn.value)
+  }
+  return turn.value
+}
+
+/**
+ * Drives a loop with one handler for each ask.
+ *
+ * @returns the status the run ended or paused with.
+ */
+export async function drive(asking: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
+  let made = asking.next()
+  for (;;) {
+    // What is there already is not waited for: a step asks seven times.
+    const turn = isPromise(made) ? await made : made
+    if (turn.done) return turn.value
+    const answer = answerAsk(turn.value, handlers)
+    made = asking.next(isPromise(answer) ? await answer : answer)
+  }
+}
+
+/** The answer of the handler that an ask is for. */
+export function answerAsk(
+  ask: LoopAsk,
+  handlers: LoopHandlers,
+): LoopAnswers[keyof LoopAnswers] | Promise<LoopAnswers[keyof LoopAnswers]> {
+  switch (ask.ask) {
+    case 'input':
+      return handlers.input?.(ask) ?? []
+    case 'model':
+      return handlers.model(ask)
+    case 'decide':
+      return handlers.decide(ask)
+    case 'execute':
+      return handlers.execute(ask)
+    case 'wait':
+      return handlers.wait(ask)
+    case 'append':
+      return handlers.append(ask)
+    case 'emit':
+      return handlers.emit?.(ask)
+    default:
+      return assertNever(ask)
+  }
+}
+
+/**
+ * The loop itself. A driver that appends to the log on its own shares `state` and keeps it up to date.
+ *
+ * @param entry the agent that runs of the session begin with.
+ * @param fence of the lease that the driver writes under.
+ */
+export function* turns(state: SessionState, entry: ResolvedAgent, maxSteps: number, fence = 0): Turns {
+  for (;;) {
+    const position = nextAction(state)
+    const { run } = state
+    if (!run) return 'completed'
+    const plan = activeAgent(entry, state)
+    switch (position) {
+      case 'context':
+      case 'model': {
+        if (position === 'context') {
+          const arrived = answerTo('input', yield { ask: 'input', at: 'step' })
+          if (arrived.length > 0) applied(state, arrived, yield { ask: 'append', entries: arrived })
+          // Said this way, NaN is no limit that is never reached.
+          if (!(run.step < maxSteps)) {
+            const entries = [endedEntry(state, plan, 'failed', maxStepsReached(maxSteps))]
+            applied(state, entries, yield { ask: 'append', entries })
+            return 'failed'
+          }
+        }
+        const place = stepPlace(state, run, position)
+        const answered = answerTo('model', yield { ask: 'model', request: requestOf(state, plan) })
+        const failed = 'failure' in answered
+        const entries = failed
+          ? failureEntries(state, plan, place, answered.failure)
+          : answerEntries(state, plan, place, answered)
+        applied(state, entries, yield { ask: 'append', entries })
+        if (failed) return 'failed'
+        break
+      }
+
+      case 'tools': {
+        const planned = callsToJudge(plan, run).map((call) => toolCall(plan, call))
+        const verdicts = planned.length > 0 ? answerTo('decide', yield { ask: 'decide', calls: planned }) : []
+        const { entries, execute } = toolPhase(state, plan, verdicts, fence)
+        if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })
+        if (execute.length === 0) break
+        const calls = execute.map((call) => toolCall(plan, call))
+        const results = answerTo('execute', yield { ask: 'execute', calls, delivered: deliveredValues(execute) })
+        const settled = settleEntries(state, plan, execute, results)
+        if (settled.length > 0) applied(state, settled, yield { ask: 'append', entries: settled })
+        break
+      }
+
+      case 'wait': {
+        const decisions = answerTo('wait', yield { ask: 'wait', pending: pendingWork(state) })
+        if (decisions === 'suspend') {
+          const entries = [suspendedEntry(state)]
+          applied(state, entries, yield { ask: 'append', entries })
+          return 'suspended'
+        }
+        const { entries: resolved, denied } = resolvedEntries(state, decisions)
+        const entries = denied ? [...resolved, endedEntry(state, plan, 'failed', denied)] : resolved
+        if (entries.length > 0) applied(state, entries, yield { ask: 'append', entries })
+        break
+      }
+
+      case 'end': {
+        if (run.status !== 'running' && run.status !== 'suspended') return run.status
+        const queued = answerTo('input', yield { ask: 'input', at: 'end' })
+        const entries = queued.length > 0 ? queued : [endedEntry(state, plan, 'completed')]
+        applied(state, entries, yield { ask: 'append', entries })
+        if (queued.length === 0) return 'completed'
+        break
+      }
+
+      default:
+        return assertNever(position)
+    }
+  }
+}
+
+/** A failed attempt belongs to the step it tried; otherwise a step follows the last one. */
+function stepPlace(state: SessionState, run: RunProgress, position: 'context' | 'model'): Place {
+  return { ...placeOf(state), step: position === 'context' ? run.step + 1 : run.step }
+}
+
+function maxStepsReached(maxSteps: number): { code: string; message: string; hint: string } {
+  return {
+    code: 'max-steps',
+    message: `The run reached its limit of ${maxSteps} steps.`,
+    hint: 'Resume its state with a higher maxSteps, or give the agent less to do.',
+  }
+}
+
+function requestOf(state: SessionState, plan: ResolvedAgent): ModelRequest {
+  const request = {
+    model: plan.modelName,
+    spec: chooseModel(plan.model),
+    label: state.viewLabel,
+    tail: state.run?.tail ?? [],
+    tools: plan.offered,
+    params: plan.settings,
+  }
+  return withMessages(request, state)
+}
+
+/** Copied only for those who look: a step must not cost what the history is long. */
+const withMessages = liveFields<SessionState, Pick<ModelRequest, 'messages'>>({ messages: ({ view }) => [...view] })
+
+function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, Json>> {
+  const values: Record<string, Json> = {}
+  for (const { part, delivered } of calls) if (delivered) values[part.callId] = delivered.output
+  return values
+}
+
+/** What a driver that keeps no log of its own has not written yet. */
+function settleEntries(
+  state: SessionState,
+  plan: ResolvedAgent,
+  calls: readonly CallState[],
+  results: readonly ToolResult[],
+): NewEntry[] {
+  const entries: NewEntry[] = []
+  for (const call of calls) {
+    if (call.stage === 'settled' || call.stage === 'waiting' || call.stage === 'parked') continue
+    const result = results.find((one) => one.callId === call.part.callId)
+    if (call.stage === 'ready') entries.push(startedEntry(state, call, 0))
+    entries.push(settledEntry(state, call, result ?? noResult(plan, call)))
+  }
+  return entries
+}
+
+function noResult(plan: ResolvedAgent, call: CallState): ToolResult {
+  return {
+    ...toolCall(plan, call),
+    outcome: 'error',
+    via: 'log',
+    output: { type: 'error-text', value: 'The driver gave no result for this call.' },
+    label: trustedLabel,
+  }
+}

@@ -1,0 +1,61 @@
+import type { Message, MessageInit } from '@provost/core'
+import { estimateTokens, messageTokens } from '@provost/provider'
+
+import { messageOf } from '../messages/message.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { ContextSize, RunContext } from '../types/run-context.ts'
+import { systemMessages } from './prompt.ts'
+
+/** Nothing is counted yet. */
+export function createContextSize(): ContextSize {
+  let [version, count, sum] = [-1, 0, 0]
+  let system: { readonly of: string; readonly preludes: number; readonly tokens: number } | undefined
+  const tails = new WeakMap<MessageInit, Message>()
+
+  function ofSystem(scope: RunContext): number {
+    const { instructions: of, state } = scope
+    const preludes = state.preludes.get(state.agent)?.length ?? 0
+    if (system?.of !== of || system.preludes !== preludes) {
+      system = { of, preludes, tokens: tokensOf(systemMessages(scope)) }
+    }
+    return system.tokens
+  }
+
+  function ofTail(init: MessageInit): number {
+    let message = tails.get(init)
+    if (!message) tails.set(init, (message = messageOf(init, 'tail')))
+    return messageTokens(message)
+  }
+
+  return {
+    messages({ state }) {
+      if (version !== state.viewVersion) [version, count, sum] = [state.viewVersion, 0, 0]
+      for (; count < state.view.length; count++) {
+        const message = state.view[count]
+        if (message) sum += messageTokens(message)
+      }
+      return sum
+    },
+    beside(scope) {
+      let tokens = ofSystem(scope) + toolTokens(scope.plan)
+      for (const init of scope.state.run?.tail ?? []) tokens += ofTail(init)
+      return tokens
+    },
+  }
+}
+
+function tokensOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + messageTokens(message), 0)
+}
+
+const tools = new WeakMap<ResolvedAgent['offered'], number>()
+
+/** Tokens of the tools that a request names. */
+export function toolTokens({ offered, wireTools }: ResolvedAgent): number {
+  let tokens = tools.get(offered)
+  if (tokens === undefined) {
+    tokens = wireTools.reduce((sum, tool) => sum + estimateTokens(JSON.stringify(tool)), 0)
+    tools.set(offered, tokens)
+  }
+  return tokens
+}

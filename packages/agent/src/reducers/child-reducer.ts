@@ -1,0 +1,83 @@
+import type { Entry, EntryOf, UsageReport } from '@provost/core'
+import { addUsage } from '@provost/core'
+
+import { childMessageIn, childToward } from '../messages/child-message.ts'
+import { addBytes } from '../state/byte-count.ts'
+import { callOf } from '../state/session-state.ts'
+import { addShares } from '../state/usage.ts'
+import type { RunProgress, SessionState } from '../types/session-state.ts'
+import { answerBridge, wakeComposite } from './composite-reducer.ts'
+
+/** A child begins, pauses or has ended. */
+export function applyChild(state: SessionState, run: RunProgress, entry: Extract<Entry, { type: 'child' }>): void {
+  const { callId, log } = entry
+  if (entry.op === 'spawned') {
+    const { parentCallId, agent, inputHash = '', grant, label, filter, with: given } = entry
+    if (parentCallId === undefined || run.children.has(callId)) return
+    const shared = { callId, parentCallId, log, agent: agent, inputHash, label }
+    const crossed = { ...(filter && { filter }), ...(given && { with: given }) }
+    run.children.set(callId, { ...shared, ...crossed, ...(grant && { grant }), status: 'running', given: new Map() })
+    return
+  }
+  const child = run.children.get(callId)
+  if (child) child.status = entry.status
+  if (entry.status === 'suspended') {
+    if (child) [child.usage, child.bytes] = [entry.usage, entry.bytes]
+    return
+  }
+  count(run, entry.usage)
+  run.bytes = addBytes(run.bytes, entry.bytes)
+  run.toolCalls += entry.toolCalls
+  run.answers += entry.steps
+  if (!child) return
+  child.joined = entry
+  delete child.usage
+  delete child.bytes
+  closeChildWaits(state, (id) => id === callId)
+  // Agents that ask each other come to an end.
+  if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
+  answerBridge(run, child.parentCallId, callId, entry.label)
+}
+
+/** A composite has ended: nobody waits any more for what its children waited for. */
+export function leaveChildren(state: SessionState, run: RunProgress, parentCallId: string): void {
+  const left = new Set<string>()
+  for (const child of run.children.values()) {
+    if (child.parentCallId !== parentCallId) continue
+    left.add(child.callId)
+    if (child.usage) count(run, child.usage)
+    run.bytes = addBytes(run.bytes, child.bytes)
+    delete child.usage
+    delete child.bytes
+  }
+  if (left.size > 0) closeChildWaits(state, (id) => left.has(id))
+}
+
+/** Somebody has answered what a child waits for: whoever spawned it passes it on. */
+export function answerChild(run: RunProgress, callId: string, entry: EntryOf<'resolved'>): void {
+  const child = run.children.get(callId)
+  const composite = child && callOf(run, child.parentCallId)
+  if (!child || !composite) return
+  child.given.set(entry.token, entry)
+  wakeComposite(run, composite)
+}
+
+/** Something was said to a run below. */
+export function applyChildMessage(run: RunProgress, entry: EntryOf<'resolved'>): void {
+  const letter = childMessageIn(entry)
+  const child = letter && childToward(run, letter.to)
+  if (child && !child.joined) (child.letters ??= new Map()).set(letter.token, letter)
+}
+
+function closeChildWaits(state: SessionState, of: (callId: string) => boolean): void {
+  for (const [token, { child }] of state.waits) {
+    if (!child || !of(child.callId)) continue
+    state.waits.delete(token)
+    state.resolved.add(token)
+  }
+}
+
+function count(run: RunProgress, { byModel, ...usage }: UsageReport): void {
+  run.usage = addUsage(run.usage, usage)
+  addShares(run.byModel, byModel)
+}

@@ -1,0 +1,74 @@
+import type { Entry } from '@provost/core'
+import { assertNever } from '@provost/core'
+
+import { addBytes, bytesOfEntry } from '../state/byte-count.ts'
+import { emptyLog } from '../state/session-state.ts'
+import type { RunBytes, SessionState } from '../types/session-state.ts'
+import { applyCall } from './call-reducer.ts'
+import { applyChild } from './child-reducer.ts'
+import { answerBridge } from './composite-reducer.ts'
+import { applyMessage } from './message-reducer.ts'
+import { applyAttempt, applyRun } from './run-reducer.ts'
+import { applyHandoff, applyView } from './view-reducer.ts'
+import { applyResolved, applyWait } from './wait-reducer.ts'
+
+/** The state that a log's entries come to. */
+export function reduceLog(entries: Iterable<Entry>): SessionState {
+  const state = emptyLog()
+  for (const entry of entries) reduceEntry(state, entry)
+  return state
+}
+
+/**
+ * Brings a state up to date with one more entry.
+ *
+ * @param bytes what the entry adds to the bytes of the run, where that is known.
+ */
+export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes = bytesOfEntry(entry)): void {
+  state.entries.push(entry)
+  state.completed = undefined
+  const { run } = state
+  switch (entry.type) {
+    case 'run':
+      applyRun(state, entry)
+      break
+    case 'message':
+      applyMessage(state, entry)
+      break
+    case 'attempt':
+      if (run) applyAttempt(run, entry)
+      break
+    case 'call':
+      if (run) applyCall(state, run, entry)
+      break
+    case 'wait':
+      if (run) applyWait(state, run, entry)
+      state.waits.set(entry.token, entry)
+      break
+    case 'resolved':
+      applyResolved(state, entry)
+      break
+    case 'view':
+      applyView(state, entry)
+      break
+    case 'memo':
+      state.memos.set(entry.key, entry.value)
+      if (run && entry.callId !== undefined) answerBridge(run, entry.callId, entry.key)
+      break
+    case 'tail':
+      if (run && entry.with) run.tail.push(...entry.with)
+      break
+    case 'handoff':
+      applyHandoff(state, entry)
+      break
+    case 'child':
+      if (run) applyChild(state, run, entry)
+      break
+    case 'ext':
+    case 'audit':
+      break
+    default:
+      assertNever(entry)
+  }
+  if (state.run) state.run.bytes = addBytes(state.run.bytes, bytes)
+}

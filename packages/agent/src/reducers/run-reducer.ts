@@ -1,0 +1,90 @@
+import type { Entry, EntryOf } from '@provost/core'
+import { addUsage, assertNever } from '@provost/core'
+
+import { noBytes } from '../state/byte-count.ts'
+import { addAttempt } from '../state/usage.ts'
+import type { RunProgress, SessionState } from '../types/session-state.ts'
+import { settleWait } from './wait-reducer.ts'
+
+/** A run begins, pauses, goes on or has ended. */
+export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run' }>): void {
+  const { run } = state
+  switch (entry.op) {
+    case 'started':
+      // Another agent has taken the session: it has nothing of the former one's.
+      if (run && run.manifest.agent !== entry.manifest.agent) state.lineage.length = 0
+      state.agent = entry.agent
+      state.run = {
+        id: entry.runId,
+        manifest: entry.manifest,
+        ...(entry.principal && { principal: entry.principal }),
+        startedAt: entry.at,
+        status: 'running',
+        step: 0,
+        attempts: 0,
+        calls: new Map(),
+        openCalls: 0,
+        bridged: new Map(),
+        deferred: undefined,
+        agents: [entry.agent],
+        handoffs: 0,
+        returns: 0,
+        children: new Map(),
+        isChild: entry.parent !== undefined,
+        toolCalls: 0,
+        answers: 0,
+        activeMs: 0,
+        since: entry.at,
+        used: undefined,
+        answer: undefined,
+        candidate: undefined,
+        lastAttempt: undefined,
+        repairs: 0,
+        tail: [],
+        firstMessage: state.messages.length,
+        bytes: noBytes,
+        usage: {},
+        byModel: new Map(),
+        output: undefined,
+        error: undefined,
+      }
+      break
+    case 'suspended':
+      if (run) {
+        run.status = 'suspended'
+        run.activeMs += Math.max(0, entry.at - run.since)
+      }
+      break
+    case 'resumed':
+      if (run) {
+        run.status = 'running'
+        run.since = entry.at
+        run.error = undefined
+      }
+      break
+    case 'ended':
+      if (run) {
+        run.status = entry.status
+        // Nobody waits any more for what an ended run asked.
+        for (const [token, wait] of state.waits) settleWait(state, token, wait)
+        state.waits.clear()
+        if (entry.output !== undefined) run.output = entry.output
+        if (entry.error) run.error = entry.error
+      }
+      break
+    default:
+      assertNever(entry)
+  }
+}
+
+/** A model was asked: what that used counts, whatever came of it. */
+export function applyAttempt(run: RunProgress, entry: EntryOf<'attempt'>): void {
+  addAttempt(run.byModel, entry)
+  run.usage = addUsage(run.usage, entry.usage)
+  if (entry.purpose === 'generated') return
+  if (entry.outcome === 'answered') run.answers++
+  run.step = entry.step
+  run.lastAttempt = entry
+  // Until its answer counts: one that a human refuses is followed by another attempt, not by the same one.
+  run.attempts = entry.attempt
+}

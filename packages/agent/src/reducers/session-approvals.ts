@@ -1,0 +1,42 @@
+import type { ApprovalDecision, EntryOf, Json, ToolInfo } from '@provost/core'
+import { toJson } from '@provost/core'
+
+import { definitionHash } from '../question/subject.ts'
+import { hashJson } from '../state/entry.ts'
+import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
+
+/**
+ * Keeps an approval for the session, where the question offered that and the human chose it. It holds for calls of the
+ * same tool, as it was defined then, with the same arguments, asked about by the same extensions or tool, in runs on behalf of the same
+ * principal; for nothing else.
+ */
+export function recordApproval(
+  state: SessionState,
+  run: RunProgress,
+  call: CallState,
+  wait: EntryOf<'wait'>,
+  verdict: ApprovalDecision,
+): void {
+  if (!wait.sticky || !verdict.sticky || verdict.decision !== 'approve' || call.askedBy === undefined) return
+  // It is not known what was approved.
+  const definition = wait.about?.definitionHash
+  if (definition === undefined || verdict.propose) return
+  // Arguments that the human edited are those that were approved.
+  const args = verdict.args === undefined ? call.argsHash : hashJson(toJson(verdict.args))
+  if (args === undefined) return
+  state.standing.set(keyOf(run, call.part.toolName, call.askedBy, args, definition), verdict.by ?? '')
+}
+
+/**
+ * Who approved such a call for the whole session.
+ *
+ * @param askedBy those who want to ask now.
+ */
+export function sessionApproval(state: SessionState, tool: ToolInfo, askedBy: string, args: Json): string | undefined {
+  if (!state.run || state.standing.size === 0) return undefined
+  return state.standing.get(keyOf(state.run, tool.name, askedBy, hashJson(args), definitionHash(tool)))
+}
+
+function keyOf(run: RunProgress, toolName: string, askedBy: string, argsHash: string, definition: string): string {
+  return JSON.stringify([run.principal?.id ?? null, toolName, askedBy, argsHash, definition])
+}

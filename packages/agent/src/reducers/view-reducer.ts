@@ -1,0 +1,71 @@
+import type { EntryOf, Message } from '@provost/core'
+import { joinLabels, labelOf } from '@provost/core'
+
+import { openingView, viewAtStep } from '../messages/transferred-context.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+/** The view is cut, or gets something behind it. */
+export function applyView(state: SessionState, entry: EntryOf<'view'>): void {
+  if (entry.from === '' && entry.to === '') {
+    // Behind everything: what was sent stays as it is.
+    for (const message of entry.with) {
+      state.view.push(message)
+      state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
+    }
+    return
+  }
+  const from = state.view.findIndex((message) => message.id === entry.from)
+  const to = state.view.findIndex((message) => message.id === entry.to)
+  if (from < 0 || to < from) return
+  const cut = state.view.slice(from, to + 1)
+  // Not spread: a long view has more messages than a call takes arguments.
+  const rest = state.view.splice(from)
+  for (const message of entry.with) state.view.push(message)
+  for (const message of rest.slice(cut.length)) state.view.push(message)
+  keepWriters(state, cut, entry.with)
+  state.viewVersion++
+  const sent = [...state.preludes.values(), state.view].flat()
+  state.viewLabel = joinLabels(...sent.map(labelOf))
+}
+
+/** An agent hands over: to one that goes on, or to one that it asks for an answer. */
+export function applyHandoff(state: SessionState, entry: EntryOf<'handoff'>): void {
+  const { run, view, writers, lineage } = state
+  if (entry.denied !== undefined) return
+  if (entry.mode === 'return') {
+    const call = entry.callId === undefined ? undefined : run?.calls.get(entry.callId)
+    if (!run || !call) return
+    run.returns++
+    call.errand = { entry, messages: openingView(entry, viewAtStep(state)) }
+    return
+  }
+  state.agent = entry.to
+  if (!lineage.includes(entry.to)) lineage.push(entry.to)
+  if (entry.manifest) state.wanted.set(entry.to, entry.manifest.extensions)
+  if (run) {
+    run.agents.push(entry.to)
+    run.handoffs++
+    // What was added to the request for the caller is not the target's.
+    run.tail.length = 0
+    run.used = undefined
+  }
+  const written = new Map(view.map((message) => [message.id, writers.get(message)]))
+  const crossed = openingView(entry, view)
+  for (const message of crossed) {
+    const writer = written.get(message.id)
+    if (writer !== undefined) writers.set(message, writer)
+  }
+  view.length = 0
+  for (const message of crossed) view.push(message)
+  state.viewVersion++
+  state.viewLabel = joinLabels(...[...(state.preludes.get(state.agent) ?? []), ...view].map(labelOf))
+}
+
+/** A message that stands in the view again under its id was written by the same model. */
+function keepWriters({ writers }: SessionState, cut: readonly Message[], kept: readonly Message[]): void {
+  const known = new Map(cut.map((message) => [message.id, writers.get(message)]))
+  for (const message of kept) {
+    const writer = known.get(message.id)
+    if (writer !== undefined) writers.set(message, writer)
+  }
+}

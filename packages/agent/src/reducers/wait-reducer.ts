@@ -1,0 +1,102 @@
+import type { ApprovalDecision, EntryOf } from '@provost/core'
+import { isRecord, toJson, untrustedLabel } from '@provost/core'
+
+import { callOf } from '../state/session-state.ts'
+import type { CallState, Delivered, RunProgress, SessionState } from '../types/session-state.ts'
+import { answerChild, applyChildMessage } from './child-reducer.ts'
+import { answerBridge, wakeComposite } from './composite-reducer.ts'
+import { applyAnswer } from './message-reducer.ts'
+import { recordApproval } from './session-approvals.ts'
+
+/** Who resolves a wait that nobody answered in time. Nobody else may call himself so. */
+export const clock = 'deadline'
+
+/** How a wait about a call is found once it is over. */
+export function waitKey(kind: EntryOf<'wait'>['kind'], callId: string): string {
+  return `${kind} ${callId}`
+}
+
+/** Something is waited for. */
+export function applyWait(state: SessionState, run: RunProgress, entry: EntryOf<'wait'>): void {
+  // A tool that asks goes on running, and so does whoever has a child that waits.
+  if (entry.kind === 'input' || entry.child) return
+  if (entry.callId === undefined) return
+  closeWaits(state, entry.callId, ({ kind, parks }) => kind === 'input' && !parks)
+  const call = callOf(run, entry.callId)
+  if (!call || call.stage === 'settled') return
+  call.stage = 'waiting'
+  if (entry.kind === 'approval') call.definitionHash = entry.about?.definitionHash
+}
+
+/** What was waited for has come, or something else that was delivered has entered. */
+export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): void {
+  const wait = state.waits.get(entry.token)
+  state.waits.delete(entry.token)
+  settleWait(state, entry.token, wait)
+  const { run } = state
+  if (!run) return
+  if (!wait) return applyChildMessage(run, entry)
+  if (wait.child) return answerChild(run, wait.child.callId, entry)
+  if (run.candidate?.token === entry.token) {
+    const { message } = run.candidate
+    run.candidate = undefined
+    if (readVerdict(entry).decision === 'approve') applyAnswer(state, run, message)
+    return
+  }
+  const call = wait.callId === undefined ? undefined : callOf(run, wait.callId)
+  if (!call || call.stage === 'settled') return
+  if (wait.kind === 'input') {
+    if (!wait.parks) return
+    const given = entry.by === clock ? undefined : entry.value
+    answerBridge(run, call.part.callId, entry.token, untrustedLabel(call.part.toolName), { given })
+    wakeComposite(run, call)
+    return
+  }
+  wakeComposite(run, call)
+  if (wait.kind === 'approval') {
+    call.approval = readVerdict(entry)
+    recordApproval(state, run, call, wait, call.approval)
+    call.stage = 'planned'
+  } else if (wait.kind === 'uncertain') {
+    const value = isRecord(entry.value) ? entry.value : {}
+    const { decision, output = null } = value
+    if (decision === 'retry') call.stage = 'ready'
+    else deliver(call, { output: toJson(output), fate: decision === 'done' ? 'done' : 'given-up', via: 'human' })
+  } else {
+    deliver(call, { output: entry.value, fate: entry.by === clock ? 'expired' : 'done', via: 'remote' })
+  }
+}
+
+function deliver(call: CallState, delivered: Delivered): void {
+  call.stage = 'delivered'
+  call.delivered = delivered
+}
+
+/** The decision that resolved an approval. Whatever is not clearly an approval denies. */
+export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' | 'by'>): ApprovalDecision {
+  const value = isRecord(entry.value) ? entry.value : {}
+  return {
+    id: entry.token,
+    decision: value['decision'] === 'approve' ? 'approve' : 'deny',
+    by: entry.by,
+    ...(typeof value['reason'] === 'string' && { reason: value['reason'] }),
+    ...(value['args'] !== undefined && { args: value['args'] }),
+    ...(value['propose'] === true && { propose: true }),
+    ...(value['sticky'] === 'session' && { sticky: 'session' }),
+  }
+}
+
+/** Nobody waits for an answer whose call has ended, or has died with its process. */
+export function closeWaits(state: SessionState, callId: string, closes: (wait: EntryOf<'wait'>) => boolean): void {
+  for (const [token, wait] of state.waits) {
+    if (wait.callId !== callId || !closes(wait)) continue
+    state.waits.delete(token)
+    settleWait(state, token, wait)
+  }
+}
+
+/** Nothing can answer this wait any more. */
+export function settleWait(state: SessionState, token: string, wait: EntryOf<'wait'> | undefined): void {
+  state.resolved.add(token)
+  if (wait?.callId !== undefined) state.resolved.add(waitKey(wait.kind, wait.callId))
+}

@@ -1,0 +1,151 @@
+import type { Entry, EntryOf } from '@provost/core'
+import { positionId } from '@provost/core'
+
+import { lookedUpBy } from '../entries/call-entries.ts'
+import { reduceEntry } from '../reducers/reducer.ts'
+import { emptyLog } from '../state/session-state.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+/** A recorded log, as far as it was replayed. */
+export interface RecordedLog {
+  readonly state: SessionState
+  /** The next one. */
+  entry(ahead?: number): Entry | undefined
+  take(): void
+  /** The recorded entry of an id, and whether it was replayed already. */
+  find(id: string): { readonly entry: Entry; readonly past: boolean } | undefined
+  /** What a run begins with. */
+  takeOpening(): void
+  /** Passes over what hooks and extensions wrote. */
+  takeAside(): void
+  /** The same, with the attempts that failed: they begin the step. */
+  takeFailed(): void
+  /** Passes over what happens within composites. */
+  takeInside(): void
+  /** Passes over what lookups said of calls that a process died in: a run that is resumed begins with it. */
+  takeLookups(): void
+  /** Whether the run was ended from outside here. */
+  isClosing(): boolean
+  takeClosing(): void
+}
+
+export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
+  const state = emptyLog()
+  const places = new Map(recorded.map(({ id }, index) => [id, index]))
+  let at = 0
+  const take = (): void => {
+    const entry = recorded[at++]
+    if (entry) reduceEntry(state, entry)
+  }
+  const takeWhile = (holds: (entry: Entry) => boolean): void => {
+    for (let entry = recorded[at]; entry && holds(entry); entry = recorded[at]) take()
+  }
+  const given = recorded.findLastIndex(
+    (entry) => entry.type === 'ext' && entry.name === 'provost' && entry.key === 'forked-from',
+  )
+  for (const entry of recorded.slice(0, given + 1)) reduceEntry(state, entry)
+  at = given + 1
+  return {
+    state,
+    entry: (ahead = 0) => recorded[at + ahead],
+    take,
+    find(id) {
+      const place = places.get(id)
+      const entry = place === undefined ? undefined : recorded[place]
+      return entry && place !== undefined ? { entry, past: place < at } : undefined
+    },
+    takeOpening: () =>
+      takeWhile(
+        (entry) => isOutOfBand(entry) || isTaken(state, entry) || (entry.type === 'message' && entry.via === 'input'),
+      ),
+    takeAside: () => takeWhile(isOutOfBand),
+    takeFailed: () => takeWhile((entry) => isOutOfBand(entry) || isFailed(entry)),
+    takeInside: () => takeWhile((entry) => isOutOfBand(entry) || isNested(state, entry)),
+    takeLookups() {
+      const found = new Set<string>()
+      takeWhile((entry) => {
+        if (isOutOfBand(entry)) return true
+        if (entry.type !== 'call') return false
+        if (entry.op === 'settled') return found.delete(entry.callId)
+        if (entry.op !== 'decided' || entry.by !== lookedUpBy) return false
+        if (entry.outcome === 'result') found.add(entry.callId)
+        return true
+      })
+    },
+    isClosing() {
+      let cutOff = false
+      for (let i = at; ; i++) {
+        const entry = recorded[i]
+        // Of a log that ends here, what the end of the run would have been is not known.
+        if (!entry) return cutOff
+        cutOff ||= entry.type === 'call'
+        if (entry.type === 'run') return entry.op === 'ended' && (entry.status === 'aborted' || isFromOutside(entry))
+        if (entry.type === 'message' && entry.via === 'model')
+          return entry.message.role === 'aborted' || isClosingError(entry)
+        const between =
+          entry.type === 'resolved' || (entry.type === 'call' && entry.op === 'settled' && entry.via === 'log')
+        if (!between && !isOutOfBand(entry) && !isFailed(entry)) return false
+      }
+    },
+    takeClosing() {
+      takeWhile((entry) => !(entry.type === 'run'))
+      take()
+    },
+  }
+}
+
+/** What the loop does not ask for: whoever drives it writes it on its own. */
+export function isOutOfBand(entry: Entry): boolean {
+  switch (entry.type) {
+    case 'ext':
+    case 'audit':
+    case 'memo':
+    case 'tail':
+    case 'child':
+    case 'view':
+      return true
+    case 'attempt':
+      return entry.purpose === 'generated'
+    case 'message':
+      return entry.message.role === 'system'
+    default:
+      return false
+  }
+}
+
+function isFailed(entry: Entry): boolean {
+  return entry.type === 'attempt' && entry.outcome === 'discarded'
+}
+
+/** The word that something of the inbox was taken: nothing waits for it. */
+export function isTaken(state: SessionState, entry: Entry): boolean {
+  return entry.type === 'resolved' && !state.waits.has(entry.token)
+}
+
+function isClosingError({ message, runId, step }: EntryOf<'message'>): boolean {
+  return message.role === 'error' && message.id === positionId(runId, step, 'message', 'error')
+}
+
+/** The loop itself fails runs for two reasons, and where a model failed, which stands before. */
+function isFromOutside({ status, error }: EntryOf<'run', 'ended'>): boolean {
+  return status === 'failed' && error?.code !== 'max-steps' && error?.code !== 'answer-denied'
+}
+
+/** What happens within composites, or goes through the log to and from their children: nobody asks the loop for it. */
+export function isNested(state: SessionState, entry: Entry): boolean {
+  const { run, waits } = state
+  if (isTaken(state, entry)) return true
+  const wait = entry.type === 'resolved' ? waits.get(entry.token) : entry.type === 'wait' ? entry : undefined
+  if (wait?.child) return true
+  if (wait) return wait.callId !== undefined && (wait.parks === true || run?.bridged.has(wait.callId) === true)
+  if (entry.type !== 'call' || !run) return false
+  if (entry.op === 'planned' || entry.op === 'parked' || run.bridged.has(entry.callId)) return true
+  const stage = run.calls.get(entry.callId)?.stage
+  return entry.op === 'settled' && (stage === 'parked' || stage === 'woken')
+}
+
+/** What is recorded next of what the loop asks for. */
+export function nextOf(tape: RecordedLog): Entry | undefined {
+  tape.takeAside()
+  return tape.entry()
+}

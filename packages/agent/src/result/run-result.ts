@@ -1,0 +1,95 @@
+import type { RunResult, RunState } from '@provost/core'
+import { ProvostError, fromErrorInfo, liveFields, parseWith, scrubError } from '@provost/core'
+
+import { pendingWork } from '../state/next-action.ts'
+import { endPayload } from '../state/run-summary.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { SessionState } from '../types/session-state.ts'
+import { cursorOf, runStateOf } from './run-state-data.ts'
+
+/** What a result is made from besides the log. */
+export interface Ending {
+  readonly sessionId: string
+  readonly runId: string
+  /** The error itself where this process met it: `result.error` keeps its cause and class. */
+  readonly thrown?: unknown
+  /** The logs of the children under way, by name. */
+  readonly children?: ReadonlyMap<string, SessionState>
+}
+
+/** The result of a run, from its log. */
+export async function runResult<Output>(
+  plan: ResolvedAgent,
+  state: SessionState,
+  ending: Ending,
+): Promise<RunResult<Output>> {
+  const { status, output, error } = endPayload(state)
+  const report = reportOf<Output>(plan, state, ending)
+  if (status === 'failed') return withGetters(report, { status, error: hideIn(plan, errorOf(ending.thrown, error)) })
+  if (status !== 'completed') return withGetters(report, { status })
+  const parsed = plan.output ? await parseWith(plan.output, output) : undefined
+  const value: unknown = parsed?.ok ? parsed.value : output
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the agent's type says what its schema makes of an answer, and text where it has none
+  return withGetters(report, { status, output: value as Output })
+}
+
+/**
+ * The result of a run whose log does not tell its end.
+ *
+ * @param error absent for a run that was aborted.
+ */
+export function brokenResult<Output>(
+  plan: ResolvedAgent,
+  state: SessionState,
+  ending: Ending,
+  error: ProvostError | undefined,
+): RunResult<Output> {
+  const report = reportOf<Output>(plan, state, ending)
+  return error
+    ? withGetters(report, { status: 'failed' as const, error: hideIn(plan, error) })
+    : withGetters(report, { status: 'aborted' as const })
+}
+
+function reportOf<Output>(
+  plan: ResolvedAgent,
+  state: SessionState,
+  { sessionId, runId, children = new Map() }: Ending,
+): Pick<RunResult<Output>, 'text' | 'messages' | 'usage' | 'cost' | 'pending' | 'state' | 'runId' | 'sessionId'> {
+  const { text, messages, usage, cost } = endPayload(state)
+  // Taken now: a session's log goes on after this run.
+  const cursor = cursorOf(state, sessionId, runId)
+  const below = [...children].map(([log, its]) => [log, its.entries, its.entries.length] as const)
+  const manifest = state.run?.manifest ?? plan.manifest
+  const report = {
+    text,
+    messages,
+    usage,
+    ...(cost !== undefined && { cost }),
+    pending: pendingWork(state),
+    runId,
+    sessionId,
+  }
+  return withState(report, () => {
+    const logs = below.map(([log, entries, length]) => [log, entries.slice(0, length)] as const)
+    return runStateOf<never>(plan, manifest, cursor, state.entries, Object.fromEntries(logs))
+  })
+}
+
+// Few want it.
+const withState = liveFields<() => RunState<never>, { readonly state: RunState<never> }>({ state: (made) => made() })
+
+/** A spread would read the state, which few want, for everybody. */
+function withGetters<A extends object, B extends object>(report: A, rest: B): A & B {
+  return Object.assign(report, rest)
+}
+
+function errorOf(thrown: unknown, info: ReturnType<typeof endPayload>['error']): ProvostError {
+  if (thrown instanceof ProvostError) return thrown
+  return fromErrorInfo(info ?? { code: 'unexpected', message: 'The run failed.' }, thrown)
+}
+
+/** What a provider or a store threw may hold what it was sent. */
+function hideIn({ secrets }: ResolvedAgent, error: ProvostError): ProvostError {
+  const scrubbed = scrubError(secrets.scrubber, error)
+  return scrubbed instanceof ProvostError ? scrubbed : error
+}

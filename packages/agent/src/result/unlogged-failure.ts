@@ -1,0 +1,40 @@
+import type { RunResult, RunStatus } from '@provost/core'
+
+import { endPayload } from '../state/run-summary.ts'
+import type { EventBus, LogWriter } from '../types/log.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import { RunEnding } from '../types/run-ending.ts'
+import type { SessionState } from '../types/session-state.ts'
+import { asError } from './run-error.ts'
+import { brokenResult } from './run-result.ts'
+
+interface RunIds {
+  readonly sessionId: string
+  readonly runId: string
+}
+
+/** A run that its log does not see end: the store failed, or it never got to write. */
+export async function cutOffMessage<Output>(
+  plan: ResolvedAgent,
+  emit: LogWriter['emit'],
+  ids: RunIds,
+  state: SessionState,
+  thrown: unknown,
+): Promise<RunResult<Output>> {
+  const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
+  const error = aborted ? undefined : asError(thrown)
+  if (error) emit('agent.error', { error: error.toJSON(), source: { kind: 'loop', name: plan.name } })
+  const status: RunStatus = aborted ? 'aborted' : 'failed'
+  const { error: _, output: __, ...payload } = endPayload(state)
+  emit('agent.end', { ...payload, status, ...(error && { error: error.toJSON() }) })
+  return brokenResult<Output>(plan, state, ids, error)
+}
+
+/** Emits events of a run that never got as far as its log. */
+export function unloggedFailure(plan: ResolvedAgent, hub: EventBus, { runId, sessionId }: RunIds): LogWriter['emit'] {
+  let passing = 0
+  return (type, payload) => {
+    const place = { runId, step: 0, agent: plan.name, at: Date.now() }
+    hub.emit(`${sessionId}:0~${passing++}`, place, type, payload)
+  }
+}

@@ -1,0 +1,115 @@
+import type { Input, Label, Message, NewEntry } from '@provost/core'
+import { ProvostError, isPromise, joinLabels, labelOf, positionId } from '@provost/core'
+
+import { hookFailed } from '../control/run-ending.ts'
+import { takenEntry } from '../entries/wait-entries.ts'
+import { checkActive } from '../handoff/active-agent.ts'
+import { inHookTime } from '../hooks/hook-time.ts'
+import { takenIds } from '../inbox/drain.ts'
+import { enterMessages } from '../inbox/enter-messages.ts'
+import { messageOf } from '../messages/message.ts'
+import { messagesOf } from '../messages/read-input.ts'
+import { newEntry } from '../state/entry.ts'
+import type { Place } from '../types/log.ts'
+import type { RunContext } from '../types/run-context.ts'
+
+/** What tells of a new run, once nothing stands in its way. */
+export function startedRun(scope: RunContext, token: string | undefined): NewEntry {
+  const { plan, given, id, state, lineage } = scope
+  checkActive(scope.entry, state)
+  const place: Place = { runId: id, step: 0, agent: plan.name }
+  // A session that another run left open is not gone on with by accident.
+  if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
+    throw new ProvostError('session-open', `Session ${scope.sessionId} has a ${state.run.status} run.`, {
+      hint: 'Resume that run from its state before starting another.',
+    })
+  }
+  // Somebody else was faster: what is in the inbox is said once.
+  if (token !== undefined && state.resolved.has(token)) {
+    throw new ProvostError('already-taken', 'What this run was to begin with has entered the session already.', {
+      hint: 'There is nothing to do.',
+    })
+  }
+  const started = newEntry(place, `${id}/started`, {
+    type: 'run',
+    op: 'started',
+    manifest: plan.manifest,
+    ...(given.principal && { principal: given.principal }),
+    ...(lineage && { parent: { log: lineage.parentLog, runId: lineage.parents[0] ?? '' } }),
+    ...(lineage?.grant && { grant: lineage.grant }),
+  })
+  // Should its input not get in, the log tells of the run all the same.
+  scope.claim = [started]
+  return started
+}
+
+/** Begins a run: who runs, with what, and the messages it starts with, in one append. */
+export async function begin(
+  scope: RunContext,
+  started: NewEntry,
+  input: Input,
+  token: string | undefined,
+): Promise<void> {
+  const { plan, id, journal, lineage } = scope
+  const place: Place = { runId: id, step: 0, agent: plan.name }
+  const key = positionId(id, 0, 'message', 'input')
+  const said = messagesOf(input, key, plan, takenIds(scope))
+  const messages = lineage ? said.map((message) => labelledWith(message, lineage.label)) : said
+  const entered = await enterMessages(scope, messages, 'input', place, key)
+  scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
+  await journal.begin(scope.claim)
+  scope.claim = []
+  await prepareAgent(scope, place)
+}
+
+/** What a child is given carries what its spawner had been told. */
+function labelledWith(message: Message, label: Label): Message {
+  return { ...message, label: joinLabels(labelOf(message), label) }
+}
+
+/** Makes the active agent ready to go on: the first one, or one that the run was handed over to. */
+export async function prepareAgent(scope: RunContext, place: Place): Promise<void> {
+  const { plan } = scope
+  const ready = plan.ready()
+  if (isPromise(ready)) await ready
+  // What was made for another agent holds that one's prompt.
+  scope.prompts.clear()
+  scope.instructions = plan.instructions ?? ''
+  scope.hear()
+  await prepareSystem(scope, place)
+  scope.prepared = plan
+}
+
+/** Asks once a session for what extensions add to the system prompt, and once a run for the agent's own. */
+async function prepareSystem(scope: RunContext, place: Place): Promise<void> {
+  const { plan, state, journal } = scope
+  const ctx = (): ReturnType<RunContext['contextFor']> => scope.contextFor(plan.self)
+  if (plan.instruct) {
+    const { instruct } = plan
+    try {
+      scope.instructions = await ctx().memo('instructions', () =>
+        inHookTime(scope, plan.self, 'instructions', instruct(ctx())),
+      )
+    } catch (thrown) {
+      throw hookFailed(scope, plan.name, 'instructions', thrown)
+    }
+  }
+  const hooks = plan.hooks['session.start']
+  const key = `session.start/${plan.name}`
+  if (hooks.length === 0 || state.memos.has(key)) return
+  const entries: NewEntry[] = []
+  for (const { extension, hook } of hooks) {
+    try {
+      const answer = await inHookTime(scope, extension, 'session.start', hook(scope.contextFor(extension)))
+      const inits = answer ? (typeof answer === 'string' ? [{ content: answer }] : answer) : []
+      for (const [index, init] of inits.entries()) {
+        const id = positionId(place.runId, place.step, `system/${extension.name}`, index)
+        const message = messageOf({ ...init, role: 'system' }, id, undefined, plan.name)
+        entries.push(newEntry(place, id, { type: 'message', message, via: 'system' }))
+      }
+    } catch (thrown) {
+      throw hookFailed(scope, extension.name, 'session.start', thrown)
+    }
+  }
+  await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
+}

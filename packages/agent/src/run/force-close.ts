@@ -1,0 +1,62 @@
+import { closeChildren } from '../children/close-children.ts'
+import { openCallEntries, openWaitEntries } from '../entries/closing-entries.ts'
+import { closingMessage, endedEntry, suspendedEntry } from '../entries/run-entries.ts'
+import { hookContexts } from '../hooks/hook-context.ts'
+import { placeOf } from '../state/entry.ts'
+import { nextAction } from '../state/next-action.ts'
+import { offsetOf } from '../state/session-state.ts'
+import type { Place } from '../types/log.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { RunEnding } from '../types/run-ending.ts'
+import { endRun } from './end-run.ts'
+
+/**
+ * Ends a run that did not come to its end by itself: every call gets a result, what was said stays, and nothing that is
+ * still under way can write any more. The history is well formed whenever this happens. A run that this driver never
+ * took over is not touched.
+ */
+export async function forceCloseRun(scope: RunContext, ending: RunEnding): Promise<void> {
+  const { state, journal, plan } = scope
+  const key = journal.seal()
+  const { append, begin, quiet, catchUp } = key
+  // What was being written may change where the run stands; its end has to fit.
+  await quiet
+  const paused = state.run?.status === 'suspended'
+  await catchUp()
+  const { resumedFrom } = scope
+  if (resumedFrom !== undefined && offsetOf(state) > resumedFrom) scope.claim ??= []
+  if (!scope.claim) return
+  // The hooks that see the end may write and emit, as they may where a run ends by itself.
+  const closing: RunContext = Object.create(scope, {
+    journal: { value: { ...journal, ...key } },
+    contextFor: { value: hookContexts(() => closing) },
+  })
+  if (scope.claim.length > 0 && state.run?.id !== scope.id) await begin(scope.claim)
+  scope.claim = []
+  if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return
+  // Its own end was stored after all, though the store said otherwise.
+  if (state.run.status === 'suspended' && !paused) return
+  const waiting = nextAction(state) === 'wait'
+  if (ending.status === 'aborted' && waiting && scope.pendingPolicy() === 'hold') {
+    await endRun(closing, [suspendedEntry(state)])
+    return
+  }
+  const failed = ending.status === 'failed' || (waiting && scope.pendingPolicy() === 'fail')
+  const info = ending.info ?? (failed ? abortedWhilePending : undefined)
+  const place: Place = { ...placeOf(state), step: Math.max(scope.step, state.run.step) }
+  const entries = [
+    ...(scope.spent ? [scope.spent()] : []),
+    ...(await closeChildren(scope, state)),
+    ...openCallEntries(state),
+    ...openWaitEntries(state),
+    closingMessage(place, failed ? 'error' : 'aborted', scope.partial, info),
+  ]
+  await append(entries)
+  await endRun(closing, [endedEntry(state, plan, failed ? 'failed' : 'aborted', info, place)])
+}
+
+const abortedWhilePending = {
+  code: 'aborted-while-pending',
+  message: 'The run was aborted while a call waited for a human.',
+  hint: "Abort with onPendingApprovals: 'hold' to keep the question open.",
+}

@@ -1,0 +1,71 @@
+import type { AgentEvent, RunResult } from '@provost/core'
+import { ProvostError, liveFields } from '@provost/core'
+
+import type { AbortControl } from '../control/abort-control.ts'
+import { checkAbortOptions, checkOnlyDecisions } from '../definition/known-options.ts'
+import { notify } from '../inbox/pending-inputs.ts'
+import type { PendingInputs } from '../types/inputs.ts'
+import type { EventBus, EventQueue } from '../types/log.ts'
+import type { RunHandle } from '../types/run-context.ts'
+
+/** By what a run is reached. */
+export interface RunReach {
+  readonly mailbox: PendingInputs
+  readonly control: AbortControl
+  readonly hub: EventBus
+  /** Its events from the start, where somebody watches. */
+  readonly events: EventQueue | undefined
+}
+
+/** The handle of a run that goes on. */
+export function runHandle<Output>(
+  runId: string,
+  result: Promise<RunResult<Output>>,
+  { mailbox, control, hub, events }: RunReach,
+): RunHandle<Output> {
+  const ended = result.then(() => {})
+  let fromStart = events
+  const handle: Omit<RunHandle<Output>, 'output'> = {
+    runId,
+    result,
+    ended,
+    steer: (input) => void mailbox.steers.push({ input }),
+    followUp: (input) => void mailbox.followUps.push({ input }),
+    async resolve(decisions) {
+      checkOnlyDecisions(decisions, 'stream.resolve')
+      mailbox.decisions.push(decisions)
+      notify(mailbox)
+    },
+    async abort(options) {
+      checkAbortOptions(options, 'stream.abort')
+      control.abort(options)
+      await ended
+    },
+    fail(error) {
+      control.failure ??= error
+      control.abort()
+    },
+    [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
+      // The first reader gets everything from the start; each further one is a subscriber of its own.
+      const queue = fromStart ?? hub.subscribe()
+      fromStart = undefined
+      return queue[Symbol.asyncIterator]()
+    },
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what all handles share cannot know of what type this one's output is
+  return withOutput(handle, () => result.then(outputOf)) as RunHandle<Output>
+}
+
+// It rejects where the run did not complete: made only for those who ask.
+const withOutput = liveFields<() => Promise<unknown>, { readonly output: Promise<unknown> }>({
+  output: (made) => made(),
+})
+
+function outputOf<Output>(result: RunResult<Output>): Output {
+  if (result.status === 'completed') return result.output
+  throw result.status === 'failed'
+    ? result.error
+    : new ProvostError(`run-${result.status}`, `The run has no output: it was ${result.status}.`, {
+        hint: result.status === 'suspended' ? 'Resume result.state with decisions on result.pending.' : 'Run it again.',
+      })
+}

@@ -1,0 +1,44 @@
+import type { RunState as RunStateData } from '@provost/core'
+import { isEntry } from '@provost/sessions'
+
+import { resolvedAgentOf } from '../definition/resolved-agent.ts'
+import {
+  checkAgent,
+  checkSignature,
+  invalid,
+  isStateData,
+  parse,
+  refuseHostileKeys,
+  stateOf,
+} from '../result/run-state-data.ts'
+import type { Agent } from '../types/agent.ts'
+
+/** Where a run stands. */
+export type RunState<Output = unknown> = RunStateData<Output>
+
+/** Reads run states. */
+export const RunState: {
+  /**
+   * A run state from what `JSON.stringify(result.state)` wrote, parsed or as text.
+   *
+   * @throws ProvostError `invalid-state`, `newer-state`, `wrong-agent`, `missing-extension`, `bad-signature`
+   *
+   * @example
+   * const state = RunState.fromJSON(await readFile('run.json', 'utf8'), agent)
+   * await agent.run(state, { approvals: [{ id, decision: 'approve' }] })
+   */
+  fromJSON<Output, App>(json: unknown, agent: Agent<Output, App>): RunStateData<Output>
+} = {
+  fromJSON(json, agent) {
+    const value = typeof json === 'string' ? parse(json) : json
+    refuseHostileKeys(value)
+    if (!isStateData(value)) throw invalid('it lacks the fields of one')
+    const plan = resolvedAgentOf(agent)
+    checkAgent(value, plan)
+    checkSignature(value, plan)
+    for (const log of [value.entries ?? [], ...Object.values(value.children ?? {})]) {
+      if (!log.every(isEntry)) throw invalid('it has an entry that is none')
+    }
+    return stateOf(value)
+  },
+}

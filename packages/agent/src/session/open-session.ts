@@ -1,0 +1,109 @@
+import type { Message, ModelMessage, NewEntry, Principal, SessionStore } from '@provost/core'
+import { ProvostError, joinLabels, labelOf, positionId, untrustedLabel, uuidv7 } from '@provost/core'
+import type { Created } from '@provost/sessions'
+import { countedRead, createdBody, createdId, createdIn, isCreated } from '@provost/sessions'
+
+import { checkActive } from '../handoff/active-agent.ts'
+import { applyEntries, logSnapshot, readLog } from '../log/log-snapshot.ts'
+import { writeBetweenRuns } from '../log/session-log.ts'
+import { historyOf } from '../messages/read-input.ts'
+import { newEntry } from '../state/entry.ts'
+import type { LogSnapshot, Place } from '../types/log.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+/** A session whose log is known. */
+export interface Opened {
+  readonly id: string
+  readonly known: LogSnapshot
+  readonly origin: Created
+}
+
+/** What a session begins with. */
+export interface Beginning {
+  readonly id?: string | undefined
+  readonly principal?: Principal | undefined
+  readonly messages?: readonly (Message | ModelMessage)[] | undefined
+}
+
+/**
+ * Claims an id for a new session: its first entry says whose it is, so that no other process takes it too.
+ *
+ * @throws ProvostError `session-exists`, `invalid-session-id`, `invalid-input`; SessionBusyError
+ */
+export async function beginSession(plan: ResolvedAgent, store: SessionStore, beginning: Beginning): Promise<Opened> {
+  const id = checkId(beginning.id ?? uuidv7())
+  const { principal, messages = [] } = beginning
+  const place = { runId: id, step: 0, agent: plan.name }
+  const imported = messages.length > 0 ? importHistory(messages, place, plan) : { entries: [], repairs: [] }
+  const known = logSnapshot(id)
+  const { repairs } = imported
+  const created = createdBody({ agent: plan.name, ...(principal && { principal }), repairs })
+  await writeBetweenRuns(store, id, known, plan.secrets.scrubber, () => {
+    if (known.state.entries.length > 0) throw exists(id)
+    return [newEntry(place, createdId(id), created), ...imported.entries]
+  })
+  return { id, known, origin: originOf(known.state, plan) }
+}
+
+/**
+ * Opens a session that is there. One whose writer died is read under a lease: should the reading bring this process down
+ * too, the store has counted it.
+ *
+ * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`, `session-quarantined`
+ */
+export function reopenSession(plan: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
+  return countedRead(store, checkId(id), plan.leaseMs, () => readSession(plan, store, id))
+}
+
+async function readSession(plan: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
+  const entries = await readLog(store, id)
+  if (entries.length === 0) {
+    throw new ProvostError('unknown-session', `There is no session ${id}.`, {
+      hint: 'Create it, or give the agent the store that it is in.',
+    })
+  }
+  const known = logSnapshot(id)
+  applyEntries(known, entries)
+  const origin = originOf(known.state, plan)
+  if (origin.agent !== plan.name) {
+    throw new ProvostError('wrong-agent', `Session ${id} belongs to agent ${origin.agent}, not to ${plan.name}.`, {
+      hint: 'Resume it with the agent that created it.',
+    })
+  }
+  checkActive(plan, known.state)
+  return { id, known, origin }
+}
+
+function originOf({ entries }: SessionState, plan: ResolvedAgent): Created {
+  const [first] = entries
+  return first && isCreated(first) ? createdIn(first) : { agent: plan.name, repairs: [] }
+}
+
+function importHistory(
+  messages: readonly (Message | ModelMessage)[],
+  place: Place,
+  plan: ResolvedAgent,
+): { readonly entries: readonly NewEntry[]; readonly repairs: readonly string[] } {
+  const key = positionId(place.runId, 0, 'message', 'import')
+  const { messages: whole, repairs } = historyOf(messages, key, plan)
+  const entries = whole.map((message, index) => {
+    // Whatever it says of itself: nobody here has seen where it comes from.
+    const label = joinLabels(labelOf(message), untrustedLabel('import'))
+    return newEntry(place, `${key}/entry/${index}`, { type: 'message', message: { ...message, label }, via: 'input' })
+  })
+  return { entries, repairs }
+}
+
+function checkId(id: unknown): string {
+  if (typeof id === 'string' && id !== '') return id
+  throw new ProvostError('invalid-session-id', 'The id of a session is a text that is not empty.', {
+    hint: 'Leave it out to get a new one.',
+  })
+}
+
+function exists(id: string): ProvostError {
+  return new ProvostError('session-exists', `There is a session ${id} already.`, {
+    hint: 'Resume it, or choose another id.',
+  })
+}

@@ -1,0 +1,51 @@
+import type { Decisions, NewEntry } from '@provost/core'
+
+import { dueDecisions, resolvedEntries } from '../entries/decision-entries.ts'
+import { alreadyDecided, waitExpired } from '../result/session-error.ts'
+import { expiredWaits } from '../state/wait-deadlines.ts'
+import type { SessionState } from '../types/session-state.ts'
+import type { Outbox } from './outbox.ts'
+import type { SessionRuns } from './session-runs.ts'
+
+/**
+ * Delivers decisions to the run that waits for them, here or elsewhere; one that is suspended goes on with them.
+ *
+ * @throws ProvostError `unknown-wait`, `already-decided`, `wait-expired`
+ */
+export async function deliverDecisions(
+  decisions: Decisions,
+  state: SessionState,
+  runs: SessionRuns<unknown>,
+  outbox: Outbox,
+): Promise<void> {
+  if (!runs.underway()) await runs.refresh()
+  const underway = runs.underway()
+  const { due = {}, early } = underway ? dueDecisions(state, decisions) : { due: decisions }
+  // The run that is alive may get to ask for them.
+  if (early && underway) await underway.resolve(early)
+  const entries = resolvedEntries(state, due).entries
+  const over = new Set(expiredWaits(state).map(({ token }) => token))
+  const inTime = entries.filter((entry) => entry.type === 'resolved' && !over.has(entry.token))
+  const work = outbox.decide(inTime)
+  const arriving = work.then(
+    () => {},
+    () => {},
+  )
+  const mailbox = runs.mailbox()
+  mailbox.arriving.add(arriving)
+  void arriving.then(() => mailbox.arriving.delete(arriving))
+  const tooLate = entries.length - inTime.length
+  const late = countOf(due) - tooLate - (await work)
+  // Where somebody else has the run, it is delivered to them.
+  if (!runs.underway() && runs.open()) runs.resume({})
+  if (tooLate > 0) throw waitExpired(entries.flatMap((one) => (inTime.includes(one) ? [] : [tokenOf(one)])))
+  if (late > 0) throw alreadyDecided(late)
+}
+
+function tokenOf(entry: NewEntry): string {
+  return entry.type === 'resolved' ? entry.token : entry.id
+}
+
+function countOf({ approvals, toolResults, uncertain, inputs }: Decisions): number {
+  return [approvals, toolResults, uncertain, inputs].reduce((sum, list) => sum + (list?.length ?? 0), 0)
+}

@@ -1,0 +1,75 @@
+import type { Entry, NewEntry } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import type { RunBytes } from '../types/session-state.ts'
+
+export const noBytes: RunBytes = Object.freeze({ host: 0, log: 0 })
+
+/** Adds two counts. */
+export function addBytes(a: RunBytes, b: RunBytes | undefined): RunBytes {
+  return b ? { host: a.host + b.host, log: a.log + b.log } : a
+}
+
+/** Shorter texts count as many bytes as characters: to look at each of them would cost more than it tells. */
+const shortText = 256
+
+/** Counts of large frozen values, which stand in several entries of a call. */
+const counted = new WeakMap<object, number>()
+/** Bytes from which on a count is kept. */
+const largeValue = 16_384
+
+/**
+ * Returns about how many bytes JSON takes: exact for long texts, a few bytes off for each short one. Costs time
+ * proportional to the number of values, not to the length of texts.
+ */
+export function byteCount(value: unknown, depth = 0): number {
+  switch (typeof value) {
+    case 'string':
+      return 2 + (value.length <= shortText ? value.length : Buffer.byteLength(value))
+    case 'object':
+      return value === null ? 4 : bytesOfObject(value, depth)
+    case 'undefined':
+      return 0
+    default:
+      return 6
+  }
+}
+
+function bytesOfObject(value: object, depth: number): number {
+  // An entry, its message, the part, its output, the value.
+  const isShared = depth <= 4 && Object.isFrozen(value)
+  const known = isShared ? counted.get(value) : undefined
+  if (known !== undefined) return known
+  let bytes = 2
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) bytes += 1 + byteCount(value[at], depth + 1)
+  } else if (isRecord(value)) {
+    for (const key in value) {
+      const field = value[key]
+      if (field !== undefined) bytes += key.length + 4 + byteCount(field, depth + 1)
+    }
+  }
+  if (isShared && bytes > largeValue) counted.set(value, bytes)
+  return bytes
+}
+
+/** What an entry adds to the bytes of its run. */
+export function bytesOfEntry(entry: Entry | NewEntry): RunBytes {
+  const log = byteCount(entry)
+  return { host: isJudged(entry) ? log : 0, log }
+}
+
+/** The arguments of a model's calls stand in its message, and what a tool message says in the `settled` entry. */
+function isJudged(entry: Entry | NewEntry): boolean {
+  switch (entry.type) {
+    case 'message':
+      return entry.via !== 'tool'
+    case 'call':
+      return entry.op === 'planned' || entry.op === 'settled'
+    case 'resolved':
+    case 'view':
+      return true
+    default:
+      return false
+  }
+}

@@ -1,0 +1,28 @@
+import { hash } from 'node:crypto'
+
+import type { EntryBody, Json, NewEntry } from '@provost/core'
+import { canonicalJson } from '@provost/core'
+
+import type { Place } from '../types/log.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+type Readonlyish<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
+
+/** The place of the run's present step. */
+export function placeOf(state: SessionState): Place {
+  return { runId: state.run?.id ?? '', step: state.run?.step ?? 0, agent: state.agent }
+}
+
+/**
+ * An entry for the log.
+ *
+ * @param id made from the position, so that the same step appended twice is one entry.
+ */
+export function newEntry(place: Place, id: string, body: Readonlyish<EntryBody>): NewEntry {
+  return { id, at: Date.now(), runId: place.runId, step: place.step, agent: place.agent, v: 1, ...body }
+}
+
+/** What an approval is bound to: a hash of the arguments that does not depend on the order of keys. */
+export function hashJson(value: Json): string {
+  return hash('sha256', canonicalJson(value))
+}

@@ -1,0 +1,87 @@
+import type {
+  EntryOf,
+  PendingApproval,
+  PendingInput,
+  PendingRemoteCall,
+  PendingUncertain,
+  PendingWork,
+} from '@provost/core'
+import { noPendingWork, unknownSubject } from '@provost/core'
+
+import type { CallState, NextAction, RunProgress, SessionState } from '../types/session-state.ts'
+import { callOf } from './session-state.ts'
+
+/**
+ * The position of a log's last run, from the log alone: whoever holds the log can go on.
+ *
+ * `context` begins a step, `model` goes on with one whose attempts failed so far, `tools` judges and runs its calls,
+ * `wait` needs somebody from outside, `end` has nothing left to do.
+ */
+export function nextAction(state: SessionState): NextAction {
+  const { run } = state
+  if (!run || run.status === 'completed' || run.status === 'aborted' || run.status === 'failed') return 'end'
+  if (run.candidate) return 'wait'
+  if (run.openCalls > 0) return callsMove(run) ? 'tools' : 'wait'
+  if (run.answer) return 'end'
+  return run.attempts > 0 ? 'model' : 'context'
+}
+
+function callsMove(run: RunProgress): boolean {
+  for (const { stage } of run.calls.values()) {
+    if (stage !== 'settled' && stage !== 'waiting' && stage !== 'deferred' && stage !== 'parked') return true
+  }
+  return false
+}
+
+/** The calls of the present step at a stage, in order. */
+export function callsAt(run: RunProgress, ...stages: readonly CallState['stage'][]): readonly CallState[] {
+  const found: CallState[] = []
+  for (const call of run.calls.values()) if (stages.includes(call.stage)) found.push(call)
+  return found
+}
+
+/** What the run waits for. */
+export function pendingWork(state: SessionState): PendingWork {
+  return pendingOn(state, state.waits.values())
+}
+
+/** Waits of the run as whoever may answer them sees them. */
+export function pendingOn({ run }: SessionState, waits: Iterable<EntryOf<'wait'>>): PendingWork {
+  if (!run) return noPendingWork
+  const approvals: PendingApproval[] = []
+  const remoteCalls: PendingRemoteCall[] = []
+  const uncertain: PendingUncertain[] = []
+  const inputs: PendingInput[] = []
+  for (const wait of waits) {
+    const call = wait.callId === undefined ? undefined : callOf(run, wait.callId)
+    const shared = {
+      id: wait.token,
+      callId: wait.callId ?? wait.token,
+      toolName: wait.child?.toolName ?? call?.part.toolName ?? '',
+      agent: wait.child?.agent ?? wait.agent,
+      runPath: [wait.runId, ...(wait.child?.runPath ?? [])],
+      ...(wait.deadline !== undefined && { expiresAt: wait.deadline }),
+      input: wait.child?.input ?? call?.args ?? null,
+    }
+    if (wait.kind === 'approval') {
+      approvals.push({
+        ...shared,
+        reason: wait.reason ?? '',
+        ...(wait.evidence !== undefined && { evidence: wait.evidence }),
+        ...(wait.about ?? unknownSubject),
+      })
+    } else if (wait.kind === 'remote') remoteCalls.push(shared)
+    else if (wait.kind === 'uncertain')
+      uncertain.push({ ...shared, startedAt: wait.child?.startedAt ?? call?.startedAt ?? wait.at })
+    else if (wait.kind === 'input') {
+      const { input: _, ...about } = shared
+      inputs.push({
+        ...about,
+        message: wait.reason ?? '',
+        ...(wait.schema && { schema: wait.schema }),
+        ...(wait.approves && { approves: wait.approves }),
+      })
+    }
+  }
+  return { approvals, remoteCalls, uncertain, inputs }
+}

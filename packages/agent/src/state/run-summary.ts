@@ -1,0 +1,31 @@
+import type { EventPayloads, Message } from '@provost/core'
+import { textOf } from '@provost/core'
+
+import type { SessionState } from '../types/session-state.ts'
+import { totalCost, usageReport } from './usage.ts'
+
+/** What `agent.end` says of a run, from its log. */
+export function endPayload(state: SessionState): EventPayloads['agent.end'] {
+  const { run } = state
+  const since = state.messages.slice(run?.firstMessage ?? 0)
+  const messages = state.unsaid.size === 0 ? since : since.filter(({ id }) => !state.unsaid.has(id))
+  const cost = run && totalCost(run)
+  return {
+    status: run === undefined || run.status === 'running' ? 'failed' : run.status,
+    ...(run?.output !== undefined && { output: run.output }),
+    text: lastText(messages),
+    messages,
+    usage: run ? usageReport(run) : { byModel: {} },
+    ...(cost !== undefined && { cost }),
+    ...(run?.error && { error: run.error }),
+  }
+}
+
+/** The text of the last answer among messages, as far as it came. */
+export function lastText(messages: readonly Message[]): string {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const said = messages[i]
+    if (said?.role === 'assistant' || said?.partial) return textOf(said)
+  }
+  return ''
+}

@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto'
+
+import type { CompositeContext, Decisions, Extension, Json, OnApproval, Principal, SessionStore } from '@provost/core'
+import { ProvostError, canonicalJson, relayProvider, toJson } from '@provost/core'
+import { tool } from '@provost/tools'
+import { z } from 'zod'
+
+import { resolveAgent } from '../definition/resolved-agent.ts'
+import { readLog } from '../log/log-snapshot.ts'
+import { reduceLog } from '../reducers/reducer.ts'
+import { PendingInputError } from '../result/pending-input-error.ts'
+import { cursorOf, localState } from '../result/run-state-data.ts'
+import { startRun } from '../run/start-run.ts'
+import { governingOf } from '../session/session-runner.ts'
+import type { AgentOptions } from '../types/agent.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
+import type { Session } from '../types/session.ts'
+import { stubModel } from './stub-model.ts'
+
+/** How work that is no agent's call is run all the same as one. */
+export interface StandaloneOptions {
+  /** What kind of work it is: the name of its tool. */
+  readonly name: string
+  /** What the agent is made of that it is done for: its tree-scoped extensions, store and secrets hold. */
+  readonly agent?: AgentOptions | undefined
+  /** More of them. */
+  readonly extensions?: readonly Extension<unknown>[] | undefined
+  readonly store?: SessionStore | undefined
+  /**
+   * The session that it is done for, and what tells it from other such work there: one that a crash broke off goes on.
+   */
+  readonly within?: { readonly session: Session<unknown, never>; readonly same: Json } | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly principal?: Principal | undefined
+  readonly context?: unknown
+  readonly onApproval?: OnApproval | undefined
+  /** On what it waited for before. */
+  readonly decisions?: Decisions | undefined
+  readonly maxParallelTools?: number
+}
+
+/**
+ * Runs work as the only call of a run: with a log, children, budgets and governance like any composite.
+ *
+ * @throws ProvostError what the work throws; `aborted`; WaitsForSomebodyError where a child waits and nobody can be asked.
+ */
+export async function runStandalone<T>(
+  options: StandaloneOptions,
+  work: (ctx: CompositeContext) => Promise<T>,
+): Promise<T> {
+  const { name, agent, within, signal, principal, context, onApproval, decisions, maxParallelTools } = options
+  let outcome: { readonly value: T } | { readonly error: unknown } | undefined
+  const composite = tool({
+    name,
+    input: z.object({}),
+    composite: true,
+    effect: 'none',
+    timeoutMs: 2 ** 31 - 1,
+    async execute(_, ctx) {
+      try {
+        outcome = { value: await work(ctx) }
+        const { value } = outcome
+        // Should the process die before the run has ended. What is no JSON is for this process alone.
+        if (within) await ctx.memo(outcomeKey, () => toJson(value)).catch(() => {})
+        return 'done'
+      } catch (error) {
+        outcome = { error }
+        throw error
+      }
+    },
+  })
+  const { store = agent?.store, runtime, secrets, leaseMs, prices, hookTimeoutMs } = { ...agent, ...options }
+  const governing = within && governingOf(within.session)
+  const alone = resolveAgent({
+    name: agent?.name ?? name,
+    model: stubModel(name),
+    tools: [composite],
+    extensions: [
+      ...new Set([...(agent?.extensions ?? []), ...(options.extensions ?? []), ...(governing?.extensions ?? [])]),
+    ].filter(({ scope }) => scope === 'tree'),
+    ...(store && { store }),
+    ...(runtime && { runtime }),
+    ...(secrets && { secrets }),
+    ...(leaseMs !== undefined && { leaseMs }),
+    ...(hookTimeoutMs !== undefined && { hookTimeoutMs }),
+    ...(maxParallelTools !== undefined && { maxParallelTools }),
+    prices: { ...prices, [`${relayProvider}/${name}`]: { input: 0, output: 0 } },
+  })
+  // Not on the work itself, which no model has asked for: on what it spawns.
+  const listeners = governing ? [governing.judge] : []
+  const plan: ResolvedAgent = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
+  const sessionId = within && `${within.session.id}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
+  const past = sessionId === undefined ? undefined : reduceLog(await readLog(plan.store, sessionId))
+  const { run } = past ?? {}
+  const broken = past && run && (run.status === 'running' || run.status === 'suspended')
+  const start = broken
+    ? { resume: localState<string>(run.manifest, cursorOf(past, sessionId ?? '', run.id)), own: true as const }
+    : { input: name }
+  const result = await startRun<string>(
+    plan,
+    start,
+    {
+      ...(sessionId !== undefined && { sessionId }),
+      ...(signal && { signal }),
+      ...(principal && { principal }),
+      ...(onApproval && { onApproval }),
+      ...(broken && decisions),
+      context,
+    },
+    false,
+  ).result
+  if (outcome && 'error' in outcome) throw outcome.error
+  if (outcome && result.status === 'completed') return outcome.value
+  if (broken && result.status === 'completed') {
+    const { memos } = reduceLog(await readLog(plan.store, sessionId ?? ''))
+    const known = [...memos].findLast(
+      ([key]) => key.startsWith(`${result.runId}/`) && key.endsWith(`/memo/${outcomeKey}`),
+    )
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the same work gave, as JSON
+    if (known) return known[1] as T
+  }
+  if (result.status === 'failed') throw result.error
+  if (result.status === 'suspended') throw new PendingInputError(name, result.pending, within !== undefined)
+  throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
+}
+
+/** Of what the work has come to, in the log. */
+const outcomeKey = 'outcome'

@@ -1,0 +1,48 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
+import { ProvostError, relayProvider } from '@provost/core'
+
+/** Stands where a run needs a model and there is nothing to ask: it calls the one tool, and ends with its result. */
+export function stubModel(toolName: string): LanguageModelV4 {
+  return {
+    specificationVersion: 'v4',
+    provider: relayProvider,
+    modelId: toolName,
+    supportedUrls: {},
+    doGenerate: () =>
+      Promise.reject(new ProvostError('not-a-model', 'This stands for no model.', { hint: 'It is only streamed.' })),
+    doStream: ({ prompt }): Promise<LanguageModelV4StreamResult> =>
+      Promise.resolve({ stream: streamOf(prompt.at(-1)?.role === 'tool' ? said() : called(toolName)) }),
+  }
+}
+
+function streamOf(parts: readonly LanguageModelV4StreamPart[]): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part)
+      controller.close()
+    },
+  })
+}
+
+const usage = {
+  inputTokens: { total: 0, noCache: 0, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 0, text: 0, reasoning: undefined },
+}
+
+function called(toolName: string): readonly LanguageModelV4StreamPart[] {
+  return [
+    { type: 'stream-start', warnings: [] },
+    { type: 'tool-call', toolCallId: 'only', toolName, input: '{}' },
+    { type: 'finish', usage, finishReason: { unified: 'tool-calls', raw: undefined } },
+  ]
+}
+
+function said(): readonly LanguageModelV4StreamPart[] {
+  return [
+    { type: 'stream-start', warnings: [] },
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta: 'Done.' },
+    { type: 'text-end', id: '0' },
+    { type: 'finish', usage, finishReason: { unified: 'stop', raw: undefined } },
+  ]
+}

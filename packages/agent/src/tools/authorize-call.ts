@@ -1,0 +1,325 @@
+import type {
+  Ask,
+  CallAnswer,
+  ErrorInfo,
+  HookContext,
+  Json,
+  MaybePromise,
+  Tool,
+  ToolCall,
+  ToolOutput,
+  ToolResult,
+} from '@provost/core'
+import { ProvostError, deepFreeze, fillLabel, isPromise, toJson, trustedLabel } from '@provost/core'
+import type { ParsedInput } from '@provost/tools'
+import { parseInput, resultOf } from '@provost/tools'
+
+import { giveWay } from '../control/paced-work.ts'
+import { report } from '../control/report.ts'
+import { stopIfAborted } from '../control/run-ending.ts'
+import { authorizeTransfer } from '../handoff/transfer-hooks.ts'
+import { inHookTime } from '../hooks/hook-time.ts'
+import { askedAbout, askedAgain, renewal } from '../question/asked-again.ts'
+import { checkAsks } from '../question/unexpected-ask.ts'
+import { sessionApproval } from '../reducers/session-approvals.ts'
+import { byteCount } from '../state/byte-count.ts'
+import { hashJson } from '../state/entry.ts'
+import { callOf } from '../state/session-state.ts'
+import type { Handoff } from '../types/agent.ts'
+import type { Authorization } from '../types/loop.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { CallState } from '../types/session-state.ts'
+import { throughResultHooks } from './result-hooks.ts'
+
+/** Judges the calls of a step one by one, in their order: schema, hooks, `needsApproval`, an earlier decision. */
+export async function authorizeCalls(scope: RunContext, calls: readonly ToolCall[]): Promise<readonly Authorization[]> {
+  stopIfAborted(scope)
+  const verdicts: Authorization[] = []
+  for (const call of calls) {
+    // Most calls have nobody to ask: they are judged without a pause.
+    const verdict = authorize(scope, call)
+    verdicts.push(isPromise(verdict) ? await verdict : verdict)
+  }
+  return verdicts
+}
+
+/** What becomes of a call, before it runs. */
+export function authorize(scope: RunContext, call: ToolCall): MaybePromise<Authorization> {
+  const tool = scope.plan.tools.get(call.tool.name)
+  if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(scope, call.tool.name)), by: 'registry' }
+  // What a step offers is the model's catalogue; a composite knows what it calls.
+  const listed = call.parentCallId === undefined
+  if (listed && tool.deferred && scope.promoted && !scope.promoted.has(tool.name)) {
+    return { ...failed(call, 'tool-deferred', notLoaded(scope, tool.name)), by: 'registry' }
+  }
+  if (listed && scope.offered && !tool.deferred && !scope.offered.has(tool.name)) {
+    return { ...failed(call, 'unknown-tool', `The tool ${tool.name} is not offered in this step.`), by: 'registry' }
+  }
+  const parsed = parseInput(tool, call.input)
+  return isPromise(parsed)
+    ? parsed.then((done) => judgeParsed(scope, call, tool, done))
+    : judgeParsed(scope, call, tool, parsed)
+}
+
+/** How often a call is proposed: one that is rewritten whenever it is approved gets no further. */
+const mostProposals = 8
+
+/** Hooks and humans are asked only about calls that can run. */
+function judgeParsed(scope: RunContext, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Authorization> {
+  if (!parsed.ok) return { ...failed(call, parsed.error.code, said(parsed.error)), by: 'schema' }
+  const state = scope.state.run && callOf(scope.state.run, call.callId)
+  const handoff = handoffBy(scope, call)
+  if (handoff && scope.mailbox.steers.length > 0) return steered(call)
+  if (handoff || scope.plan.hooks['tool.call'].length > 0 || tool['~tool'].needsApproval || state?.approval) {
+    return judgeByHooks(scope, call, tool, state)
+  }
+  scope.parsed.set(call.callId, parsed.value)
+  return { proceed: call.input }
+}
+
+function said(error: { readonly message: string; readonly hint?: string }): string {
+  return error.hint ? `${error.message}\n${error.hint}` : error.message
+}
+
+function notLoaded(scope: RunContext, name: string): string {
+  const search = scope.plan.searchName
+  return `The tool ${name} is not loaded.${search === undefined ? '' : ` Find it with ${search} first; it can be called in the step after that.`}`
+}
+
+function unknownTool(scope: RunContext, name: string): string {
+  const known = scope.plan.offered
+    .slice(0, 50)
+    .map((tool) => tool.name)
+    .join(', ')
+  return `There is no tool named ${name.slice(0, 100)}. ${known ? `The tools are: ${known}.` : 'There are no tools.'}`
+}
+
+function failed(call: ToolCall, code: string, message: string): { result: ToolResult; error: ErrorInfo } {
+  const { callId, tool, input } = call
+  const output: ToolOutput = { type: 'error-text', value: message }
+  return {
+    result: { callId, tool, input, outcome: 'error', via: 'log', output, label: trustedLabel },
+    error: { code, message },
+  }
+}
+
+/** The handoff that a call asks for. Only a model's own call does: what a composite calls is not the conversation. */
+function handoffBy({ plan }: RunContext, { tool, parentCallId }: ToolCall): Handoff | undefined {
+  return parentCallId === undefined ? plan.handoffs.get(tool.name) : undefined
+}
+
+/** What the user said new may change to whom it should go. */
+function steered(call: ToolCall): Authorization {
+  const { callId, tool, input } = call
+  const output = { type: 'error-text', value: 'Skipped: the user said something new first.' } as const
+  return { result: { callId, tool, input, outcome: 'skipped', via: 'log', output, label: trustedLabel }, by: 'steer' }
+}
+
+/** A result that a hook gives instead of running the call. */
+type GivenResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }>
+
+/** What all who judge a call said of its arguments. */
+interface Opinion {
+  readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
+  readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
+  readonly result?: { readonly by: string; readonly answer: GivenResult }
+  /** The arguments after all rewrites of this round. */
+  readonly args: Json
+  readonly rewrittenBy?: string
+  /** Changed them, if only for the hooks between it and one that changed them back: those judged other arguments. */
+  readonly movedBy?: string
+}
+
+async function judgeByHooks(
+  scope: RunContext,
+  call: ToolCall,
+  tool: Tool,
+  state: CallState | undefined,
+): Promise<Authorization> {
+  const approval = state?.approval
+  if (approval && approval.decision !== 'approve') {
+    return { deny: approval.reason ?? 'The call was not approved.', by: approval.by ?? 'approver' }
+  }
+  // Arguments that the approver edited are a new proposal: labelled as the approver's, and judged from the start.
+  const edited =
+    approval?.args === undefined ? undefined : deepFreeze(scope.secrets.scrubber.tokenise(toJson(approval.args)))
+  let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
+
+  const renewed = approval && renewal(tool, state, approval)
+  if (renewed && (state?.decisions ?? 0) >= mostProposals) {
+    return { deny: `${tool.name} was another one each time that it had been approved.`, by: tool.name }
+  }
+  const valid = renewed ? undefined : approval
+  let opinion = await opinionOn(scope, current, tool, valid)
+  if (opinion.rewrittenBy !== undefined && !opinion.deny) {
+    current = { ...current, input: opinion.args }
+    // Nobody has approved what the approval did not cover.
+    const holds = answers(valid, state, current.input, edited)
+    const second = await opinionOn(scope, current, tool, holds ? valid : undefined)
+    if (second.movedBy !== undefined) {
+      return { deny: 'The arguments were rewritten again after they had been judged.', by: second.movedBy }
+    }
+    // Where a hook rewrites whatever was approved and a program approves whatever is asked, somebody has to stop.
+    if (approval && !holds && (state?.decisions ?? 0) >= mostProposals) {
+      return { deny: 'The arguments were rewritten each time they had been approved.', by: opinion.rewrittenBy }
+    }
+    opinion = { ...second, args: current.input }
+  }
+  const handoff = handoffBy(scope, call)
+  const flow = handoff && !opinion.deny ? await authorizeTransfer(scope, current, handoff, valid) : undefined
+  const { deny, asks, result } = { ...opinion, ...flow, asks: [...opinion.asks, ...(flow?.asks ?? [])] }
+  if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
+
+  const parsed = await parseInput(tool, current.input)
+  if (!parsed.ok) return { ...failed(current, parsed.error.code, said(parsed.error)), by: 'schema' }
+  let approvedBy = valid?.by
+  if ((asks.length > 0 || renewed) && !answers(valid, state, current.input, edited)) {
+    const ask = askedAgain(
+      asks.map((one) => one.ask),
+      renewed,
+    )
+    const by = asks.length > 0 ? asks.map((one) => one.by).join(', ') : (state?.askedBy ?? tool.name)
+    const standing = ask.sticky && sessionApproval(scope.state, tool, by, current.input)
+    if (standing === undefined) return { ask, args: current.input, by, about: askedAbout(scope, tool, current, asks) }
+    approvedBy = standing
+  }
+  if (result) {
+    const passed = await throughResultHooks(scope, await hookResult(current, tool, result.answer))
+    if (passed.end) throw passed.end
+    return { result: passed.result, by: result.by }
+  }
+  scope.parsed.set(call.callId, parsed.value)
+  return {
+    proceed: current.input,
+    ...(flow?.crossing && { crossing: flow.crossing }),
+    ...(approvedBy !== undefined && { by: approvedBy }),
+  }
+}
+
+/** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */
+function answers(
+  approval: CallState['approval'],
+  state: CallState | undefined,
+  input: Json,
+  edited: Json | undefined,
+): boolean {
+  if (approval?.decision !== 'approve') return false
+  const shown = edited === undefined ? state?.argsHash : hashJson(edited)
+  return shown === hashJson(input)
+}
+
+async function opinionOn(
+  scope: RunContext,
+  call: ToolCall,
+  tool: Tool,
+  approval: HookContext['approval'],
+): Promise<Opinion> {
+  const asks: { by: string; ask: Ask }[] = []
+  let result: Opinion['result']
+  let args = call.input
+  let rewrittenBy: string | undefined
+  let movedBy: string | undefined
+  for (const { extension, hook } of scope.plan.hooks['tool.call']) {
+    const by = extension.name
+    const ctx = scope.contextFor(extension, approval && { approval })
+    const others = giveWay(byteCount(args))
+    if (others) await others
+    try {
+      const judged = args === call.input ? call : { ...call, input: args }
+      const answer = await inHookTime(scope, extension, 'tool.call', hook(judged, ctx))
+      if (!answer) continue
+      if ('deny' in answer) {
+        const { deny: reason, code } = answer
+        return { asks, args, deny: { by, reason, ...(code !== undefined && { code }) } }
+      }
+      if ('ask' in answer) {
+        checkAsks(extension)
+        asks.push({ by, ask: answer.ask })
+      } else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
+      else if ('args' in answer) {
+        // Frozen, so that what is judged is what will run.
+        args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(answer.args)))
+        rewrittenBy = by
+        if (hashJson(args) !== hashJson(call.input)) movedBy = by
+      } else throw unknownAnswer(by)
+    } catch (thrown) {
+      report(scope, thrown, { kind: 'hook', name: by })
+      return { asks, args, deny: { by, reason: `${by} could not judge this call.` } }
+    }
+  }
+  const asked = await toolAsk(scope, call, tool, args, approval)
+  if (asked && 'deny' in asked) return { asks, args, deny: { by: tool.name, reason: asked.deny } }
+  if (asked) asks.push({ by: tool.name, ask: asked })
+  return {
+    asks,
+    args,
+    ...(result && { result }),
+    ...(rewrittenBy !== undefined && { rewrittenBy }),
+    ...(movedBy !== undefined && { movedBy }),
+  }
+}
+
+/** The compiler tells those whom it checks; of others the call is denied. */
+function unknownAnswer(extension: string): ProvostError {
+  return new ProvostError('invalid-answer', `The tool.call hook of ${extension} gave an answer that means nothing.`, {
+    hint: 'Answer { deny }, { ask }, { result, label }, { replay } or { args }; to let a call pass, answer nothing.',
+  })
+}
+
+/** `needsApproval` of the tool itself, which sees the parsed value. */
+async function toolAsk(
+  scope: RunContext,
+  call: ToolCall,
+  tool: Tool,
+  args: Json,
+  approval: HookContext['approval'],
+): Promise<Ask | { readonly deny: string } | undefined> {
+  const definition = tool['~tool']
+  if (!definition.needsApproval) return undefined
+  const parsed = await parseInput(tool, args)
+  // Nobody is asked about arguments that cannot run.
+  if (!parsed.ok) return undefined
+  try {
+    const ctx = scope.contextFor(scope.plan.self, approval && { approval })
+    const asked = definition.needsApproval(parsed.value, ctx, call.callId)
+    const wish = await inHookTime(scope, scope.plan.self, 'needsApproval', asked)
+    if (wish === false) return undefined
+    return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
+  } catch (thrown) {
+    report(scope, thrown, { kind: 'tool', name: tool.name })
+    return { deny: `${tool.name} could not tell whether it needs approval.` }
+  }
+}
+
+async function hookResult(call: ToolCall, tool: Tool, answer: GivenResult): Promise<ToolResult> {
+  // Given before by the tool itself: it has been validated and labelled.
+  if ('replay' in answer) {
+    const { value, output, label, fields, details } = answer.replay
+    return {
+      callId: call.callId,
+      tool: call.tool,
+      input: call.input,
+      outcome: 'ok',
+      via: 'cache',
+      output,
+      label,
+      ...(value !== undefined && { value }),
+      ...(fields && { fields }),
+      ...(details !== undefined && { details }),
+    }
+  }
+  const made = await resultOf(tool, answer.result, call.input)
+  const { outcome, output, value, fields, details } = made
+  return {
+    callId: call.callId,
+    tool: call.tool,
+    input: call.input,
+    outcome,
+    via: 'hook',
+    output,
+    label: fillLabel(answer.label, made.label),
+    ...(value !== undefined && { value }),
+    ...(fields && { fields }),
+    ...(details !== undefined && { details }),
+  }
+}

@@ -1,0 +1,113 @@
+import type { Decisions, Json, PendingInput, ToolQuestion } from '@provost/core'
+import { ProvostError, isPromise, toJson } from '@provost/core'
+
+import { report } from '../control/report.ts'
+import { checkQuestion } from '../definition/known-team-options.ts'
+import { inputWait, resolvedEntry } from '../entries/wait-entries.ts'
+import { clock } from '../reducers/wait-reducer.ts'
+import { pendingOn } from '../state/next-action.ts'
+import { timerMs } from '../state/wait-deadlines.ts'
+import type { PendingInputs } from '../types/inputs.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { CallState } from '../types/session-state.ts'
+
+/** How long a question of a running tool stands. */
+export interface Standing {
+  /** Epoch milliseconds. */
+  readonly deadline: number
+  /** Aborted when the call has ended. */
+  readonly signal: AbortSignal
+}
+
+/** Whether anybody could ever answer what a tool of this run asks. */
+export function canBeAsked({ given, inbox, watched }: RunContext): boolean {
+  return given.onInput !== undefined || inbox !== undefined || watched
+}
+
+/**
+ * Puts a question of a running tool to whoever the run can reach: `onInput`, those who hold its stream or its session,
+ * and the session's inbox. The first answer counts. The question is a wait in the log, and ends with the call.
+ *
+ * @throws ProvostError `input-expired`, and the reason of the signal.
+ */
+export async function ask(scope: RunContext, call: CallState, question: ToolQuestion, at: Standing): Promise<Json> {
+  checkQuestion(question)
+  const { journal, state, mailbox } = scope
+  const wait = inputWait(state, call, question, `${call.starts}.${++scope.questions}`, at.deadline)
+  await journal.append([wait])
+  const { id: token } = wait
+  const stored = state.waits.get(token)
+  const answer = Promise.withResolvers<Answer>()
+  const look = (): void => {
+    const found = takeAnswer(mailbox, token)
+    if (found) answer.resolve(found)
+  }
+  const timer = setTimeout(() => answer.resolve({ by: clock }), timerMs(at.deadline))
+  const end = (): void => answer.resolve({ by: 'abort' })
+  mailbox.watchers.add(look)
+  at.signal.addEventListener('abort', end, { once: true })
+  if (at.signal.aborted) end()
+  look()
+  for (const pending of pendingOn(state, stored ? [stored] : []).inputs) askInProcess(scope, pending, answer.resolve)
+  try {
+    const { value, by } = await answer.promise
+    // One that was aborted may have nobody left to write it: its end closes the question as well.
+    const written = journal.append([resolvedEntry(state, token, value ?? null, by)])
+    if (by === 'abort') {
+      written.catch(() => {})
+      throw at.signal.reason
+    }
+    await written
+    if (by === clock) throw expired(question)
+    return value ?? null
+  } finally {
+    clearTimeout(timer)
+    mailbox.watchers.delete(look)
+    at.signal.removeEventListener('abort', end)
+  }
+}
+
+/** What somebody said, and who. */
+export interface Answer {
+  readonly value?: Json
+  readonly by: string
+}
+
+/** Asks `onInput`, if there is one. */
+export function askInProcess(scope: RunContext, pending: PendingInput, found: (answer: Answer) => void): void {
+  const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'listener', name: 'onInput' })
+  const take = (value: unknown): void => {
+    // Left to others.
+    if (value !== undefined) found({ value: toJson(value), by: 'onInput' })
+  }
+  try {
+    const said = scope.given.onInput?.(pending)
+    if (isPromise(said)) said.then(take).then(undefined, failed)
+    else take(said)
+  } catch (thrown) {
+    failed(thrown)
+  }
+}
+
+/** The answer to one question, taken out of the mailbox. */
+function takeAnswer({ deliveries, decisions }: PendingInputs, token: string): Answer | undefined {
+  const delivery = deliveries.get(token)
+  if (delivery) {
+    deliveries.delete(token)
+    return { value: delivery.value, by: delivery.by === clock ? 'inbox' : delivery.by }
+  }
+  for (const [index, given] of decisions.entries()) {
+    const found = given.inputs?.find(({ id }) => id === token)
+    if (!found) continue
+    const left: Decisions = { ...given, inputs: (given.inputs ?? []).filter((one) => one !== found) }
+    decisions.splice(index, 1, left)
+    return { value: toJson(found.value), by: 'caller' }
+  }
+  return undefined
+}
+
+function expired({ message }: ToolQuestion): ProvostError {
+  return new ProvostError('input-expired', `Nobody answered in time: ${message.slice(0, 500)}`, {
+    hint: 'Go on without the answer, or ask the user in your own words.',
+  })
+}

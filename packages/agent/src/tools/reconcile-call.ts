@@ -1,0 +1,104 @@
+import type { NewEntry, Tool } from '@provost/core'
+import { ProvostError } from '@provost/core'
+import type { ParsedInput } from '@provost/tools'
+import { declaredSecrets, parseInput, restoredInput, resultOf } from '@provost/tools'
+
+import { report } from '../control/report.ts'
+import { stopIfAborted } from '../control/run-ending.ts'
+import { foundEntry, notDoneEntry, settledEntry } from '../entries/call-entries.ts'
+import { callsAt } from '../state/next-action.ts'
+import { timerMs } from '../state/wait-deadlines.ts'
+import type { RunContext } from '../types/run-context.ts'
+import { RunEnding } from '../types/run-ending.ts'
+import type { CallState } from '../types/session-state.ts'
+import { mayRepeat } from './execution-mode.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
+import { resultFrom, throughResultHooks } from './result-hooks.ts'
+
+/**
+ * Asks the tools of calls that a process died in what came of them, where they can tell. Calls that took no effect run
+ * again; those that nobody knows of stay as they are, and the loop makes them uncertain.
+ */
+export async function reconcileCalls(scope: RunContext): Promise<void> {
+  const { state, plan, journal } = scope
+  const started = state.run ? callsAt(state.run, 'started') : []
+  const asked = started.flatMap((call) => {
+    const tool = plan.tools.get(call.part.toolName)
+    return tool?.['~tool'].lookup && !mayRepeat(tool) ? [{ call, tool }] : []
+  })
+  const answers = await Promise.all(asked.map(({ call, tool }) => entriesFor(scope, call, tool)))
+  stopIfAborted(scope)
+  for (const { entries, end } of answers) {
+    if (entries.length > 0) await journal.append(entries)
+    if (end) throw end
+  }
+}
+
+/**
+ * The same for one call of a composite.
+ *
+ * @returns whether that settled the question: if not, the call is uncertain.
+ */
+export async function reconcileCall(scope: RunContext, call: CallState): Promise<boolean> {
+  const tool = scope.plan.tools.get(call.part.toolName)
+  if (!tool?.['~tool'].lookup) return false
+  const { entries, end } = await entriesFor(scope, call, tool)
+  await scope.journal.append(entries)
+  if (end) throw end
+  return entries.length > 0
+}
+
+interface LookedUp {
+  readonly entries: readonly NewEntry[]
+  readonly end?: RunEnding | undefined
+}
+
+async function entriesFor(scope: RunContext, call: CallState, tool: Tool): Promise<LookedUp> {
+  const { state } = scope
+  try {
+    const found = await lookUp(scope, call, tool)
+    if (!found) return { entries: [notDoneEntry(state, call)] }
+    const outcome = await resultOf(tool, found.output, call.args)
+    const { result, end } = await throughResultHooks(scope, resultFrom(scope, call, outcome, 'executed'))
+    const error = result.output === outcome.output ? outcome.error : undefined
+    return { entries: [foundEntry(state, call), settledEntry(state, call, result, { error })], end }
+  } catch (thrown) {
+    if (!scope.signal.aborted) report(scope, thrown, { kind: 'tool', name: tool.name })
+    return { entries: [] }
+  }
+}
+
+/** What the call was made with: a lookup that was shown tokens would look for something else. */
+async function inputOf({ secrets }: RunContext, { args }: CallState, tool: Tool): Promise<ParsedInput> {
+  const values = await declaredSecrets(tool, secrets)
+  return (values && (await restoredInput(tool, args, secrets, values))) ?? parseInput(tool, args)
+}
+
+async function lookUp(
+  scope: RunContext,
+  call: CallState,
+  tool: Tool,
+): Promise<{ readonly output: unknown } | undefined> {
+  const { timeoutMs, lookup } = tool['~tool']
+  const parsed = await inputOf(scope, call, tool)
+  if (!parsed.ok) throw new ProvostError(parsed.error.code, parsed.error.message)
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => {
+      late.reject(
+        new ProvostError('tool-timeout', `The lookup of ${tool.name} said nothing within ${timeoutMs} ms.`, {
+          hint: 'Say what came of the call with `uncertain`.',
+        }),
+      )
+    },
+    timerMs(Date.now() + timeoutMs),
+  )
+  const aborted = (): void => late.reject(new RunEnding('aborted'))
+  scope.signal.addEventListener('abort', aborted, { once: true })
+  try {
+    return await Promise.race([late.promise, lookup?.(idempotencyKeyOf(scope.id, call.part.callId), parsed.value)])
+  } finally {
+    clearTimeout(timer)
+    scope.signal.removeEventListener('abort', aborted)
+  }
+}

@@ -1,0 +1,123 @@
+import type { Grant, Peers, Spending } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import { callOf } from '../state/session-state.ts'
+import type { Reservations, RunTree } from '../types/run-tree.ts'
+import type { SessionState } from '../types/session-state.ts'
+
+/** Nothing spent. */
+export const noSpending: Spending = Object.freeze({ tokens: 0, toolCalls: 0, cost: 0, steps: 0 })
+
+/** Reservations of a run over its log. After a crash there are none: no call is under way then. */
+export function createReservations(state: SessionState): Reservations {
+  const expected = new Map<string, () => boolean>()
+  const amounts = new Map<string, Map<string, Partial<Spending>>>()
+
+  /** The call of a tool is counted once it was decided. */
+  function isUndecided(id: string): boolean {
+    const stage = state.run && callOf(state.run, id)?.stage
+    return stage === 'planned' || stage === 'deferred'
+  }
+
+  function prune(): void {
+    for (const [id, isCounted] of expected) {
+      if (!isCounted()) continue
+      expected.delete(id)
+      amounts.delete(id)
+    }
+    for (const id of amounts.keys()) if (!expected.has(id) && !isUndecided(id)) amounts.delete(id)
+  }
+
+  return {
+    expect: (id, isCounted) => void expected.set(id, isCounted),
+    set(id, by, most) {
+      if (!expected.has(id) && !isUndecided(id)) {
+        throw new ProvostError('unknown-call', `There is no call ${JSON.stringify(id)} to reserve for.`, {
+          hint: 'Reserve in tool.call, for call.callId.',
+        })
+      }
+      const known = amounts.get(id) ?? new Map<string, Partial<Spending>>()
+      amounts.set(id, known.set(by, most))
+    },
+    drop(id) {
+      expected.delete(id)
+      amounts.delete(id)
+    },
+    of: (id) => largest(amounts.get(id)?.values() ?? []),
+    total() {
+      if (amounts.size === 0) return noSpending
+      prune()
+      let total = noSpending
+      for (const by of amounts.values()) total = addSpending(total, largest(by.values()))
+      return total
+    },
+    modelCalls() {
+      prune()
+      let count = 0
+      for (const id of amounts.keys()) if (expected.has(id)) count++
+      return count
+    },
+  }
+}
+
+function largest(amounts: Iterable<Partial<Spending>>): Spending {
+  let most = noSpending
+  for (const { tokens = 0, toolCalls = 0, cost = 0, steps = 0 } of amounts) {
+    most = {
+      tokens: Math.max(most.tokens, tokens),
+      toolCalls: Math.max(most.toolCalls, toolCalls),
+      cost: Math.max(most.cost, cost),
+      steps: Math.max(most.steps, steps),
+    }
+  }
+  return most
+}
+
+/** The sum of two. */
+export function addSpending(a: Spending, b: Spending): Spending {
+  return {
+    tokens: a.tokens + b.tokens,
+    toolCalls: a.toolCalls + b.toolCalls,
+    cost: a.cost + b.cost,
+    steps: a.steps + b.steps,
+  }
+}
+
+/** How the runs of a tree stand, for a call that has set nothing aside itself. */
+export function peersIn({ reservations, children }: RunTree): Peers {
+  let [running, reserving] = [0, 0]
+  for (const [id, its] of reservations) {
+    // A run whose children are at work waits for them.
+    if (!children.get(id)?.size) running++
+    reserving += its.modelCalls()
+  }
+  return { running, reserving }
+}
+
+/** Lets those look again who wait for what others have set aside. */
+export function wakeWaiters({ waiters }: RunTree): void {
+  if (waiters.size === 0) return
+  const waiting = [...waiters]
+  waiters.clear()
+  for (const wake of waiting) wake()
+}
+
+/** Resolves at the next sign that something was given back. */
+export function whenReleased({ waiters }: RunTree, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  waiters.add(resolve)
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  if (signal.aborted) resolve()
+  return promise
+}
+
+/** What is left of a grant once calls under way have set aside what they may spend. */
+export function withoutReserved(left: Grant, { tokens, toolCalls, cost, steps }: Spending): Grant {
+  return {
+    ...left,
+    ...(left.tokens !== undefined && { tokens: left.tokens - tokens }),
+    ...(left.cost !== undefined && { cost: left.cost - cost }),
+    ...(left.toolCalls !== undefined && { toolCalls: left.toolCalls - toolCalls }),
+    ...(left.steps !== undefined && { steps: left.steps - steps }),
+  }
+}

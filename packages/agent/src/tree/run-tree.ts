@@ -1,0 +1,15 @@
+import type { RunTree } from '../types/run-tree.ts'
+import { createByteMeter } from './byte-meter.ts'
+
+/** Of a root's run. */
+export function createTree(): RunTree {
+  return {
+    children: new Map(),
+    logs: new Map(),
+    letters: new Map(),
+    reservations: new Map(),
+    waiters: new Set(),
+    taken: 0,
+    meter: createByteMeter(),
+  }
+}

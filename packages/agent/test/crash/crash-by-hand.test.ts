@@ -1,0 +1,149 @@
+import { createAgent, drive, reduceLog, loop, nextAction, pendingWork, startEntries } from '@provost/agent'
+import type { LoopHandlers } from '@provost/agent'
+import type { Entry, Message, Part, ToolCall, ToolResult } from '@provost/core'
+import { trustedLabel } from '@provost/core'
+import { assertWellFormed } from '@provost/testing'
+import { tool } from '@provost/tools'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { comparable } from './crash-world.ts'
+
+const full = process.env['PROVOST_TEST_FULL'] === '1'
+
+const input = z.object({ n: z.number() })
+const agent = createAgent({
+  name: 'by-hand',
+  model: 'nobody/at-home',
+  tools: [
+    tool({ name: 'look', input, effect: 'read', execute: () => 'not called here' }),
+    tool({ name: 'pay', input, execute: () => 'not called here' }),
+    tool({ name: 'courier', input }),
+  ],
+})
+
+/** What the model says, by what was said before. */
+const script: readonly (readonly (readonly [name: string, n: number])[])[] = [
+  [
+    ['look', 1],
+    ['pay', 2],
+    ['look', 3],
+  ],
+  [
+    ['courier', 4],
+    ['pay', 5],
+    ['pay', 6],
+  ],
+  [],
+]
+
+class Died extends Error {}
+
+interface Hand {
+  readonly log: Entry[]
+  /** How often each paying call was made. */
+  readonly paid: Map<string, number>
+}
+
+/** Handlers over a log of their own that die at an append: before or after it is written. */
+function handlers({ log, paid }: Hand, lives: number, when: 'before' | 'after'): LoopHandlers {
+  let appends = 0
+  return {
+    model({ request }) {
+      const step = request.messages.filter(({ role }) => role === 'assistant').length
+      const runId = log[0]?.runId ?? ''
+      const said = (script[step] ?? []).map(([toolName, n], index): Part => {
+        const callId = `${runId}/${step + 1}/call/${index}`
+        return { type: 'tool-call', callId, toolCallId: `call_${index}`, toolName, input: { n } }
+      })
+      const message: Message = {
+        id: `${runId}/${step + 1}/message/1`,
+        role: 'assistant',
+        content: [{ type: 'text', text: `Step ${step}.` }, ...said],
+        label: trustedLabel,
+        createdAt: 0,
+      }
+      return { message, usage: { inputTokens: 1 }, finishReason: said.length > 0 ? 'tool-calls' : 'stop' }
+    },
+    decide: ({ calls }) =>
+      calls.map((call) =>
+        // A human is asked once; judged again after the answer, it may go.
+        isSix(call) && !log.some((entry) => entry.type === 'resolved')
+          ? { ask: { reason: 'six?' } }
+          : { proceed: call.input },
+      ),
+    execute: ({ calls, delivered }) =>
+      calls.map((call): ToolResult => {
+        const given = delivered[call.callId]
+        if (given === undefined && call.tool.name === 'pay') paid.set(call.callId, (paid.get(call.callId) ?? 0) + 1)
+        const value = given ?? `did ${call.tool.name}`
+        return { ...call, outcome: 'ok', via: 'executed', output: { type: 'json', value }, label: trustedLabel }
+      }),
+    wait: ({ pending }) => ({
+      approvals: pending.approvals.map(({ id }) => ({ id, decision: 'approve' })),
+      toolResults: pending.remoteCalls.map(({ callId }) => ({ callId, output: 'did courier' })),
+      uncertain: pending.uncertain.map(({ callId }) =>
+        paid.has(callId) ? { callId, decision: 'done', output: 'did pay' } : { callId, decision: 'retry' },
+      ),
+    }),
+    append({ entries }) {
+      if (when === 'before' && appends === lives) throw new Died()
+      for (const entry of entries) log.push({ ...entry, offset: log.length + 1 })
+      if (++appends > lives) throw new Died()
+      return { offset: log.length }
+    },
+  }
+}
+
+function isSix({ input: args }: ToolCall): boolean {
+  return JSON.stringify(args) === '{"n":6}'
+}
+
+function begin(): Hand {
+  return { log: [...startEntries(agent, 'Go.')], paid: new Map() }
+}
+
+test('a loop driven by hand goes on from wherever its log ends: same history, no effect twice', async () => {
+  const whole = begin()
+  expect(await drive(loop(agent, whole.log), handlers(whole, Infinity, 'after'))).toBe('completed')
+  const { messages } = reduceLog(whole.log)
+  assertWellFormed(messages)
+  const expected = comparable(messages, whole.log[0]?.runId ?? '')
+  expect([...whole.paid.values()]).toEqual([1, 1, 1])
+
+  for (const when of ['before', 'after'] as const) {
+    let deaths = 0
+    const every = full ? 1 : 3
+    for (let lives = 0; ; lives += every) {
+      const hand = begin()
+      const first = await drive(loop(agent, hand.log), handlers(hand, lives, when)).catch((thrown: unknown) => thrown)
+      if (first === 'completed') break
+      expect(first).toBeInstanceOf(Died)
+      deaths++
+      expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
+      const state = reduceLog(hand.log)
+      expect(comparable(state.messages, hand.log[0]?.runId ?? '')).toEqual(expected)
+      expect([...hand.paid.values()]).toEqual([1, 1, 1])
+      expect(nextAction(state)).toBe('end')
+      expect(pendingWork(state)).toEqual({ approvals: [], remoteCalls: [], uncertain: [], inputs: [] })
+      expect(new Set(hand.log.map(({ id }) => id)).size).toBe(hand.log.length)
+    }
+    // More than one append for each step, or there was nothing to die in.
+    expect(deaths * every).toBeGreaterThan(6)
+  }
+})
+
+test('a suspended run that is driven by hand can be gone on with, and completed ones do nothing', async () => {
+  const hand = begin()
+  const holding: LoopHandlers = { ...handlers(hand, Infinity, 'after'), wait: () => 'suspend' }
+  expect(await drive(loop(agent, hand.log), holding)).toBe('suspended')
+  expect(nextAction(reduceLog(hand.log))).toBe('wait')
+  expect(pendingWork(reduceLog(hand.log))).toMatchObject({
+    approvals: [{ toolName: 'pay', input: { n: 6 }, reason: 'six?' }],
+    remoteCalls: [{ toolName: 'courier', input: { n: 4 } }],
+  })
+  expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
+  const { length } = hand.log
+  expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
+  expect(hand.log).toHaveLength(length)
+})

@@ -1,0 +1,244 @@
+import { type Box, type Desk, type EngineInstance, engineInstance, newDesk, type Thrown } from './engine-instance.ts'
+import {
+  type Engine,
+  type EngineOptions,
+  type Guest,
+  GuestStopped,
+  GuestSyntaxError,
+  type GuestWatch,
+} from './engine.ts'
+import { guestBoot } from './guest-boot.ts'
+import { cleanHeap } from './heap-cleanup.ts'
+import { changedPages, type Page } from './memory-pages.ts'
+
+/** A page of WebAssembly. */
+const pageBytes = 65_536
+
+/** What a worker needs to make guests. */
+export interface EngineCode {
+  readonly wasm: WebAssembly.Module
+  /** How much memory it starts with, in pages of 64 KiB. */
+  readonly pages: number
+}
+
+/** What the boot gives back. */
+type Parts = Readonly<Record<'setup' | 'begin' | 'start' | 'deliver' | 'take', Box>>
+
+/** A guest after its boot, as an image of its memory: the next one starts from it. */
+interface Booted {
+  /** The size of the image, in bytes. */
+  readonly size: number
+  /** What of the image a new instance does not have by itself. */
+  readonly pages: readonly Page[]
+  readonly desk: Desk
+  readonly parts: Parts
+  readonly runtime: number
+  readonly context: number
+  readonly stack: number
+}
+
+const nobody: GuestWatch = { stop: () => false, now: () => 0 }
+
+/** So much memory a guest has before it must ask for more, in bytes. */
+const free = 512 << 10
+
+/** The part of its memory that a guest fills before it looks for garbage in cycles; of all other it is rid at once. */
+const unlooked = 1 / 8
+
+/** What the engine throws as one of ours: where it has no message it left from the middle, or could not even say why. */
+function faultOf({ name, message, stack }: Thrown): Error {
+  if (name !== 'SyntaxError') return new GuestStopped(message)
+  const [, line, column] = /script\.ts:(\d+):(\d+)/.exec(stack) ?? []
+  return new GuestSyntaxError(message, line ? Number(line) : undefined, column ? Number(column) : undefined)
+}
+
+/** Who watches a guest. Before it is there, time stands still and nothing is stopped. */
+function overseer() {
+  let watch = nobody
+  let stopped = false
+  let gaveUp = false
+  return {
+    watch(given: GuestWatch) {
+      watch = given
+      gaveUp = false
+    },
+    gaveUp: () => gaveUp,
+    system: {
+      interrupt() {
+        // The first time the script is unwound as by an error, and its log lines can still be had. But other jobs of it
+        // may go on then: the second time leaves the engine from the middle.
+        if (stopped) throw new GuestStopped('The script was stopped.')
+        stopped = watch.stop() || (watch !== nobody && gaveUp)
+        return stopped
+      },
+      // The clock on the wall is the one that scripts have.
+      now: () => watch.now(),
+      // Scripts have no other; the guest asks for it where it is to be stopped.
+      elapsed() {
+        gaveUp = true
+      },
+    },
+  }
+}
+
+function boot({ wasm, pages: initial }: EngineCode): Booted {
+  let desk: Desk | undefined
+  const { system } = overseer()
+  const engine = engineInstance(wasm, new WebAssembly.Memory({ initial }), {
+    system,
+    fault: faultOf,
+    begin(exports) {
+      exports['_initialize']()
+      if (exports.qjs_init() !== 0) throw new GuestStopped('The engine did not start.')
+      return (desk = newDesk(exports))
+    },
+  })
+  const { exports, memory } = engine
+  const given = engine.run(guestBoot, 'boot.js', false)
+  const part = (name: keyof Parts) => engine.property(given, name)
+  const parts: Parts = {
+    setup: part('setup'),
+    begin: part('begin'),
+    start: part('start'),
+    deliver: part('deliver'),
+    take: part('take'),
+  }
+  engine.free(engine.run(`new Uint8Array(${free})`, 'boot.js', false))
+  if (!desk) throw new GuestStopped('The engine did not start.')
+  const image = new Uint8Array(memory.buffer)
+  // To see what an instance looks like before.
+  const fresh = new WebAssembly.Memory({ initial: image.byteLength / pageBytes })
+  let pages: readonly Page[] = []
+  const known = desk
+  engineInstance(wasm, fresh, {
+    system,
+    fault: faultOf,
+    begin() {
+      pages = changedPages(new Uint8Array(fresh.buffer), image)
+      return known
+    },
+  })
+  return {
+    size: image.byteLength,
+    pages,
+    desk,
+    parts,
+    runtime: exports.qjs_get_runtime_ptr(),
+    context: exports.qjs_get_context_ptr(),
+    stack: Number(exports['__stack_pointer'].value),
+  }
+}
+
+function guestOf(
+  { exports, memory, text, textOf, call, run, free: release, drain }: EngineInstance,
+  { parts, desk }: Booted,
+  watching: ReturnType<typeof overseer>,
+  gone: () => void,
+): Guest {
+  let alive = true
+  let warm = false
+  const take = () => {
+    const frame = call(parts.take)
+    const said = textOf(frame)
+    release(frame)
+    return said
+  }
+  return {
+    take,
+    warm() {
+      if (warm) return
+      warm = true
+      release(run('(async()=>{})()', 'boot.js', false))
+      take()
+    },
+    watch: watching.watch,
+    setup(setup) {
+      const given = text(JSON.stringify(setup))
+      release(call(parts.setup, given))
+      release(given)
+    },
+    start(source, seed) {
+      const numbers = seed.map((number) => exports.qjs_new_number(number))
+      release(call(parts.begin, ...numbers))
+      for (const number of numbers) release(number)
+      const script = run(source, 'script.ts', true)
+      release(call(parts.start, script))
+      release(script)
+      drain()
+    },
+    deliver({ id, ok, json }) {
+      const number = exports.qjs_new_number(id)
+      const given = text(json)
+      const answer = call(parts.deliver, number, ok ? desk.true : desk.false, given)
+      const found = exports.qjs_get_bool(answer) !== 0
+      release(answer)
+      release(number)
+      release(given)
+      drain()
+      return found
+    },
+    get memoryBytes() {
+      return memory.buffer.byteLength
+    },
+    get gaveUp() {
+      return watching.gaveUp()
+    },
+    dispose() {
+      if (!alive) return
+      alive = false
+      gone()
+    },
+  }
+}
+
+/** Bytes of memories that have grown and are garbage. */
+const mostLeft = 16 << 20
+
+/**
+ * QuickJS in WebAssembly. It boots once; guests are copies of what that left in memory, and share nothing. Of the memory
+ * of a guest that is gone all is zero before another has it: it is as good as new, and need not be found page by page.
+ */
+export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: EngineOptions): Engine {
+  let booted: Booted | undefined
+  let wiped: WebAssembly.Memory | undefined
+  let left = 0
+  /** Nobody waits when a guest is gone: a good time to clear away what others before it have left. */
+  function leave(bytes: number): void {
+    left += bytes
+    if (left < mostLeft) return
+    left = 0
+    cleanHeap()
+  }
+  return {
+    prepare(): Guest {
+      const image = (booted ??= boot(code))
+      const initial = image.size / pageBytes
+      // The engine counts what it hands out, and not what lies unused between.
+      const maximum = initial + Math.ceil(memoryBytes / pageBytes)
+      const memory = wiped ?? new WebAssembly.Memory({ initial, maximum })
+      wiped = undefined
+      const watching = overseer()
+      const engine = engineInstance(code.wasm, memory, {
+        system: watching.system,
+        fault: faultOf,
+        begin(exports) {
+          const target = new Uint8Array(memory.buffer)
+          for (const { at, bytes } of image.pages) target.set(bytes, at)
+          exports.qjs_set_runtime_and_context(image.runtime, image.context)
+          exports['__stack_pointer'].value = image.stack
+          exports.qjs_set_memory_limit(memoryBytes)
+          exports.qjs_set_max_stack_size(stackBytes)
+          exports.qjs_set_interrupt_handler(1)
+          exports.qjs_set_gc_threshold(memoryBytes * unlooked)
+          return image.desk
+        },
+      })
+      return guestOf(engine, image, watching, () => {
+        // What has grown cannot shrink, and a guest would see that.
+        if (memory.buffer.byteLength !== image.size) return leave(memory.buffer.byteLength)
+        new Uint8Array(memory.buffer).fill(0)
+        wiped = memory
+      })
+    },
+  }
+}

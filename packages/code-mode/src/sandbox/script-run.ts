@@ -1,0 +1,345 @@
+import type { Delivery, GuestCall, GuestEnd, GuestFrame } from '../engine/bridge-frame.ts'
+import { lettersOf, readGuestFrame, writeDeliveries } from '../engine/bridge-frame.ts'
+import type { Limits } from '../worker/limits.ts'
+import { maxSourceLength } from '../worker/limits.ts'
+import type { FromWorker, Task } from '../worker/task.ts'
+import { flag, flagCount, order, ring } from '../worker/task.ts'
+import type { watchdog } from '../worker/watchdog.ts'
+import type { WorkerPool } from '../worker/worker-pool.ts'
+import type { Reply } from './call-queue.ts'
+import { callQueue } from './call-queue.ts'
+import { parseClean } from './clean-json.ts'
+import type { JournalEntry } from './journal.ts'
+import { runJournal } from './run-journal.ts'
+import type { SandboxError } from './sandbox-error.ts'
+import { errorOf, errorOfThrown } from './sandbox-error.ts'
+import type { SandboxResult, SandboxRunOptions, SandboxStats } from './sandbox-options.ts'
+
+/** What all runs of a sandbox share. */
+export interface Surroundings {
+  readonly pool: WorkerPool
+  readonly dog: ReturnType<typeof watchdog>
+  readonly limits: Limits
+  /** What ends each of the runs there are, should the sandbox be closed. */
+  readonly running: Set<() => void>
+}
+
+/** How long a script that is told to stop has to say its last words, in ms. */
+const lastWordsMs = 120
+
+/** So many results are sent to a script without waiting for more. */
+const together = 64
+
+/** Tells a worker what to do with its script. */
+function give(cells: Int32Array, what: number): void {
+  Atomics.store(cells, flag.order, what)
+  ring(cells)
+}
+
+const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
+
+/** The part of a run that is on a worker just now. */
+interface Stretch {
+  readonly cells: Int32Array
+  /** How many of the results it has been given. */
+  sent: number
+  /** It was told to let go of the script if that waits: it will need all the script has heard. */
+  parking: boolean
+  readonly ended: Promise<void>
+  post(text: string): void
+  cancel(): void
+  unwatch(): void
+}
+
+/**
+ * One run of a script, from its source to its result. It is on a worker while it computes and for as long as waiting is
+ * cheap; where it waits for longer it lives here, as what it heard so far, and goes on by replay.
+ */
+export function runScript(around: Surroundings, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
+  const { limits } = around
+  around.pool.expect()
+  const tools = given.tools ?? {}
+  const names = Object.keys(tools)
+  const journal = runJournal(source, given, limits)
+  const { heard } = journal
+  let logs: string[] = []
+  let dropped = 0
+  let stats = nothing
+  let stretch: Stretch | undefined
+  let wall: NodeJS.Timeout | undefined
+  let flush: NodeJS.Immediate | undefined
+  let recording = Promise.resolve()
+  /** Decided from outside, whatever the script says in the end. */
+  let verdict: SandboxError | undefined
+  /** The value, while calls that nobody awaited go on. */
+  let value: string | undefined
+  let over = false
+  const { promise, resolve } = Promise.withResolvers<SandboxResult>()
+
+  /** Pieces of work that the script was given and has not said the end of. */
+  let pieces = 0
+  let working: PromiseWithResolvers<void> | undefined
+  const work = (change: number) => {
+    pieces += change
+    if (pieces > 0 && !working && given.busy) {
+      working = Promise.withResolvers()
+      given.busy(working.promise)
+    } else if (pieces <= 0) {
+      working?.resolve()
+      working = undefined
+    }
+  }
+  /** The worker has said its last word. */
+  const part = () => {
+    stretch?.unwatch()
+    stretch = undefined
+  }
+  /** Lets go of a worker that may not have noticed that the run is over, nor ever will: then its thread is ended. */
+  const leave = () => {
+    if (!stretch) return
+    const { cells, cancel, ended } = stretch
+    part()
+    give(cells, order.stop)
+    const last = setTimeout(cancel, lastWordsMs)
+    const noticed = () => clearTimeout(last)
+    ended.then(noticed, noticed)
+  }
+  const finish = (outcome: { json: string } | SandboxError) => {
+    if (over) return
+    const parsed = 'json' in outcome ? parseClean(outcome.json) : null
+    over = true
+    leave()
+    work(-pieces)
+    clearTimeout(wall)
+    given.signal?.removeEventListener('abort', onAbort)
+    around.running.delete(onAbort)
+    const more = dropped > 0 ? [`… (${dropped} more lines)`] : []
+    const common = {
+      logs: [...logs, ...more],
+      stats,
+      ...(journal.isWhole && { journal: journal.written(heard) }),
+    }
+    if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
+    else resolve({ ok: false, error: outcome, ...common })
+    if (calls.open > 0) calls.stop()
+  }
+  /** Ends the run from outside: the script is asked to stop, and its thread is ended if it does not. */
+  const stop = (error: SandboxError) => {
+    if (over || verdict) return
+    verdict = error
+    if (!stretch) return finish(error)
+    const { cells, cancel } = stretch
+    const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
+    give(cells, order.stop)
+    const end = () => {
+      if (over) return
+      cancel()
+      finish(error)
+    }
+    if (begun) setTimeout(end, lastWordsMs)
+    else end()
+  }
+  const onAbort = () => stop(errorOf('aborted', limits))
+  const startClock = () => {
+    wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
+  }
+  /** What is thrown in the middle of a run is the end of that run, and of nothing else. */
+  const guarded =
+    <T extends readonly unknown[]>(handle: (...values: T) => void) =>
+    (...values: T) => {
+      try {
+        handle(...values)
+      } catch {
+        stop(errorOf('engine-failed', limits))
+      }
+    }
+
+  const deliver = () => {
+    if (flush) clearImmediate(flush)
+    flush = undefined
+    if (over || verdict || value !== undefined) return
+    if (!stretch) return launch()
+    if (stretch.sent === heard.length) return work(-1)
+    const fresh = heard.slice(stretch.sent)
+    stretch.sent = heard.length
+    const letters = lettersOf(fresh)
+    for (const letter of letters) stretch.post(writeDeliveries(letter))
+    work(letters.length - 1)
+    // The script will not be taken off any more, so that nobody asks for them again.
+    if (!journal.isWhole && !stretch.parking) journal.forget(fresh.length)
+  }
+  /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
+  const deliverSoon = () => {
+    if (!flush) work(1)
+    if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
+    else flush ??= setImmediate(guarded(deliver))
+  }
+  const hear = (entry: JournalEntry) => {
+    journal.hear(entry)
+    if (value !== undefined && calls.open === 0) return finish({ json: value })
+    deliverSoon()
+  }
+  const answer = (reply: Reply) => {
+    if (over) return
+    const entry = journal.entryOf(reply)
+    if (!entry) return
+    const { record } = given
+    if (!record) return hear(entry)
+    recording = recording
+      .then(() => record(entry, journal.written([])))
+      .then(
+        () => over || hear(entry),
+        (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be kept: ${String(error)}`)),
+      )
+      .then(() => undefined)
+  }
+  const calls = callQueue({ names, tools, limits, answer: guarded(answer) })
+
+  const onCall = (call: GuestCall): SandboxError | undefined => {
+    const tool = names[call.tool]
+    if (tool === undefined) return errorOf('engine-failed', limits)
+    const admitted = journal.admit(tool, call)
+    if (typeof admitted === 'object') return admitted
+    if (admitted) calls.add(call)
+    return undefined
+  }
+  /** Reads what the script wants. It is not believed anything: what is no frame ends the run. */
+  const read = (text: string): GuestFrame => {
+    const frame = readGuestFrame(text)
+    logs.push(...frame.lines)
+    dropped += frame.dropped
+    return frame
+  }
+  /** Makes calls; the end of the run where there is one that may not be made. */
+  const make = (wanted: readonly GuestCall[]): GuestEnd | undefined => {
+    for (const call of wanted) {
+      const problem = onCall(call)
+      if (problem) return { kind: 'limit', ...problem }
+    }
+    return undefined
+  }
+  const onEnd = (end: GuestEnd) => {
+    if (verdict) return finish(verdict)
+    switch (end.kind) {
+      case 'ok':
+        if (Buffer.byteLength(end.json) > limits.outputBytes) {
+          const size = Buffer.byteLength(end.json)
+          const message = `The script returned ${size} bytes, the limit is ${limits.outputBytes}. Return less: a summary, or the fields that matter.`
+          return finish(errorOf('output-size', limits, message))
+        }
+        if (calls.open === 0) return finish({ json: end.json })
+        // Calls that nobody awaited are made all the same; the worker is free already.
+        value = end.json
+        startClock()
+        return work(-pieces)
+      case 'limit':
+        return finish(errorOf(end.code, limits, end.message))
+      case 'thrown':
+        return finish(errorOfThrown(end, limits, stats.memoryBytes))
+    }
+  }
+  /** Does what the script wants. Of many calls some are answered, and the script hears of it, while others are made. */
+  const obey = (frame: GuestFrame, from = 0) => {
+    if (over) return
+    const to = from + together
+    const end = make(frame.calls.slice(from, to))
+    if (end) onEnd(end)
+    else if (to < frame.calls.length) queueMicrotask(guarded(() => obey(frame, to)))
+    else if (frame.end) onEnd(frame.end)
+    else work(-1)
+  }
+  const onMessage = (message: FromWorker) => {
+    if (over) return
+    if (typeof message === 'string') {
+      if (message === '') work(-1)
+      else obey(read(message))
+      return
+    }
+    part()
+    stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
+    if ('parked' in message) {
+      const behind = message.heard < heard.length
+      clearImmediate(flush)
+      flush = undefined
+      work(-pieces)
+      if (verdict) finish(verdict)
+      else if (behind) deliverSoon()
+    } else if ('syntax' in message) {
+      const { syntax, line, column } = message
+      finish(
+        verdict ?? {
+          ...errorOf('syntax-error', limits, syntax),
+          ...(line !== undefined && { line }),
+          ...(column !== undefined && { column }),
+        },
+      )
+    } else {
+      const last = message.end === '' ? undefined : read(message.end)
+      const end = last && (make(last.calls) ?? last.end)
+      if (message.code === undefined && end) return onEnd(end)
+      finish(verdict ?? errorOf(message.code ?? 'engine-failed', limits))
+    }
+  }
+  const onFailure = (error: unknown) => {
+    const memory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
+  }
+
+  /** Brings the script onto a worker, up to all it has heard. */
+  const launch = () => {
+    const flags = new SharedArrayBuffer(flagCount * 4)
+    const cells = new Int32Array(flags)
+    logs = []
+    dropped = 0
+    const unwatch = around.dog.watch({
+      cells,
+      cpuMs: limits.cpuMs,
+      started: startClock,
+      hung() {
+        verdict ??= errorOf('cpu-limit', limits)
+        mine.cancel()
+        finish(verdict)
+      },
+      park() {
+        if (!journal.isWhole) return
+        mine.parking = true
+        give(cells, order.park)
+      },
+    })
+    const [first = [], ...more] = lettersOf(heard)
+    const task: Task = {
+      source,
+      tools: names,
+      seed: journal.seed,
+      startedAt: journal.startedAt,
+      heard: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
+      flags,
+    }
+    const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
+    const mine: Stretch = { cells, sent: heard.length, parking: false, ended, unwatch, post, cancel }
+    stretch = mine
+    for (const letter of more) post(writeDeliveries(letter))
+    work(more.length)
+    ended.catch((error: unknown) => {
+      if (stretch === mine) onFailure(error)
+    })
+  }
+
+  if (source.length > maxSourceLength) {
+    finish(
+      errorOf('source-size', limits, `The script has ${source.length} characters, the limit is ${maxSourceLength}.`),
+    )
+    return promise
+  }
+  if (given.signal?.aborted) {
+    finish(errorOf('aborted', limits))
+    return promise
+  }
+  work(1)
+  given.signal?.addEventListener('abort', onAbort, { once: true })
+  around.running.add(onAbort)
+  launch()
+  // What it is told apart by is made while the worker is at it.
+  journal.written([])
+  return promise
+}

@@ -1,0 +1,103 @@
+import type { Json, Tool, ToolInfo, ToolOutput, ToolResult } from '@provost/core'
+import { ProvostError } from '@provost/core'
+import { tool } from '@provost/tools'
+
+import type { SandboxError } from '../sandbox/sandbox-error.ts'
+import { cut, reasons } from '../sandbox/sandbox-error.ts'
+import type { SandboxResult, ScriptTool } from '../sandbox/sandbox-options.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+
+/** What a script gets of a result that is no plain value. */
+function shownBy(output: ToolOutput): Json {
+  switch (output.type) {
+    case 'content':
+      return output.value.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+    case 'execution-denied':
+      return output.reason ?? 'The call was denied.'
+    default:
+      return output.value
+  }
+}
+
+/** What a script has to know of a call that came to nothing. */
+function failureOf({ outcome, output, error, tool: { name } }: ToolResult): Error {
+  const shown = shownBy(output)
+  const said = typeof shown === 'string' ? shown : JSON.stringify(shown)
+  return Object.assign(new Error(`${name}: ${said}`), { code: error?.code ?? `tool-${outcome}` })
+}
+
+/** A failure with its place, and what the script printed before: all that helps to write it better. */
+function refusal(error: SandboxError, logs: readonly string[], cause?: unknown): ProvostError {
+  const place = error.line === undefined ? '' : ` (line ${error.line}, column ${error.column ?? 1})`
+  const printed = logs.length > 0 ? `\nIt printed:\n${cut(logs.join('\n'), 4000)}` : ''
+  return new ProvostError(error.code, `${error.message}${place}${printed}`, {
+    hint: 'Nothing of the script is left but what its calls did. Mend it and run it again.',
+    cause,
+  })
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof ProvostError && reason.code === 'tool-timeout'
+}
+
+/** The clock of the call knows what waiting for people is not counted: its end is the `wallMs` of the script. */
+function valueOf(result: SandboxResult, signal: AbortSignal, wallMs: number): Json {
+  if (!result.ok && isTimeout(signal.reason)) {
+    const message = `The script took longer than ${wallMs} ms. ${reasons['wall-limit'] ?? ''}`
+    throw refusal({ code: 'wall-limit', message }, result.logs, signal.reason)
+  }
+  if (!result.ok) throw refusal(result.error, result.logs)
+  return result.logs.length > 0 ? { result: result.value, logs: result.logs } : { result: result.value }
+}
+
+/** Runs scripts of the model. Their calls are calls of the agent: judged, logged, and answered from the log after a crash. */
+export function codeExecute(options: {
+  readonly sandbox: () => Sandbox
+  readonly tools: () => readonly ToolInfo[]
+  readonly wallMs: number
+}): Tool {
+  return tool({
+    name: 'code_execute',
+    description: `Runs a script, the body of an async TypeScript function, that calls tools: \`await tools.name(args)\`. Only what it returns comes back, so filter and sum up there, and return little. Calls that do not need each other go together in Promise.all. A call that fails throws an error with \`code\` and \`message\`. There are no imports, timers or network, and nothing is left from one script to the next. console.log lines come back too, shortened.`,
+    composite: true,
+    input: {
+      type: 'object',
+      properties: { source: { type: 'string', minLength: 1, description: 'The script. `return` gives its value.' } },
+      required: ['source'],
+      additionalProperties: false,
+    },
+    // What it does, its calls do, and they say so.
+    effect: 'none',
+    modelOnly: true,
+    returns: { integrity: 'trusted', sources: [] },
+    timeoutMs: options.wallMs,
+    async execute({ source }, ctx) {
+      const at = await ctx.memo('begun', () => Date.now())
+      const stop = new AbortController()
+      let fault: unknown
+      const call =
+        (name: string): ScriptTool =>
+        async (input: Json, { id }) => {
+          try {
+            const result = await ctx.call(name, input, { key: String(id) })
+            if (result.outcome !== 'ok') throw failureOf(result)
+            return result.value === undefined ? shownBy(result.output) : result.value
+          } catch (error) {
+            if (error instanceof ProvostError && error.code === 'replay-diverged') {
+              fault = error
+              stop.abort()
+            }
+            throw error
+          }
+        }
+      const result = await options.sandbox().run(source, {
+        tools: Object.fromEntries(options.tools().map(({ name }) => [name, call(name)])),
+        identity: { seed: ctx.callId, at },
+        signal: AbortSignal.any([ctx.signal, stop.signal]),
+        busy: (work) => void ctx.busy(work),
+      })
+      if (fault) throw fault
+      return valueOf(result, ctx.signal, options.wallMs)
+    },
+  })
+}

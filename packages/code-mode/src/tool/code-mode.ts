@@ -1,0 +1,135 @@
+import {
+  checkOptions,
+  defineExtension,
+  type Extension,
+  type KnownKeys,
+  nearestName,
+  ProvostError,
+  type ToolInfo,
+} from '@provost/core'
+
+import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts'
+import { limitsOf, type SandboxLimits } from '../worker/limits.ts'
+import { codeExecute } from './code-execute.ts'
+import { codeSearch } from './code-search.ts'
+import { signatureOf } from './signature.ts'
+
+/** What {@link codeMode} takes. */
+export interface CodeModeOptions {
+  /** Refuses scripts that were written after untrusted content was read. Default false. */
+  readonly frozen?: boolean | undefined
+  /** Of each script. Default: see {@link SandboxLimits}; how many calls run at the same time, the agent says. */
+  readonly limits?: SandboxLimits | undefined
+  /** Threads for the scripts of the process. Default: one per core, at most 4. */
+  readonly workers?: number | undefined
+  /** Names of the tools that scripts may call. Default: all but those that are `modelOnly`, such as handoffs. */
+  readonly include?: readonly string[] | undefined
+  /** Names of tools that scripts may not call; the model calls them itself. */
+  readonly exclude?: readonly string[] | undefined
+}
+
+/** How much of the system prompt signatures may take, in tokens of about four characters. */
+const signatureTokens = 3000
+
+/** Scripts of all agents of a process share its threads. */
+const shared = new Map<string, Sandbox>()
+
+function sharedSandbox(limits: SandboxLimits, workers: number | undefined): Sandbox {
+  const key = JSON.stringify([Object.entries(limits).map(([name, value]) => [name, String(value)]), workers])
+  const sandbox = shared.get(key) ?? createSandbox({ limits, workers })
+  shared.set(key, sandbox)
+  return sandbox
+}
+
+/** The signatures of a small set of tools; of a large one, how to find them. */
+function briefing(tools: readonly ToolInfo[]): string {
+  const known = tools.filter(({ deferred }) => !deferred)
+  const signatures = known.map((tool) => signatureOf(tool, tool.set === undefined))
+  const text = signatures.join('\n')
+  const how = 'Call these tools from scripts, with code_execute:'
+  if (known.length === tools.length && text.length <= signatureTokens * 4) return `${how}\n\n${text}`
+  const names = tools.slice(0, 200).map(({ name }) => name)
+  const more = tools.length - names.length
+  return `Scripts of code_execute can call ${tools.length} tools. Find out with code_search how, before you call one: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`
+}
+
+const optionKeys = {
+  frozen: true,
+  limits: true,
+  workers: true,
+  include: true,
+  exclude: true,
+} satisfies KnownKeys<CodeModeOptions>
+
+/** A misspelt name in `exclude` would leave a tool to scripts. */
+function checkName(name: string, agent: { readonly name: string; readonly tools: readonly ToolInfo[] }): void {
+  const names = agent.tools.map((tool) => tool.name)
+  if (names.includes(name)) return
+  const near = nearestName(name, names)
+  throw new ProvostError(
+    'invalid-agent',
+    `codeMode of agent ${agent.name} names a tool "${name}", which it does not have.`,
+    {
+      hint: near === undefined ? 'Name tools of the agent.' : `Did you mean "${near}"?`,
+    },
+  )
+}
+
+/**
+ * Lets the model write scripts that call its tools: `code_execute` runs one, `code_search` shows how tools are called. The
+ * tools themselves leave the catalogue, and of what they return only what a script returns enters the conversation. Each
+ * call of a script is a call of the agent, with its hooks, approvals, labels and limits; a script may wait for days and
+ * go on in another process. An agent needs one of its own.
+ *
+ * Throws `unknown-option`, and `invalid-options` for limits that are none; the agent's first run fails with `invalid-agent`
+ * where `include` or `exclude` names a tool that it does not have.
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model, tools, extensions: [codeMode()] })
+ */
+export function codeMode(options: CodeModeOptions = {}): Extension {
+  checkOptions(options, optionKeys, 'codeMode')
+  const { frozen = false, include, exclude = [], workers } = options
+  const limits = limitsOf(options.limits)
+  const { toolCalls, wallMs } = limits
+  // The agent has slots for what runs at the same time; calls that wait for a human must not keep the others.
+  const inside: SandboxLimits = { ...limits, parallelCalls: toolCalls, wallMs: 2 ** 31 - 1 }
+  let agentName: string | undefined
+  let tools: readonly ToolInfo[] = []
+  let names = new Set<string>()
+  const isCallable = ({ name, modelOnly }: ToolInfo) =>
+    modelOnly !== true && !exclude.includes(name) && (include === undefined || include.includes(name))
+
+  return defineExtension<never>({
+    name: 'code-mode',
+    asks: false,
+    tools: [
+      codeExecute({ sandbox: () => sharedSandbox(inside, workers), tools: () => tools, wallMs }),
+      codeSearch(() => tools),
+    ],
+    init(agent) {
+      if (agentName !== undefined && agentName !== agent.name) {
+        throw new ProvostError('invalid-agent', `${agent.name} has the codeMode() of ${agentName}.`, {
+          hint: 'Give each agent a codeMode() of its own.',
+        })
+      }
+      agentName = agent.name
+      for (const name of [...(include ?? []), ...exclude]) checkName(name, agent)
+      tools = agent.tools.filter(isCallable)
+      names = new Set(tools.map(({ name }) => name))
+    },
+    hooks: {
+      'session.start': () => briefing(tools),
+      'model.request': (request) => ({
+        tools: request.tools.filter(({ name }) => !names.has(name)).map(({ name }) => name),
+      }),
+      'tool.call'(call) {
+        if (!frozen || call.tool.name !== 'code_execute' || call.label.integrity === 'trusted') return undefined
+        return {
+          deny: 'Scripts are only run that were written before anything was read that others wrote. Answer with what you have.',
+          code: 'script-not-frozen',
+        }
+      },
+    },
+  })
+}

@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { workerData } from 'node:worker_threads'
+
+import { type Delivery, glanceAtFrame, readDeliveries } from '../engine/bridge-frame.ts'
+import { type Guest, GuestStopped, GuestSyntaxError } from '../engine/engine.ts'
+import { createQuickJs } from '../engine/quickjs.ts'
+import { ParserBroken, startScript, warmTypeScript } from '../engine/script-source.ts'
+import { workerSpinWait } from './spin-wait.ts'
+import { flag, type FromWorker, order, type RunFigures, type Task, tick } from './task.ts'
+import type { Serving } from './worker-channel.ts'
+import { type WorkerMessages, workerMessages } from './worker-messages.ts'
+import type { WorkerSetup } from './worker-pool.ts'
+
+/** What all log lines of a script may take together, and one of them. */
+const logLength = 16_384
+const lineLength = 2048
+
+/** How long the thread waits for the next task before it goes back to its pool: so long a process lives that has no other work. */
+const idleMs = 100
+
+const { code, limits }: WorkerSetup = workerData
+const engine = createQuickJs(code, limits)
+const wait = workerSpinWait()
+
+/** A guest made ahead for these tools, while nobody waits. It has seen no script. */
+let spare: { readonly tools: string; readonly guest: Guest } | undefined
+
+/** JSON has no infinity. */
+const finite = (limit: number) => Math.min(limit, Number.MAX_VALUE)
+const guestLimits = {
+  toolCalls: finite(limits.toolCalls),
+  argBytes: finite(limits.argBytes),
+  outputBytes: finite(limits.outputBytes),
+  errorBytes: finite(limits.errorBytes),
+  logLength,
+  lineLength,
+}
+
+const keyOf = (tools: readonly string[]) => JSON.stringify(tools)
+
+function prepareSpare(tools: readonly string[]): void {
+  const guest = engine.prepare()
+  guest.setup({ tools, limits: guestLimits })
+  spare = { tools: keyOf(tools), guest }
+}
+
+function guestFor(tools: readonly string[]): Guest {
+  const made = spare
+  spare = undefined
+  const guest = made?.guest ?? engine.prepare()
+  if (made?.tools !== keyOf(tools)) guest.setup({ tools, limits: guestLimits })
+  guest.warm()
+  return guest
+}
+
+/** The worker's part of one stretch of a run: until the script ends, or is taken off. */
+function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
+  const cells = new Int32Array(task.flags)
+  let fuel = 0
+  let computed = 0
+  let startedAt = 0
+  let calls = 0
+  let heard = 0
+  let now = task.startedAt
+  let limit: string | undefined
+  let over = false
+  let begun = false
+  let awaited = false
+
+  const figures = (): RunFigures => ({ fuel, cpuMs: computed, calls, memoryBytes: guest.memoryBytes })
+  const finish = (message: FromWorker) => {
+    if (over) return
+    over = true
+    mail.say(message)
+  }
+  const stop = (): boolean => {
+    fuel++
+    if (limit) return true
+    if (Atomics.load(cells, flag.order) === order.stop) limit = 'stopped'
+    else if (fuel > limits.fuel) limit = 'fuel-limit'
+    else if (computed + performance.now() - startedAt > limits.cpuMs) limit = 'cpu-limit'
+    return limit !== undefined
+  }
+  /** Lets the guest compute, under the eyes of the host. */
+  const compute = (piece: () => void): unknown => {
+    startedAt = performance.now()
+    Atomics.store(cells, flag.waitingSince, 0)
+    Atomics.store(cells, flag.computingSince, tick(startedAt))
+    try {
+      piece()
+      return undefined
+    } catch (error) {
+      return error
+    } finally {
+      Atomics.store(cells, flag.computingSince, 0)
+      computed += performance.now() - startedAt
+      Atomics.store(cells, flag.computed, Math.round(computed))
+    }
+  }
+  /** The last words of a script that was stopped; it may be too broken to have any. */
+  const lastFrame = (): string => {
+    limit = undefined
+    let frame = ''
+    compute(() => (frame = guest.take()))
+    return frame
+  }
+  /** Where the last of it is gone, there is none left for an error that says so, nor for a promise to be settled. */
+  const isFull = () => guest.memoryBytes >= limits.memoryBytes
+  /** Why a script was stopped from the middle. */
+  const codeOf = (error: unknown): string => {
+    if (limit) return limit
+    const text = error instanceof Error ? error.message : String(error)
+    if (isFull() || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
+    if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
+    // Before a script begins, only what stands outside of its function can throw.
+    return !begun && error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
+  }
+  const stopped = (error: unknown) => {
+    if (limit === undefined && guest.gaveUp) return finish({ end: lastFrame(), figures: figures() })
+    const cause = codeOf(error)
+    const message = error instanceof Error ? error.message : ''
+    finish({ end: lastFrame(), code: cause, message, figures: figures() })
+  }
+  /** Runs a piece of the script and passes on what it wants. */
+  const step = (piece: () => void) => {
+    let frame = ''
+    const error = compute(() => {
+      piece()
+      if (limit === undefined) frame = guest.take()
+    })
+    if (over) return
+    if (error instanceof GuestSyntaxError) {
+      const { message, line, column } = error
+      return finish({ syntax: message, line, column, worn: error instanceof ParserBroken, figures: figures() })
+    }
+    if (error !== undefined || limit !== undefined) return stopped(error)
+    if (frame !== '') {
+      const glance = glanceAtFrame(frame)
+      calls = glance.calls
+      if (glance.ended) return finish({ end: frame, figures: figures() })
+    }
+    // Said even where it is nothing: then the host knows that the script waits.
+    awaited = mail.say(frame)
+    if (calls <= heard) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
+    Atomics.store(cells, flag.waitingSince, tick())
+  }
+  const deliver = (delivery: Delivery) => {
+    now = delivery.at
+    if (!guest.deliver(delivery)) {
+      return finish({ end: '', code: 'replay-diverged', message: `call ${delivery.id}`, figures: figures() })
+    }
+    heard++
+  }
+
+  const obey = () => {
+    const given = Atomics.load(cells, flag.order)
+    if (given === order.park) finish({ parked: true, heard, figures: figures() })
+    if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
+  }
+  step(() => {
+    guest.watch({ stop, now: () => now })
+    startScript(task.source, (js) => guest.start(js, task.seed))
+    begun = true
+    for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
+  })
+  const ended = () => over
+  let letters = 0
+  while (!ended()) {
+    const sent = Atomics.load(cells, flag.letters)
+    const letter = sent === letters ? undefined : mail.next()
+    if (typeof letter === 'string') {
+      step(() => {
+        for (const delivery of readDeliveries(letter)) if (!over && limit === undefined) deliver(delivery)
+      })
+    } else {
+      letters = sent
+      obey()
+      if (!ended()) wait(cells, sent, awaited)
+    }
+  }
+}
+
+warmTypeScript()
+
+function perform(task: Task, mail: WorkerMessages): void {
+  const guest = guestFor(task.tools)
+  try {
+    stretch(guest, task, mail)
+  } finally {
+    guest.dispose()
+  }
+  prepareSpare(task.tools)
+}
+
+/** For how long a task that was announced is waited for awake, in ms. */
+const expectedMs = 0.1
+
+/** A task is on its way: all that it needs is far from the processor, after a sleep, and half the time of a short script. */
+function expectTask(cells: Int32Array, letters: number): void {
+  spare?.guest.warm()
+  const until = performance.now() + expectedMs
+  while (Atomics.load(cells, flag.letters) === letters && performance.now() < until);
+}
+
+/** Takes tasks, one after the other; the thread sleeps between them. */
+function serve(serving: Serving): void {
+  const cells = new Int32Array(serving.cells)
+  const mail = workerMessages(serving)
+  let letters = 0
+  for (;;) {
+    const sent = Atomics.load(cells, flag.letters)
+    const letter = sent === letters ? undefined : mail.next()
+    if (letter === undefined) {
+      letters = sent
+      if (Atomics.exchange(cells, flag.expected, 0) === 1) expectTask(cells, sent)
+      if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
+    } else if (typeof letter !== 'string') {
+      // A text came too late for the script it was for.
+      Atomics.add(cells, flag.taken, 1)
+      Atomics.store(cells, flag.expected, 0)
+      perform(letter, mail)
+    }
+  }
+}
+
+/** What the pool calls. */
+export default async function work(job: Serving | 'prepare'): Promise<void> {
+  if (job === 'prepare') return prepareSpare([])
+  // A port has closed only after a turn of a loop that the pool would not let turn.
+  const closed = once(job.port, 'close')
+  serve(job)
+  job.port.close()
+  await closed
+}

@@ -1,0 +1,35 @@
+import { receiveMessageOnPort } from 'node:worker_threads'
+
+import { receiver, sender } from './shared-mailbox.ts'
+import type { FromWorker, Task } from './task.ts'
+import type { Serving } from './worker-channel.ts'
+
+/** The worker's end of a line. */
+export interface WorkerMessages {
+  /** Whether the host is awake and hears it at once. */
+  say(message: FromWorker): boolean
+  /** What came next, a task or a text for the script. */
+  next(): Task | string | undefined
+}
+
+export function workerMessages({ port, inbox, outbox }: Serving): WorkerMessages {
+  const { look, take, came } = receiver(inbox)
+  /** A message before which there was something else. */
+  let later: Task | string | undefined
+  // At each message, and something else says that there is one.
+  look(true)
+  return {
+    say: sender(port, outbox),
+    next() {
+      const first = later ?? take()
+      later = undefined
+      if (first !== undefined) return first
+      const received: { message: Task | string } | undefined = receiveMessageOnPort(port)
+      if (!received) return undefined
+      const earlier = came()
+      if (earlier === undefined) return received.message
+      later = received.message
+      return earlier
+    },
+  }
+}

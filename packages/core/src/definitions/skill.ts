@@ -1,0 +1,12 @@
+import type { MaybePromise } from '../values/json.ts'
+
+/** Knowledge loaded on demand: the model sees `name` and `when`, and asks for the content. */
+export interface Skill {
+  readonly name: string
+  readonly when: string
+  readonly content: string | (() => MaybePromise<string>)
+  /** Paths of what belongs to it, named to the model with the content. */
+  readonly files?: readonly string[]
+  /** Gives the text of one of its files. */
+  readonly read?: (path: string) => MaybePromise<string>
+}

@@ -1,0 +1,248 @@
+import type { HandoffMode } from '../messages/handoff-filter.ts'
+import type { FilePart, Message, Role, ToolOutput } from '../messages/message.ts'
+import type { ErrorClass, FinishReason, Usage, UsageReport } from '../messages/usage.ts'
+import type { ResultSource } from '../tools/tool-info.ts'
+import type { ErrorInfo } from '../values/error.ts'
+import type { Json, Timestamp } from '../values/json.ts'
+import type { Confidentiality, Label } from '../values/label.ts'
+import type { GovernanceRow } from './entry.ts'
+import type { ApprovalVerdict, PendingApproval, PendingInput, PendingRemoteCall, PendingWork } from './pending.ts'
+import type { RunStatus } from './run-status.ts'
+
+interface OfMessage {
+  readonly messageId: string
+  /** Counts the tries of a step from 1: text of two attempts never belongs together. */
+  readonly attempt: number
+}
+interface OfCall {
+  readonly callId: string
+  readonly toolName: string
+}
+/** Events about a wait bear its token as their `id`, the same everywhere the wait is named. */
+interface OfWait {
+  readonly id: string
+  readonly token: string
+}
+type OfPart = OfMessage & { readonly partId: string }
+type OfWrittenCall = OfMessage & OfCall & { readonly index: number }
+
+/** Why a view of the history was taken or cut. */
+export type ViewTrigger = 'step' | 'overflow' | 'manual'
+/** How the results of a fan-out become one. */
+export type MergeKind = 'concat' | 'first-success' | 'judge-merge' | 'custom'
+/** Where an error came from. */
+export interface ErrorSource {
+  readonly kind: 'model' | 'tool' | 'hook' | 'listener' | 'store' | 'loop'
+  readonly name: string
+}
+
+/** What each type of event carries. */
+export interface EventPayloads {
+  'agent.start': { sessionId: string; input: readonly Message[] }
+  'agent.resumed': { sessionId: string }
+  'agent.suspended': { pending: PendingWork }
+  /** Last, once a stream. */
+  'agent.end': {
+    status: RunStatus
+    output?: Json
+    text: string
+    messages: readonly Message[]
+    usage: UsageReport
+    cost?: number
+    error?: ErrorInfo
+  }
+  'agent.error': { error: ErrorInfo; source: ErrorSource }
+  'turn.start': { trigger: 'input' | 'steer' | 'queue' | 'handoff' | 'resume' }
+  'turn.mode': { mode: 'respond' | 'steer'; queueSize: number }
+  'turn.end': { messages: readonly Message[]; text: string }
+  'step.start': { model: string }
+  /** After the step's tools have settled. */
+  'step.end': { usage: Usage; cost?: number; finishReason: FinishReason }
+  'message.start': OfMessage & { role: Role }
+  /** `discarded`: the attempt failed and another took its place. */
+  'message.end': OfMessage & { message: Message; discarded?: true }
+  'text.start': OfPart
+  'text.delta': OfPart & { delta: string }
+  'text.end': OfPart & { text: string }
+  'reasoning.start': OfPart
+  'reasoning.delta': OfPart & { delta: string }
+  'reasoning.end': OfPart & { text: string }
+  'tool.call.start': OfWrittenCall
+  'tool.call.delta': OfWrittenCall & { delta: string }
+  'tool.call.end': OfWrittenCall & { input: Json; providerExecuted?: true }
+  'tool.execute.start': OfCall & { input: Json; parentCallId?: string }
+  'tool.execute.progress': OfCall & { data: Json }
+  'tool.execute.partial': OfCall & ({ delta: string; value?: never } | { value: Json; delta?: never })
+  'tool.execute.end': OfCall & {
+    output: ToolOutput
+    details?: Json
+    label: Label
+    durationMs: number
+    via: ResultSource
+  }
+  'tool.execute.error': OfCall & { error: ErrorInfo; durationMs: number }
+  'tool.skipped': OfCall & { reason: string }
+  'tool.uncertain': OfCall & { input: Json }
+  'tool.approval.requested': OfWait & PendingApproval
+  'tool.approval.resolved': OfWait &
+    OfCall & {
+      decision: ApprovalVerdict | 'expired'
+      by: string
+      reason?: string
+    }
+  /** `deadline` is `expiresAt`. */
+  'tool.remote.requested': OfWait & PendingRemoteCall & { deadline?: Timestamp }
+  'tool.remote.resolved': OfWait & OfCall & { by: string }
+  'input.requested': OfWait & PendingInput
+  'input.resolved': OfWait & OfCall & { by: string }
+  'agent.steered': { text: string; messageId: string }
+  'agent.followup.queued': { text: string; messageId: string }
+  'agent.model.fellback': { from: string; to: string; class: ErrorClass }
+  'agent.model.retried': { model: string; attempt: number; afterMs: number; class: ErrorClass }
+  'context.compacted': {
+    beforeTokens: number
+    afterTokens: number
+    summaryTokens: number
+    durationMs: number
+    hooksFired: readonly string[]
+    source: ViewTrigger
+  }
+  'handoff.start': { from: string; to: string; mode: HandoffMode; callId: string }
+  'handoff.end': {
+    from: string
+    to: string
+    mode: HandoffMode
+    callId: string
+    status: 'accepted' | 'denied' | 'returned'
+    reason?: string
+    label: Label
+  }
+  'fanout.start': {
+    callId: string
+    strategy: MergeKind
+    children: readonly { key: string; agent?: string; runId?: string }[]
+  }
+  'fanout.child': {
+    callId: string
+    key: string
+    status: RunStatus
+    usage: UsageReport
+    cost?: number
+    label: Label
+    error?: ErrorInfo
+  }
+  'fanout.merged': { callId: string; strategy: MergeKind; used: readonly string[]; label: Label; durationMs: number }
+  'evaluator.iteration': {
+    iteration: number
+    accepted: boolean
+    score?: number
+    feedback: string
+    /** Of the composite that has it made. */
+    callId?: string
+  }
+  'governance.flagged': GovernanceRow
+  'governance.blocked': GovernanceRow
+  'governance.declassified': GovernanceRow
+  'progress.written': {
+    id: string
+    role: string
+    seq: number
+    confidentiality: Confidentiality
+    tags: readonly string[]
+    bytes: number
+  }
+  'file.generated': OfMessage & { file: FilePart }
+  'source.cited': OfMessage & { url?: string; title?: string; mediaType?: string }
+  extension: { name: string; data: Json }
+}
+
+/** What every event carries. */
+export interface EventBase {
+  /** Counts what one subscriber gets, from 1 and without a gap, children included. All else is the same for all. */
+  readonly seq: number
+  /**
+   * `log:offset.n`, the n-th event of that log entry, or `log:offset~n`, a passing one after it.
+   * Events about a wait bear the wait's token instead.
+   */
+  readonly id: string
+  readonly runId: string
+  readonly step: number
+  readonly agent: string
+  /** Run ids from the run above up to the root; empty for a root run. */
+  readonly parents: readonly string[]
+  readonly at: Timestamp
+}
+
+type Frozen<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
+
+/** The names of all events. */
+export type EventType = keyof EventPayloads
+/** The event of one type. */
+export type EventOf<K extends EventType> = {
+  [T in K]: EventBase & { readonly type: T } & Frozen<EventPayloads[T]>
+}[K]
+/** Everything a run reports. JSON, frozen, exhaustive: switch on `type` with `assertNever` in the default. */
+export type AgentEvent = EventOf<EventType>
+
+const types: Readonly<Record<EventType, true>> = {
+  'agent.start': true,
+  'agent.resumed': true,
+  'agent.suspended': true,
+  'agent.end': true,
+  'agent.error': true,
+  'turn.start': true,
+  'turn.mode': true,
+  'turn.end': true,
+  'step.start': true,
+  'step.end': true,
+  'message.start': true,
+  'message.end': true,
+  'text.start': true,
+  'text.delta': true,
+  'text.end': true,
+  'reasoning.start': true,
+  'reasoning.delta': true,
+  'reasoning.end': true,
+  'tool.call.start': true,
+  'tool.call.delta': true,
+  'tool.call.end': true,
+  'tool.execute.start': true,
+  'tool.execute.progress': true,
+  'tool.execute.partial': true,
+  'tool.execute.end': true,
+  'tool.execute.error': true,
+  'tool.skipped': true,
+  'tool.uncertain': true,
+  'tool.approval.requested': true,
+  'tool.approval.resolved': true,
+  'tool.remote.requested': true,
+  'tool.remote.resolved': true,
+  'input.requested': true,
+  'input.resolved': true,
+  'agent.steered': true,
+  'agent.followup.queued': true,
+  'agent.model.fellback': true,
+  'agent.model.retried': true,
+  'context.compacted': true,
+  'handoff.start': true,
+  'handoff.end': true,
+  'fanout.start': true,
+  'fanout.child': true,
+  'fanout.merged': true,
+  'evaluator.iteration': true,
+  'governance.flagged': true,
+  'governance.blocked': true,
+  'governance.declassified': true,
+  'progress.written': true,
+  'file.generated': true,
+  'source.cited': true,
+  extension: true,
+}
+
+/** Whether a string names a type of event. */
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(types, type)
+}
+
+/** Every event type, for those who must go through them all. */
+export const eventTypes: readonly EventType[] = Object.freeze(Object.keys(types).filter(isEventType))

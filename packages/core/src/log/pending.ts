@@ -1,0 +1,101 @@
+import type { QuestionSubject } from '../tools/question.ts'
+import type { Json, MaybePromise, Timestamp } from '../values/json.ts'
+import type { JsonSchema } from '../values/schema.ts'
+
+interface Pending {
+  /** The wait's token, the same everywhere the wait is named. */
+  readonly id: string
+  readonly callId: string
+  readonly toolName: string
+  readonly agent: string
+  /** Run ids from the outermost run down to the one that waits. */
+  readonly runPath: readonly string[]
+  readonly expiresAt?: Timestamp
+}
+/**
+ * A call that waits for a human, with the input that was shown and what the question is about. Show its texts through
+ * `displayText` or `questionText`: the model and others wrote them.
+ */
+export interface PendingApproval extends Pending, QuestionSubject {
+  readonly input: Json
+  readonly reason: string
+  readonly evidence?: Json
+}
+/** A call of a tool without `execute`: its result comes from elsewhere. */
+export interface PendingRemoteCall extends Pending {
+  readonly input: Json
+}
+/** A call that had started when its process died: nobody knows whether its effect took place. */
+export interface PendingUncertain extends Pending {
+  readonly input: Json
+  readonly startedAt: Timestamp
+}
+/** A question of a tool that is running, or was when its process died. */
+export interface PendingInput extends Pending {
+  readonly message: string
+  readonly schema?: JsonSchema
+  /** The answer `{ decision: 'approve' | 'deny' }` is an approval: over a server, those who may approve give it. */
+  readonly approves?: true
+}
+/** All that a suspended run waits for. */
+export interface PendingWork {
+  readonly approvals: readonly PendingApproval[]
+  readonly remoteCalls: readonly PendingRemoteCall[]
+  readonly uncertain: readonly PendingUncertain[]
+  readonly inputs: readonly PendingInput[]
+}
+
+/** Nothing is pending. */
+export const noPendingWork: PendingWork = Object.freeze({
+  approvals: Object.freeze([]),
+  remoteCalls: Object.freeze([]),
+  uncertain: Object.freeze([]),
+  inputs: Object.freeze([]),
+})
+
+/** What a human says to a call that asks. */
+export type ApprovalVerdict = 'approve' | 'deny'
+/**
+ * An answer to an approval: bound to the arguments that were shown and to the definition of the tool. Edited `args` are
+ * judged from the start.
+ */
+export interface ApprovalDecision {
+  readonly id: string
+  readonly decision: ApprovalVerdict
+  readonly by?: string
+  readonly reason?: string
+  readonly args?: unknown
+  /** `args` are a proposal of somebody who may not edit: the call waits again, with a new question about them. */
+  readonly propose?: true
+  /**
+   * Approves for the whole session, where the question offers it: nobody is asked again about a call of this tool with
+   * these arguments, for the same reasons and the same principal.
+   */
+  readonly sticky?: 'session'
+}
+/** How a call of unknown outcome is settled. */
+export interface UncertainDecision {
+  readonly callId: string
+  readonly decision: 'retry' | 'done' | 'fail'
+  readonly output?: unknown
+  readonly by?: string
+}
+/** The result of a call that was made elsewhere. */
+export interface RemoteResult {
+  readonly callId: string
+  readonly output: unknown
+  readonly by?: string
+}
+/** What a suspended run is resumed with: any number of answers, in any order. */
+export interface Decisions {
+  readonly approvals?: readonly ApprovalDecision[]
+  readonly toolResults?: readonly RemoteResult[]
+  readonly uncertain?: readonly UncertainDecision[]
+  readonly inputs?: readonly { readonly id: string; readonly value: unknown }[]
+}
+/** Asked in process for each approval; `undefined` leaves it pending. */
+export type OnApproval = (
+  approval: PendingApproval,
+) => MaybePromise<ApprovalVerdict | Omit<ApprovalDecision, 'id'> | undefined>
+/** Asked in process for each question of a running tool; `undefined` leaves it to others. */
+export type OnInput = (input: PendingInput) => unknown

@@ -1,0 +1,195 @@
+import type { Entry, Extension, Fold, Grant, HookContext, Stop, UsageReport } from '@provost/core'
+import { admit, defineExtension, append, emptyList } from '@provost/core'
+
+import { checkBudget } from './known-limits.ts'
+import type { Logged, Tally } from './run-tally.ts'
+import { add, runTallies, none, tallyOf, toldBy } from './run-tally.ts'
+
+/** What {@link budget} takes beyond its limits. */
+export interface BudgetOptions {
+  /** Whose spending counts together. Default `run`. */
+  readonly per?: 'run' | 'session'
+}
+
+const nothing: Logged = { ...none, children: emptyList, activeMs: 0 }
+
+interface Account {
+  readonly run: Logged
+  readonly session: Logged
+}
+
+const accountFold: Fold<Account> = {
+  key: 'governance/budget',
+  initial: { run: nothing, session: nothing },
+  apply(account, entry) {
+    const begins = entry.type === 'run' && entry.op === 'started'
+    return { run: spend(begins ? nothing : account.run, entry), session: spend(account.session, entry) }
+  },
+}
+
+function spend(spent: Logged, entry: Entry): Logged {
+  switch (entry.type) {
+    case 'attempt': {
+      // A provider that reports nonsense does not fill the purse again.
+      const tokens = amount(entry.usage.inputTokens) + amount(entry.usage.outputTokens)
+      return {
+        ...spent,
+        tokens: spent.tokens + tokens,
+        cost: spent.cost + amount(entry.cost),
+        unpriced: spent.unpriced || (entry.cost === undefined && tokens > 0),
+        // A call that a hook made is paid for; it is no step.
+        steps: spent.steps + (entry.outcome === 'answered' && entry.purpose === undefined ? 1 : 0),
+      }
+    }
+    case 'message':
+      return entry.via === 'model' ? settle(spent) : spent
+    case 'call':
+      return entry.op === 'decided' && entry.outcome === 'proceed'
+        ? { ...spent, toolCalls: spent.toolCalls + 1 }
+        : spent
+    case 'child': {
+      if (entry.op === 'spawned') return spent
+      const { callId, usage, toolCalls, steps, status } = entry
+      const came = { callId, ...paid(usage), toolCalls, steps, ended: status !== 'suspended' }
+      return { ...spent, children: append(spent.children, came) }
+    }
+    case 'run': {
+      if (entry.op === 'started' || entry.op === 'resumed') return { ...spent, since: entry.at }
+      const { since, ...rest } = spent
+      return { ...rest, activeMs: spent.activeMs + (since === undefined ? 0 : Math.max(0, entry.at - since)) }
+    }
+    default:
+      return spent
+  }
+}
+
+/** What children have come to is kept apart until the step is over: no child outlives the step that it was spawned in. */
+function settle(spent: Logged): Logged {
+  if (spent.children.length === 0) return spent
+  return { ...spent, ...toldBy(spent.children).reduce(add, tallyOf(spent)), children: emptyList }
+}
+
+function paid({ inputTokens, outputTokens, byModel }: UsageReport): Pick<Tally, 'tokens' | 'cost' | 'unpriced'> {
+  let [cost, unpriced] = [0, false]
+  for (const share of Object.values(byModel)) {
+    cost += amount(share.cost)
+    unpriced ||= share.cost === undefined && amount(share.inputTokens) + amount(share.outputTokens) > 0
+  }
+  return { tokens: amount(inputTokens) + amount(outputTokens), cost, unpriced }
+}
+
+function amount(reported: number | undefined): number {
+  return reported !== undefined && reported > 0 ? reported : 0
+}
+
+/**
+ * Ends a run that has spent what it may. Tokens and cost count what every attempt used, discarded ones and the calls of
+ * hooks (`ctx.generate`) included; duration counts running time, without waits for approvals and results from outside. Children count: with
+ * their parent they have one budget. A run ends before a model call with the code `budget-exceeded`; tool calls over the
+ * limit are denied with the same code.
+ *
+ * Each model call sets aside its input and its longest answer before it starts. A call that needs what others have set
+ * aside waits for them. Tool calls and steps hold exactly; tokens and cost up to the input of one request and 16 tokens.
+ *
+ * @throws ProvostError `unknown-option`; `invalid-budget` for a limit that is not a number from 0, and for no limit at all.
+ *
+ * @example
+ * createAgent({ name: 'clerk', model, tools, extensions: [budget({ tokens: 50_000, toolCalls: 20, durationMs: 60_000 })] })
+ */
+export function budget(limits: Grant, options: BudgetOptions = {}): Extension<unknown> {
+  checkBudget(limits, options)
+  const { per = 'run' } = options
+  const runs = runTallies()
+  return defineExtension({
+    name: 'budget',
+    scope: 'tree',
+    asks: false,
+    watches: () => ({ ops: ['run'], events: false }),
+    hooks: {
+      around(op, next, ctx) {
+        return op.kind === 'run' ? runs.during(ctx, () => ctx.fold(accountFold)[per], next) : next()
+      },
+      'model.request'(request, ctx) {
+        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const over = usedUp(limits, spent, top, ctx, true)
+        if (over !== undefined) return ends(ctx, over)
+        // What others have set aside may come back: `model.call` waits for it.
+        if (limits.tokens === undefined || total.tokens >= limits.tokens) return undefined
+        const left = limits.tokens - total.tokens
+        return { params: { maxOutputTokens: Math.min(left, request.params.maxOutputTokens ?? left) } }
+      },
+      'model.call'(call, ctx) {
+        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const isChild = ctx.run.parents.length > 0
+        const left = leftOf(limits, total)
+        const admission =
+          total.unpriced && limits.cost !== undefined ? notAdmitted : admit(left, call, ctx.tree, isChild)
+        if (admission.outcome === 'wait') return { wait: true }
+        if (admission.outcome === 'over' || isOverTime(limits, top, ctx))
+          return ends(ctx, usedUp(limits, spent, top, ctx, true) ?? unpriced)
+        return admission
+      },
+      'tool.call'(call, ctx) {
+        const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
+        const over = usedUp(limits, spent, top, ctx, false)
+        if (over !== undefined) return refuse(over)
+        const { toolCalls } = limits
+        if (toolCalls === undefined) return undefined
+        // Calls that are judged count at once: those of a step and of siblings. Judged again, a call has its part already.
+        if (total.toolCalls - ctx.reserved(call.callId).toolCalls + 1 > toolCalls)
+          return refuse(`The budget of ${toolCalls} tool calls is used up.`)
+        ctx.reserve(call.callId, { toolCalls: 1 })
+        return undefined
+      },
+    },
+  })
+}
+
+const exceeded = 'budget-exceeded'
+
+const notAdmitted = { outcome: 'over' } as const
+const unpriced = 'The budget is in US dollars, and the price of a model is not known.'
+
+function refuse(why: string): { readonly deny: string; readonly code: string } {
+  return { deny: `${why} Answer with what there is.`, code: exceeded }
+}
+
+/** What is left, with nothing left of what is used up. */
+function leftOf({ tokens, cost, steps }: Grant, spent: Tally): Grant {
+  return {
+    ...(tokens !== undefined && { tokens: tokens - spent.tokens }),
+    ...(cost !== undefined && { cost: cost - spent.cost }),
+    ...(steps !== undefined && { steps: steps - spent.steps }),
+  }
+}
+
+function ends(ctx: HookContext, over: string): Stop {
+  return ctx.stop(exceeded, over)
+}
+
+/** What is used up, in words. */
+function usedUp(
+  { tokens, cost, steps, durationMs }: Grant,
+  spent: Tally,
+  top: Logged,
+  ctx: HookContext,
+  beforeModel: boolean,
+): string | undefined {
+  // What a step has spent may be the whole of it: its own calls still run.
+  const reached = (used: number, limit: number): boolean => (beforeModel ? used >= limit : used > limit)
+  if (tokens !== undefined && reached(spent.tokens, tokens)) return `The budget of ${tokens} tokens is used up.`
+  if (cost !== undefined && reached(spent.cost, cost)) return `The budget of ${cost} US dollars is used up.`
+  if (cost !== undefined && spent.unpriced) return unpriced
+  if (steps !== undefined && beforeModel && spent.steps >= steps) return `The budget of ${steps} steps is used up.`
+  if (isOverTime({ durationMs }, top, ctx)) return `The budget of ${durationMs} ms is used up.`
+  return undefined
+}
+
+function isOverTime(
+  { durationMs }: { durationMs?: number | undefined },
+  { activeMs, since }: Logged,
+  ctx: HookContext,
+): boolean {
+  const active = activeMs + (since === undefined ? 0 : Math.max(0, ctx.now() - since))
+  return durationMs !== undefined && active >= durationMs
+}

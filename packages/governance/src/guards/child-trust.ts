@@ -1,0 +1,72 @@
+import type { ChildResult, Fold } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import { wordsOf } from '../wording/exact-form.ts'
+
+/** What is known of the children that ran before, by agent. */
+export interface ChildTrust {
+  /** The agents of children that have not ended. */
+  readonly open: Readonly<Record<string, string>>
+  readonly byAgent: Readonly<Record<string, Standing>>
+}
+
+interface Standing {
+  readonly runs: number
+  /** How often one failed, copied another, or stood alone with what it said. */
+  readonly marks: number
+}
+
+/** How agents did in the fan-outs of this log. */
+export const childTrustFold: Fold<ChildTrust> = {
+  key: 'governance/child-standing',
+  initial: { open: {}, byAgent: {} },
+  apply(state: ChildTrust, entry): ChildTrust {
+    if (entry.type === 'child' && entry.op === 'spawned') {
+      return { ...state, open: { ...state.open, [entry.callId]: entry.agent } }
+    }
+    if (entry.type === 'child' && entry.status !== 'suspended') {
+      const { [entry.callId]: agent, ...open } = state.open
+      if (agent === undefined) return state
+      return { open, byAgent: marked(state.byAgent, agent, 1, entry.status === 'failed' ? 1 : 0) }
+    }
+    if (entry.type !== 'audit' || entry.rule !== 'merge-guard') return state
+    const agents = isRecord(entry.evidence) ? entry.evidence['suspects'] : undefined
+    if (!Array.isArray(agents)) return state
+    let { byAgent } = state
+    for (const agent of agents) if (typeof agent === 'string') byAgent = marked(byAgent, agent, 0, 1)
+    return { ...state, byAgent }
+  },
+}
+
+function marked(known: ChildTrust['byAgent'], agent: string, runs: number, marks: number): ChildTrust['byAgent'] {
+  const before = Object.hasOwn(known, agent) ? known[agent] : undefined
+  const after = { runs: (before?.runs ?? 0) + runs, marks: (before?.marks ?? 0) + marks }
+  return Object.fromEntries([...Object.entries(known).filter(([name]) => name !== agent), [agent, after]])
+}
+
+/** From 0, nothing against it, upwards: marks for each run. */
+export function suspicionOf({ agent }: ChildResult, { byAgent }: ChildTrust): number {
+  const standing = Object.hasOwn(byAgent, agent) ? byAgent[agent] : undefined
+  return standing ? standing.marks / Math.max(1, standing.runs) : 0
+}
+
+/** Fewer cannot tell which of them is the odd one. */
+const fewest = 3
+const longestText = 20_000
+
+/** Children that share hardly a word with the others, where those share many. */
+export function outliersOf(children: readonly ChildResult[]): ReadonlySet<ChildResult> {
+  if (children.length < fewest) return new Set()
+  const texts = children.map((child) => ({ child, words: new Set(wordsOf(child.text.slice(0, longestText))) }))
+  const having = new Map<string, number>()
+  for (const { words } of texts) for (const word of words) having.set(word, (having.get(word) ?? 0) + 1)
+  const shared = texts.map(({ child, words }) => {
+    let sum = 0
+    for (const word of words) sum += ((having.get(word) ?? 1) - 1) / (children.length - 1)
+    return { child, share: words.size === 0 ? 0 : sum / words.size }
+  })
+  const middle = shared.map(({ share }) => share).toSorted((a, b) => a - b)[shared.length >> 1] ?? 0
+  // Children with tasks of their own share little: there nobody is odd.
+  if (middle < 0.2) return new Set()
+  return new Set(shared.flatMap(({ child, share }) => (share < middle / 4 ? [child] : [])))
+}

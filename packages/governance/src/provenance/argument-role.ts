@@ -1,0 +1,176 @@
+import type { ArgRole, Json, JsonPointer, RoleValue, ToolInfo } from '@provost/core'
+import { escapePointer, isRecord, ProvostError } from '@provost/core'
+
+import { isUrl } from '../wording/address.ts'
+import { isForeign } from './definition.ts'
+
+/** What the words of an argument's name say of its role. The first row that fits counts. */
+const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
+  [
+    'credential',
+    words('password passwd passphrase secret token apikey credential credentials pin otp auth authorization'),
+  ],
+  ['attachment', words('attachment attachments payload upload')],
+  [
+    'destination',
+    words(
+      'to cc bcc payto sendto recipient recipients receiver destination dest target email emails mail address addressee iban account bic url uri href link endpoint webhook host hostname domain server channel channels room phone number participants participant attendees attendee invitee invitees payee beneficiary user users username member members owner assignee group team audience forward redirect callback command cmd script code shell sql statement',
+    ),
+  ],
+  [
+    'selector',
+    words(
+      'id ids uid uuid key path file filename filepath dir directory folder name slug ref reference sha branch table query selector index row event order ticket issue record resource',
+    ),
+  ],
+  ['amount', words('amount price total sum quantity qty cost value')],
+  ['time', words('date time datetime day start end begin due deadline at when until since timestamp')],
+]
+
+const byFormat: Readonly<Record<string, ArgRole>> = {
+  email: 'destination',
+  'idn-email': 'destination',
+  uri: 'destination',
+  'uri-reference': 'destination',
+  iri: 'destination',
+  url: 'destination',
+  hostname: 'destination',
+  'idn-hostname': 'destination',
+  ipv4: 'destination',
+  ipv6: 'destination',
+  uuid: 'selector',
+  date: 'time',
+  'date-time': 'time',
+  time: 'time',
+  duration: 'time',
+}
+
+/** How many values of a call are looked at. A call with more is not judged value by value. */
+export const mostValues = 10_000
+
+/**
+ * The values of a call, each with the role of the argument it stands under: the one that the tool declares, else the one
+ * that its name and format suggest. What suggests nothing is content.
+ *
+ * @throws ProvostError `too-many-arguments` for a call with more than 10,000 values.
+ */
+export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolInfo }): readonly RoleValue[] {
+  const rows: RoleValue[] = []
+  const declared = Object.entries(call.tool.roles).map(([pointer, role]) => ({ steps: pointer.split('/'), role }))
+  walk(call.input, { steps: [''], role: undefined }, call.tool.inputSchema, ({ steps, role }, value, schema) => {
+    if (rows.length >= mostValues) {
+      throw new ProvostError('too-many-arguments', `A call to ${call.tool.name} has more than ${mostValues} values.`, {
+        hint: 'Pass large data by reference.',
+      })
+    }
+    const own = declared
+      .filter((one) => covers(one.steps, steps))
+      .toSorted((a, b) => b.steps.length - a.steps.length)[0]
+    const path: JsonPointer = `/${steps.slice(1).join('/')}`
+    rows.push({ path, role: own?.role ?? suggested(role, schema, value, isForeign(call.tool)), value })
+    // Nobody has said that it is but a text: it may be the arguments of something else.
+    return own ? undefined : fieldsIn(value)
+  })
+  return rows
+}
+
+/** Fields of an object that is written as a text, in JSON or as a form; undefined for any other text. */
+function fieldsIn(text: string): unknown {
+  if (text.length > longestFields) return undefined
+  if (/^\s*[[{]/.test(text)) {
+    try {
+      return JSON.parse(text)
+    } catch {
+      return undefined
+    }
+  }
+  if (!/^[\w.[\]%+-]{1,64}=[^\s&=]+(?:&[\w.[\]%+-]{1,64}=[^\s&=]*)*$/.test(text)) return undefined
+  return Object.fromEntries(new URLSearchParams(text))
+}
+
+/** Longer texts are documents. */
+const longestFields = 1_000_000
+/** Objects that are written as texts in one another. */
+const deepestFields = 8
+
+/** Where a value stands, and the role that the names above it suggest. */
+interface Place {
+  readonly steps: readonly string[]
+  readonly role: ArgRole | undefined
+}
+
+/** @returns what the value is made of, where that is to be visited too. */
+type Visit = (place: Place, value: string, schema: unknown) => unknown
+
+/** Places further down have the pointer of the one above them: nobody declares a role there. */
+const deepestPointer = 64
+
+function below({ steps, role }: Place, key: string): Place {
+  return { steps: steps.length > deepestPointer ? steps : [...steps, key], role: roleBelow(role, key) }
+}
+
+function walk(value: unknown, place: Place, schema: unknown, visit: Visit, depth: number = 0): void {
+  if (typeof value === 'string' || typeof value === 'number') {
+    const made = visit(place, String(value), schema)
+    if (made !== undefined && depth < deepestFields) walk(made, place, undefined, visit, depth + 1)
+  } else if (Array.isArray(value)) {
+    const items = isRecord(schema) ? schema['items'] : undefined
+    for (const [index, item] of value.entries()) walk(item, below(place, String(index)), items, visit, depth)
+  } else if (isRecord(value)) {
+    const properties = isRecord(schema) ? schema['properties'] : undefined
+    for (const [key, item] of Object.entries(value)) {
+      walk(item, below(place, escapePointer(key)), isRecord(properties) ? properties[key] : undefined, visit, depth)
+    }
+  }
+}
+
+/** Whether a pointer leads to a place or above it; `*` stands for any one step. */
+export function covers(pointer: readonly string[], place: readonly string[]): boolean {
+  return pointer.length <= place.length && pointer.every((step, index) => step === '*' || step === place[index])
+}
+
+/** @param foreign the schema is not the developer's own: it may make a value more than its name says, and never less. */
+function suggested(role: ArgRole | undefined, schema: unknown, value: string, foreign: boolean): ArgRole {
+  const format = isRecord(schema) ? schema['format'] : undefined
+  const formal = typeof format === 'string' && Object.hasOwn(byFormat, format) ? byFormat[format] : undefined
+  if (foreign) {
+    const named = role ?? (isAddress(value) ? 'destination' : 'content')
+    if (rank(named) < 2 && isAddress(value)) return 'destination'
+    return formal && rank(formal) > rank(named) ? formal : named
+  }
+  if (formal) return formal
+  if (isRecord(schema) && (Array.isArray(schema['enum']) || schema['const'] !== undefined)) return 'flag'
+  // No name says what it is: an address and nothing else is hardly a text.
+  return role ?? (isAddress(value) ? 'destination' : 'content')
+}
+
+/** The nearest key with a known name counts: of `recipients/0/name` the name says less than the recipients. */
+function roleBelow(above: ArgRole | undefined, key: string): ArgRole | undefined {
+  if (/^\d+$/.test(key)) return above
+  const named = keyWords(key)
+  const own = byName.find(([, known]) => named.some((word) => known.has(word)))?.[0]
+  return own === undefined || (above !== undefined && rank(above) > rank(own)) ? above : own
+}
+
+function isAddress(value: string): boolean {
+  return value.length <= longestAddress && (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value.trim()) || isUrl(value))
+}
+
+const longestAddress = 2_000
+
+function rank(role: ArgRole): number {
+  return role === 'credential' || role === 'destination' ? 2 : role === 'selector' || role === 'attachment' ? 1 : 0
+}
+
+/** `userEmail`, `user_email` and `user-email` are the same words. */
+export function keyWords(key: string): readonly string[] {
+  return key
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+}
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '))
+}

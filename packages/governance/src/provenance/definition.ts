@@ -1,0 +1,108 @@
+import type { ToolInfo } from '@provost/core'
+import { isRecord, untrustedLabel } from '@provost/core'
+
+import { hostOf, isUrl } from '../wording/address.ts'
+import { holds, looseForm } from '../wording/exact-form.ts'
+import type { Source } from './source.ts'
+
+/** Whether the texts and the schema of a tool are not the developer's own: they vouch for no value. */
+export function isForeign({ set }: ToolInfo): boolean {
+  return set !== undefined
+}
+
+/** The definitions of tools from elsewhere, as something that was read. Made for one call, as what may be spent is. */
+export interface Definitions {
+  readonly tools: readonly ToolInfo[]
+  /** There is more text than can be searched for each call. */
+  readonly tooLong: boolean
+  /** Characters that may still be searched. */
+  left: number
+}
+
+/** Characters of all definitions together: a hundred tools have some 200,000. */
+const longestTexts = 1_000_000
+const mostSearched = 20_000_000
+const longestAddress = 2_000
+
+export function definitionsOf(tools: readonly ToolInfo[]): Definitions {
+  // A deferred one is read in the results of a search, which are labelled untrusted themselves.
+  const foreign = tools.filter((tool) => isForeign(tool) && !tool.deferred)
+  let length = 0
+  for (const tool of foreign) length += textOf(tool).length
+  return { tools: foreign, tooLong: length > longestTexts, left: mostSearched }
+}
+
+/** The definitions that hold an address as a whole. */
+export function definitionsWith(value: string, definitions: Definitions): readonly Source[] {
+  const form = value.length <= longestAddress ? looseForm(value) : ''
+  if (!isAddress(form) || !maySearch(definitions)) return []
+  return definitions.tools.map(sourceOf).filter(({ text }) => holds(text, form))
+}
+
+/** Whether a definition speaks of an address, or of the host of one; also where that cannot be told. */
+export function isSuggested(value: string, definitions: Definitions): boolean {
+  if (definitions.tools.length === 0) return false
+  const form = value.length <= longestAddress ? looseForm(value) : ''
+  if (!isAddress(form)) return value.length > longestAddress && isUrl(value.slice(0, longestAddress))
+  if (!maySearch(definitions)) return true
+  const host = isUrl(value) ? looseForm(hostOf(value)) : ''
+  return definitions.tools.map(sourceOf).some(({ text }) => holds(text, form) || (host !== '' && text.includes(host)))
+}
+
+function maySearch(definitions: Definitions): boolean {
+  if (definitions.tooLong || definitions.left <= 0) return false
+  for (const tool of definitions.tools) definitions.left -= sourceOf(tool).text.length
+  return true
+}
+
+/** Mail addresses, hosts, web addresses, numbers of accounts and telephones: names and plain words are none. */
+function isAddress(form: string): boolean {
+  return /[^\s@]@[^\s@]|[\p{L}\p{N}][.:][\p{L}\p{N}/]/u.test(form) || /(?:\d[\s-]?){6}/.test(form)
+}
+
+const texts = new WeakMap<ToolInfo, string>()
+const sources = new WeakMap<ToolInfo, Source>()
+const nothing: ReadonlySet<string> = new Set()
+
+function sourceOf(tool: ToolInfo): Source {
+  let source = sources.get(tool)
+  if (!source) {
+    source = {
+      name: `definition of ${tool.name}`,
+      label: untrustedLabel(`definition:${tool.set ?? ''}`),
+      // Two ligatures that are whole sentences once they are spelled out stand in no address.
+      text: textOf(tool)
+        .replaceAll(/[\ufdfa\ufdfb]/g, ' ')
+        .split('\n')
+        .map(looseForm)
+        .join('\n'),
+      asked: '',
+      wholes: nothing,
+    }
+    sources.set(tool, source)
+  }
+  return source
+}
+
+/** All that a tool says of itself, line by line: its texts and keys, also those of a default, an example or an enum. */
+function textOf(tool: ToolInfo): string {
+  let text = texts.get(tool)
+  if (text === undefined) {
+    const { title, description, inputSchema, outputSchema } = tool
+    const lines: string[] = []
+    const left: unknown[] = [title, description, inputSchema, outputSchema]
+    while (left.length > 0) {
+      const one = left.pop()
+      if (typeof one === 'string' || typeof one === 'number') lines.push(String(one))
+      else if (Array.isArray(one)) for (const item of one) left.push(item)
+      else if (isRecord(one)) {
+        for (const [key, item] of Object.entries(one)) {
+          lines.push(key)
+          left.push(item)
+        }
+      }
+    }
+    texts.set(tool, (text = lines.join('\n')))
+  }
+  return text
+}

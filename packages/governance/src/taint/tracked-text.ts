@@ -1,0 +1,424 @@
+import type { Steps } from '@provost/core'
+import { finish } from '@provost/core'
+
+import { appendCanonical, emptyCanonical, folded, makeRoom, sliceEnd } from '../text/canonical-text.ts'
+import { longText } from '../text/long-text.ts'
+import { agreementAt } from './matching-span.ts'
+import type { Agreement } from './matching-span.ts'
+import {
+  createShingleHash,
+  exactHash,
+  exactHashesAt,
+  longestWindow,
+  sampleHashes,
+  windowHashes,
+  windowHashesAt,
+} from './shingle-hash.ts'
+import { createShingleIndex } from './shingle-index.ts'
+
+/** A stretch of the looked-up text that is also in a tracked one. */
+export interface Match extends Agreement {
+  /** Whose text it is: what was given to `add`. */
+  readonly origin: number
+  /** Distinct origins that this place of the text was seen in. */
+  readonly seen: number
+}
+
+/**
+ * Texts in canonical form, with an index of windows over them. Long texts are added and looked up in steps; what is
+ * added meanwhile waits for those before it.
+ */
+export interface TrackedText {
+  /**
+   * Tracks a text.
+   *
+   * @param origin who it is from; numbers rise as they are first used.
+   * @param group copies are told apart by it: a copy in one group never stands for one in another. Below 16.
+   * @returns false when there is no room for it.
+   */
+  add(text: string, origin: number, group: number): Steps<boolean>
+  /** The same at once. */
+  addNow(text: string, origin: number, group: number): boolean
+  /** Finds every stretch of at least `minSpan` characters. Overlapping pieces of one stretch come one by one. */
+  find(bytes: Uint8Array, length: number, found: (match: Match) => void): Steps<void>
+  /** The same at once. */
+  findNow(bytes: Uint8Array, length: number, found: (match: Match) => void): void
+  /** Whether the bytes stand somewhere as a whole. May say no where looking on would cost too much. */
+  contains(bytes: Uint8Array): boolean
+  /** Characters tracked. */
+  readonly length: number
+  /** Bytes that the index occupies, and those of the kept text. */
+  readonly memory: { readonly index: number; readonly text: number }
+}
+
+/** Tracked texts are indexed by sample numbers of 21 bits. */
+const sampleBits = 21
+const positionBits = 24
+/** Copies of a window in one group before the places are told apart by longer windows. */
+const mostCopies = 8
+const mostGroups = 16
+/** Samples that may be one window, with some that only share bits of its hash. */
+const mostCandidates = mostGroups * mostCopies + 64
+/** Windows looked up at a time, and samples added. */
+const block = 4_096
+const piece = 2_048
+/** Places counted for what is common. */
+const mostCounted = 65_536
+/** Windows whose places in the table are read in advance. */
+const ahead = 64
+/** @param minSpan the shortest stretch that is found, in characters. From 12. */
+export function createTrackedText(minSpan: number, capacity: number = Number.POSITIVE_INFINITY): TrackedText {
+  const stride = Math.min(8, Math.max(4, Math.floor((minSpan - 4) / 2)))
+  const window = Math.min(minSpan - stride + 1, longestWindow)
+  const windowHash = createShingleHash(window)
+  const most = Math.min(capacity, 2 ** sampleBits * stride - 2 * stride, 2 ** positionBits - 2 * stride)
+
+  const text = emptyCanonical()
+  // Sample 0 does not exist: the first text begins behind it.
+  text.length = stride
+  let starts = new Uint32Array(16)
+  let origins = new Uint32Array(16)
+  let groups = new Uint8Array(16)
+  let texts = 0
+  const samples = createShingleIndex(sampleBits, (values, count, into) => {
+    windowHashesAt(windowHash, text.bytes, values, count, stride, into)
+  })
+  const long = createShingleIndex(positionBits, (values, count, into) => {
+    exactHashesAt(text.bytes, values, count, minSpan, into)
+  })
+  const hashes = new Int32Array(block)
+  const passed = new Uint32Array(block)
+  const ends = new Uint32Array(block)
+  const candidates = new Uint32Array(1_024)
+  const longCandidates = new Uint32Array(mostGroups * 4 + 64)
+  /** Samples that were met again in texts of other origins. */
+  const repeats = new Map<number, { count: number; last: number }>()
+
+  /** The number of the text that a position is in. */
+  function textAt(position: number): number {
+    let [low, high] = [0, texts - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] ?? 0) <= position) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  function startText(origin: number, group: number): void {
+    if (texts === starts.length) {
+      starts = enlarged(starts, new Uint32Array(texts * 2))
+      origins = enlarged(origins, new Uint32Array(texts * 2))
+      groups = enlarged(groups, new Uint8Array(texts * 2))
+    }
+    starts[texts] = text.length
+    origins[texts] = origin
+    groups[texts++] = group
+  }
+
+  /** Whether two samples stand in the same surroundings: every stretch over the one is also over the other. */
+  function sameAround(a: number, b: number): boolean {
+    const kept = text.bytes
+    for (let i = -1; i > -stride; i--) {
+      const code = kept[a + i] ?? 0
+      if (folded[code] !== folded[kept[b + i] ?? 0]) return false
+      if (code === 0) break
+    }
+    for (let i = 0; i < window + stride - 1; i++) {
+      const code = kept[a + i] ?? 0
+      if (folded[code] !== folded[kept[b + i] ?? 0]) return false
+      if (code === 0) break
+    }
+    return true
+  }
+
+  function sameAt(a: number, b: number, count: number): boolean {
+    const kept = text.bytes
+    for (let i = 0; i < count; i++) if (folded[kept[a + i] ?? 0] !== folded[kept[b + i] ?? 0]) return false
+    return true
+  }
+
+  /** As if it had not been added. */
+  function takeBack(begin: number, end: number): void {
+    text.bytes.fill(0, begin, end + stride)
+    text.length = begin
+  }
+
+  /** Indexes the window at a position; whether anything was new in it. */
+  function index(position: number, hash: number, origin: number, group: number): boolean {
+    let copies = 0
+    if (samples.mayHave(hash)) {
+      const count = samples.lookUp(hash, candidates, 0, mostCandidates)
+      for (let n = 0; n < count; n++) {
+        const sample = candidates[n] ?? 0
+        const other = textAt(sample * stride)
+        if (groups[other] !== group) continue
+        if (sameAround(sample * stride, position)) {
+          countRepeat(sample, origin, origins[other] ?? 0)
+          return false
+        }
+        copies++
+      }
+    }
+    if (copies < mostCopies) {
+      samples.insert(hash, position / stride)
+      return true
+    }
+    return indexLong(position, group)
+  }
+
+  /** Some windows are in so many places that following each would cost too much: those are told apart by whole spans. */
+  function indexLong(position: number, group: number): boolean {
+    let fresh = false
+    for (let start = position - stride + 1; start <= position; start++) {
+      if (!isWhole(start)) continue
+      const hash = exactHash(text.bytes, start, minSpan)
+      const count = long.mayHave(hash) ? long.lookUp(hash, longCandidates, 0, longCandidates.length) : 0
+      let known = false
+      for (let n = 0; n < count && !known; n++) {
+        const at = longCandidates[n] ?? 0
+        known = groups[textAt(at)] === group && sameAt(at, start, minSpan)
+      }
+      if (known) continue
+      long.insert(hash, start)
+      fresh = true
+    }
+    return fresh
+  }
+
+  function isWhole(start: number): boolean {
+    if (start < stride || start + minSpan > text.length) return false
+    for (let i = start; i < start + minSpan; i++) if (text.bytes[i] === 0) return false
+    return true
+  }
+
+  function countRepeat(sample: number, origin: number, first: number): void {
+    const repeat = repeats.get(sample)
+    if (repeat) {
+      // Origins are numbered as they come: only one that is new adds to the count.
+      if (origin > repeat.last) [repeat.count, repeat.last] = [repeat.count + 1, origin]
+    } else if (origin > first && repeats.size < mostCounted) {
+      repeats.set(sample, { count: 2, last: origin })
+    }
+  }
+
+  /**
+   * Calls back with each window of the text that may be tracked, in their order, and with where in `found` the samples
+   * are that it may be.
+   */
+  function* eachCandidate(
+    bytes: Uint8Array,
+    size: number,
+    visit: (at: number, first: number, end: number) => void,
+  ): Steps<void> {
+    for (let start = 0; start + window <= size; start += block) {
+      if (start > 0) yield
+      lookUpBlock(bytes, size, start, visit)
+    }
+  }
+
+  function lookUpBlock(
+    bytes: Uint8Array,
+    size: number,
+    start: number,
+    visit: (at: number, first: number, end: number) => void,
+  ): void {
+    const count = windowHashes(windowHash, bytes, start, size, hashes)
+    const hits = samples.filter(hashes, count, passed)
+    samples.warm(hashes, passed, hits)
+    for (let n = 0; n < hits;) {
+      const first = n
+      n = samples.lookUpAll(hashes, passed, first, hits, candidates, mostCandidates, ends)
+      touched ^= readTexts(text.bytes, candidates, ends[n - 1] ?? 0, stride)
+      for (let k = first, from = 0; k < n; from = ends[k++] ?? 0) {
+        if ((ends[k] ?? 0) > from) visit(start + (passed[k] ?? 0), from, ends[k] ?? 0)
+      }
+    }
+  }
+
+  /** Adds one text. What it has written is no text of the index before its end. */
+  function* adding(added: string, origin: number, group: number): Steps<boolean> {
+    const begin = text.length
+    const textsBefore = texts
+    startText(origin, group)
+    for (let from = 0, to = 0; from < added.length && text.length <= most; from = to) {
+      if (from > 0) yield
+      to = sliceEnd(added, from, added.length)
+      appendCanonical(text, added, undefined, from, to)
+    }
+    const end = endOfText(begin, textsBefore)
+    if (end < 0) return false
+    let fresh = false
+    for (let start = begin; start + window <= end; start += piece * stride) {
+      if (start > begin) yield
+      if (indexPiece(start, end, origin, group)) fresh = true
+    }
+    close(begin, end, textsBefore, fresh)
+    return true
+  }
+
+  /** The same for a text that is hardly longer than a slice. */
+  function addShort(added: string, origin: number, group: number): boolean {
+    const begin = text.length
+    const textsBefore = texts
+    startText(origin, group)
+    appendCanonical(text, added)
+    const end = endOfText(begin, textsBefore)
+    if (end < 0) return false
+    let fresh = false
+    for (let start = begin; start + window <= end; start += piece * stride) {
+      if (indexPiece(start, end, origin, group)) fresh = true
+    }
+    close(begin, end, textsBefore, fresh)
+    return true
+  }
+
+  /** Where the letters of a text end; below 0 where there is no room for them. */
+  function endOfText(begin: number, textsBefore: number): number {
+    const end = text.length
+    // Behind the last text there are zeros up to the end of what a sample looks at.
+    makeRoom(text, 2 * stride)
+    if (end > most) {
+      takeBack(begin, end)
+      texts = textsBefore
+      return -1
+    }
+    text.bytes.fill(0, end, end + 2 * stride)
+    return end
+  }
+
+  function indexPiece(start: number, end: number, origin: number, group: number): boolean {
+    let fresh = false
+    const count = Math.min(piece, Math.floor((end - window - start) / stride) + 1)
+    sampleHashes(windowHash, text.bytes, start, count, stride, hashes)
+    for (let n = 0; n < count; n++) {
+      if (n % ahead === 0) samples.warmRow(hashes, n, Math.min(n + ahead, count))
+      if (index(start + n * stride, hashes[n] ?? 0, origin, group)) fresh = true
+    }
+    return fresh
+  }
+
+  function close(begin: number, end: number, textsBefore: number, fresh: boolean): void {
+    if (fresh) {
+      // A text ends with a zero and the next begins on a sample: a text that comes again is found to be the same.
+      text.length = Math.ceil((end + 1) / stride) * stride
+    } else {
+      takeBack(begin, end)
+      texts = textsBefore
+    }
+  }
+
+  /** Texts that are being added, in their order: each is brought to its end before the next begins. */
+  const line: Steps<boolean>[] = []
+  const results = new WeakMap<Steps<boolean>, boolean>()
+
+  /** Does a step of the first of them. */
+  function advance(): boolean {
+    const [first] = line
+    const step = first?.next()
+    if (!first || !step?.done) return false
+    results.set(first, step.value)
+    line.shift()
+    return true
+  }
+
+  function visitor(
+    bytes: Uint8Array,
+    size: number,
+    found: (match: Match) => void,
+  ): (at: number, first: number, end: number) => void {
+    return (at, first, end) => {
+      // Read anew: what is added meanwhile may have moved it.
+      const kept = text.bytes
+      for (let n = first; n < end; n++) {
+        const sample = candidates[n] ?? 0
+        const place = sample * stride
+        const agreement = agreementAt(bytes, size, at, kept, place, window, minSpan)
+        if (!agreement) continue
+        const seen = repeats.get(sample)?.count ?? 1
+        found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen })
+      }
+      if (end - first < mostCopies || long.size === 0) return
+      for (let start = Math.max(0, at - stride + 1); start <= at && start + minSpan <= size; start++) {
+        const hashed = exactHash(bytes, start, minSpan)
+        const places = long.mayHave(hashed) ? long.lookUp(hashed, longCandidates, 0, longCandidates.length) : 0
+        for (let n = 0; n < places; n++) {
+          const place = longCandidates[n] ?? 0
+          const agreement = agreementAt(bytes, size, start, kept, place, minSpan, minSpan)
+          if (agreement) found({ ...agreement, origin: origins[textAt(place)] ?? 0, seen: 1 })
+        }
+      }
+    }
+  }
+
+  return {
+    *add(added, origin, group) {
+      const mine = adding(added, origin, group)
+      line.push(mine)
+      // Somebody else may bring it to its end meanwhile.
+      while (line.includes(mine)) if (!advance() && line.includes(mine)) yield
+      return results.get(mine) ?? false
+    },
+    addNow(added, origin, group) {
+      if (line.length === 0 && added.length <= longText) return addShort(added, origin, group)
+      return finish(this.add(added, origin, group))
+    },
+    *find(bytes, size, found) {
+      yield* eachCandidate(bytes, size, visitor(bytes, size, found))
+    },
+    findNow(bytes, size, found) {
+      const visit = visitor(bytes, size, found)
+      for (let start = 0; start + window <= size; start += block) lookUpBlock(bytes, size, start, visit)
+    },
+    contains(bytes) {
+      const kept = text.bytes
+      let tries = 0
+      let whole = false
+      const standsAt = (place: number): boolean => {
+        if (place < stride || place + bytes.length > text.length) return false
+        for (let i = 0; i < bytes.length; i++) {
+          if (folded[bytes[i] ?? 0] !== folded[kept[place + i] ?? 0]) return false
+        }
+        return true
+      }
+      const visit = (at: number, first: number, end: number): void => {
+        for (let n = first; n < end && tries++ < mostTries && !whole; n++) {
+          whole = standsAt((candidates[n] ?? 0) * stride - at)
+        }
+      }
+      // Looking on for long is no use.
+      for (let start = 0; start + window <= bytes.length; start += block) {
+        if (whole || tries >= mostTries) break
+        lookUpBlock(bytes, bytes.length, start, visit)
+      }
+      if (whole || long.size === 0 || bytes.length < minSpan) return whole
+      const places = long.lookUp(exactHash(bytes, 0, minSpan), longCandidates, 0, longCandidates.length)
+      for (let n = 0; n < places && !whole; n++) whole = standsAt(longCandidates[n] ?? 0)
+      return whole
+    },
+    get length() {
+      return text.length - stride
+    },
+    get memory() {
+      const lists = starts.byteLength + origins.byteLength + groups.byteLength
+      return { index: samples.bytes + long.bytes + lists + repeats.size * 64, text: text.bytes.byteLength }
+    },
+  }
+}
+
+/** Reads the text at the first so many samples: all at once takes hardly longer than one. */
+function readTexts(bytes: Uint8Array, samples: Uint32Array, count: number, stride: number): number {
+  let read = 0
+  for (let n = 0; n < count; n++) read ^= bytes[(samples[n] ?? 0) * stride] ?? 0
+  return read
+}
+
+/** What was read in advance: kept, or nothing would be read. */
+let touched = 0
+/** Places compared for one question whether something stands somewhere as a whole. */
+const mostTries = 64
+
+function enlarged<A extends Uint32Array | Uint8Array>(from: A, to: A): A {
+  to.set(from)
+  return to
+}

@@ -1,0 +1,112 @@
+import { exactForm } from './exact-form.ts'
+import { delegations, objects, verbs } from './lexicon.ts'
+
+/** What a text speaks of: things to do, things to do it to, and its words as they are. */
+export interface SemanticClasses {
+  readonly verbs: ReadonlySet<string>
+  readonly objects: ReadonlySet<string>
+  readonly words: ReadonlySet<string>
+}
+
+/** Stems of one kind of word, sorted by how they are looked for. */
+interface Stems {
+  /** A word that stands for itself alone, and what it means. */
+  readonly whole: ReadonlyMap<string, readonly string[]>
+  /** The beginning of words, by its first three letters. */
+  readonly beginnings: ReadonlyMap<string, readonly (readonly [string, string])[]>
+  /** Several words, or a script without spaces: looked for anywhere. */
+  readonly anywhere: readonly (readonly [readonly string[], string])[]
+}
+
+const unspaced = /[\p{Script=Han}\p{Script=Arabic}]/u
+
+function stemsOf(table: Readonly<Record<string, string>>): Stems {
+  const whole = new Map<string, string[]>()
+  const beginnings = new Map<string, [string, string][]>()
+  const anywhere: [string[], string][] = []
+  for (const [meaning, list] of Object.entries(table)) {
+    for (const raw of list.split(/\s+/u)) {
+      const stem = exactForm(raw)
+      const inner = stem.replace(/\.$/, '')
+      if (unspaced.test(stem) || inner.includes('.')) anywhere.push([inner.split('.'), meaning])
+      else if (stem.endsWith('.') || stem.length < 3) push(whole, inner, meaning)
+      else push(beginnings, stem.slice(0, 3), [stem, meaning])
+    }
+  }
+  return { whole, beginnings, anywhere }
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key)
+  if (list) list.push(value)
+  else map.set(key, [value])
+}
+
+const verbStems = stemsOf(verbs)
+const objectStems = stemsOf(objects)
+
+/** How much of a text is looked at. Prompts are shorter; what a human pastes below one is data. */
+const longest = 20_000
+
+/** What the words of a text mean, as far as the lexicon goes. */
+export function semanticClassesOf(text: string): SemanticClasses {
+  const form = exactForm(text.slice(0, longest))
+  const words = new Set(form.match(/[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? [])
+  const things = meanings(objectStems, form, words)
+  if (saysMoney.test(form)) things.add('money')
+  if (saysHour.test(form)) things.add('event')
+  return { verbs: meanings(verbStems, form, words), objects: things, words }
+}
+
+function meanings(stems: Stems, form: string, words: ReadonlySet<string>): Set<string> {
+  const found = new Set<string>()
+  for (const word of words) {
+    for (const meaning of stems.whole.get(word) ?? []) found.add(meaning)
+    for (const [stem, meaning] of stems.beginnings.get(word.slice(0, 3)) ?? [])
+      if (word.startsWith(stem)) found.add(meaning)
+  }
+  for (const [parts, meaning] of stems.anywhere) if (inOrder(form, parts)) found.add(meaning)
+  return found
+}
+
+/** Signs of money, and the numbers of accounts. */
+const saysMoney = /[€$£¥]|(?<![\p{L}\p{N}])[a-z]{2}\d{2}[a-z\d]{11,30}(?![\p{L}\p{N}])/u
+/** An hour of the day: what is put there is an appointment. */
+const saysHour = /(?<!\d)\d{1,2}[:.]\d{2}(?![\d.])|(?<!\d)\d{1,2} ?(?:uhr|o['’]clock|[ap]\.?m\b|点|時|时)/u
+
+function inOrder(form: string, parts: readonly string[]): boolean {
+  let at = 0
+  for (const part of parts) {
+    const found = form.indexOf(part, at)
+    // Parts of one expression stand close together.
+    if (found < 0 || (at > 0 && found - at > 24)) return false
+    at = found + part.length
+  }
+  return true
+}
+
+const delegating = delegations.map(exactForm)
+
+/** Whether somebody says to do what another text says. */
+export function delegates(text: string): boolean {
+  const form = exactForm(text.slice(0, longest))
+  return delegating.some((phrase) => form.includes(phrase))
+}
+
+/** Whether a word stands for a deed or a thing, or for nothing much. */
+export function isKnownWord(word: string): boolean {
+  if (common.has(word)) return true
+  const { verbs: deeds, objects: things } = semanticClassesOf(word)
+  return deeds.size + things.size > 0
+}
+
+/** Words that begin sentences and addresses, and name nobody. */
+const common: ReadonlySet<string> = new Set(
+  `the this that then and for from with into please all any our your their his her its what which who where when how why
+  can could would should will may must not but has have had was were are been you they she him them there here also
+  now today tomorrow week month year january february march april may june july august september october november
+  december monday tuesday wednesday thursday friday saturday sunday support info admin contact office sales service help
+  hello dear thanks news security alert noreply team billing accounts manager company bank shop store customer hotel
+  die der das und für von mit bitte alle unser ihr sein wie was wer wann danke hallo el los las una por favor para con
+  todos nuestro gracias hola`.split(/\s+/u),
+)

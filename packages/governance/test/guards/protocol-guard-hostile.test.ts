@@ -1,0 +1,63 @@
+import { protocolGuard } from '@provost/governance'
+import { describe, expect, test } from 'vitest'
+
+import { guarded } from '../guarded-run.ts'
+
+describe('protocolGuard', () => {
+  const fetchWith = (headers: unknown) => ({ name: 'send', input: { url: 'https://example.com', headers } })
+
+  test.each([
+    ['bare LF', { accept: 'x\nset-cookie: a=b' }],
+    ['bare CR', { accept: 'x\rset-cookie: a=b' }],
+    ['a name with a line break', { 'x\r\ny': '1' }],
+    ['U+2028', { accept: 'x\u2028y' }],
+    ['C1', { accept: 'x\u0085y' }],
+    ['bidi', { accept: 'x\u202Ey' }],
+    ['a list', ['accept: x\nhost: evil']],
+  ])('a header with %s is refused, whatever the tool', async (_, headers) => {
+    const { ran, rows, outputs } = await guarded([protocolGuard()], [fetchWith(headers)])
+    expect(ran).toEqual([])
+    expect(rows).toMatchObject([{ type: 'governance.blocked', rule: 'protocol-guard' }])
+    expect(outputs).toMatchObject([{ type: 'execution-denied' }])
+  })
+
+  test.each<[string, object]>([
+    ['whatever the case of its name', { 'User-Agent': 'a\nb' }],
+    ['below other arguments', { options: { request: { Headers: { a: 'x\r\ny' } } } }],
+    ['as pairs', { headers: [['a', 'x\ny']] }],
+    ['with the break in a key that is deep', { headers: { a: { 'b\nc': '1' } } }],
+    ['named like a prototype', JSON.parse('{"headers":{"__proto__":"x\\ny"}}')],
+    ['with NUL', { cookie: 'a\0b' }],
+    ['with an escape', { cookie: 'a\u001B[2J' }],
+    ['in JSON that is a text', { headers: '{"accept":"x\\nset-cookie: a=b"}' }],
+    ['in a list that is a text', { headers: '["a: x\\r\\nb: c"]' }],
+    ['in JSON in JSON', { headers: { a: JSON.stringify([JSON.stringify(['x\ny'])]) } }],
+    ['after a long value', { cookie: `${'a'.repeat(300_000)}\nb` }],
+  ])('a header is found %s', async (_, input) => {
+    expect((await guarded([protocolGuard()], [{ name: 'send', input }])).ran).toEqual([])
+  })
+
+  test('a place that is declared counts for all that is in it, and no tool is called like a method', async () => {
+    const guard = protocolGuard({ boundaries: { send: { '/query': 'sql-like' } } })
+    const input = { query: { any: [{ of: "50%' or 1" }] } }
+    expect((await guarded([guard], [{ name: 'send', input }])).ran).toEqual([])
+    expect((await guarded([guard], [{ name: 'post', input }])).ran).toHaveLength(1)
+  })
+
+  test('plain headers and other arguments pass', async () => {
+    const input = { headers: { accept: 'text/html' }, body: 'two\nlines' }
+    expect((await guarded([protocolGuard()], [{ name: 'send', input }])).ran).toEqual([input])
+  })
+
+  test('declared places are escaped where that is wished', async () => {
+    const guard = protocolGuard({ boundaries: { send: { '/note': 'log-line' } }, onViolation: 'escape' })
+    const { ran } = await guarded([guard], [{ name: 'send', input: { note: 'a\u001B[2J\nb' } }])
+    expect(ran).toEqual([{ note: String.raw`a\x1b[2J\nb` }])
+  })
+
+  test('arguments too deep to be checked are refused: a guard that throws fails closed', async () => {
+    let deep: unknown = 'x'
+    for (let n = 0; n < 100; n++) deep = [deep]
+    expect((await guarded([protocolGuard()], [{ name: 'send', input: { deep } }])).ran).toEqual([])
+  })
+})

@@ -1,0 +1,150 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
+
+import type { HookContext, Tool } from '@provost/core'
+import { ProvostError, joinLabels, trustedLabel } from '@provost/core'
+import { rich, tool } from '@provost/tools'
+import { z } from 'zod'
+
+import type { MemoryScope } from '../items/item.ts'
+import { scopeKey } from '../items/item.ts'
+import type { MemoryBlock } from './memory-block.ts'
+import { defaultBlockChars } from './memory-block.ts'
+import type { MemoryObject, MemoryScopes } from './memory-options.ts'
+import { lineOf } from './recalled.ts'
+
+interface Given {
+  readonly memory: MemoryObject
+  readonly blocks: readonly MemoryBlock[]
+  readonly scopes: (ctx: HookContext) => MemoryScopes
+  readonly calling: AsyncLocalStorage<HookContext>
+  /** Tells that a run has to be reminded anew. */
+  changed(runId: string): void
+}
+
+const outcome = { integrity: 'trusted', confidentiality: 'internal', sources: ['memory'] } as const
+
+/**
+ * What the model can do with a memory. Noting something has no effect on the world: what was written after untrusted
+ * content was read carries its label, and stays in quarantine until somebody confirms it.
+ */
+export function memoryTools(given: Given): readonly Tool<never, unknown, unknown>[] {
+  const { memory, blocks, scopes, calling, changed } = given
+
+  function run(): HookContext {
+    const ctx = calling.getStore()
+    if (ctx) return ctx
+    throw new ProvostError('no-run', 'The tools of a memory work in runs of an agent only.', {
+      hint: 'Give the agent the memory as an extension; elsewhere call its methods.',
+    })
+  }
+
+  const recall = tool({
+    name: 'memory_recall',
+    description:
+      'Searches what was noted and said earlier, also in other conversations. Ask with the words it may contain.',
+    effect: 'read',
+    input: z.object({
+      query: z.string().min(1).max(1_000),
+      limit: z.int().min(1).max(20).optional(),
+      before: z.iso.date().optional().describe('What held on that day, even if it was replaced since'),
+    }),
+    args: { query: 'content' },
+    async execute({ query, limit = 8, before }) {
+      const { read, write } = scopes(run())
+      const hits = await memory.recall(query, {
+        scopes: [...read, write],
+        limit,
+        ...(before !== undefined && { at: Date.parse(before) }),
+      })
+      const label = hits.length > 0 ? joinLabels(...hits.map((hit) => hit.label)) : trustedLabel
+      const lines = hits.length > 0 ? hits.map(lineOf).join('\n') : 'Nothing was found.'
+      return rich(lines, { label, details: { brief: `${hits.length} found` } })
+    },
+  })
+
+  const remember = tool({
+    name: 'memory_remember',
+    description:
+      'Notes something for later conversations: a fact, or a note on how something is done. With the subject of an earlier fact it takes its place.',
+    effect: 'none',
+    input: z.object({
+      text: z.string().min(1).max(4_000),
+      kind: z.enum(['fact', 'note']).optional(),
+      subject: z.string().min(1).max(200).optional().describe('What it is about, such as "address"'),
+    }),
+    args: { text: 'content', subject: 'content' },
+    returns: outcome,
+    async execute({ text, kind = 'fact', subject }, { idempotencyKey }) {
+      const ctx = run()
+      const { id, quarantined } = await memory.remember(text, {
+        id: `call:${idempotencyKey}`.slice(0, 512),
+        kind,
+        source: `agent:${ctx.agent.name}`.slice(0, 512),
+        label: ctx.view.label,
+        scope: scopes(ctx).write,
+        sessionId: ctx.run.sessionId,
+        ...(subject !== undefined && { key: subject.toWellFormed().replaceAll('\0', '') }),
+      })
+      return {
+        id,
+        state: quarantined ? 'waits to be confirmed, for it was written after reading untrusted content' : 'noted',
+      }
+    },
+  })
+
+  const forget = tool({
+    name: 'memory_forget',
+    description: 'Removes one item for good, by the id that memory_recall shows.',
+    effect: 'write',
+    idempotent: true,
+    input: z.object({ id: z.string().min(1).max(512) }),
+    args: { id: 'selector' },
+    needsApproval: (_, ctx) =>
+      ctx.view.label.integrity === 'untrusted' && { reason: 'the agent has read untrusted content before it forgets' },
+    returns: outcome,
+    async execute({ id }) {
+      const ctx = run()
+      const write = scopeKey(scopes(ctx).write)
+      const known = await memory.explain(id)
+      // Whether there is such an item elsewhere is nobody's business.
+      if (!known || scopeKey(known.item.scope) !== write) return { forgotten: 0 }
+      const forgotten = await memory.forget(id)
+      changed(ctx.run.id)
+      return { forgotten }
+    },
+  })
+
+  const editable = blocks.filter(({ scope = 'user' }) => scope === 'user' || scope === 'session')
+  if (editable.length === 0) return [recall, remember, forget]
+
+  const edit = tool({
+    name: 'memory_edit',
+    description: `Rewrites a block of what you always see:\n${editable
+      .map(({ name, about, maxChars = defaultBlockChars }) => `- ${name} (${maxChars} characters at most): ${about}`)
+      .join('\n')}`,
+    effect: 'none',
+    executionMode: 'sequential',
+    input: z.object({ block: z.enum(editable.map(({ name }) => name)), text: z.string() }),
+    args: { block: 'selector', text: 'content' },
+    returns: outcome,
+    async execute({ block, text }, { idempotencyKey }) {
+      const ctx = run()
+      const { maxChars = defaultBlockChars, scope = 'user' } = editable.find(({ name }) => name === block) ?? {}
+      // Said in a result, not thrown: the label of an error would taint what the model writes next.
+      if (text.length > maxChars)
+        return { block, state: `unchanged: it takes ${maxChars} characters, not ${text.length}` }
+      const own: MemoryScope = { kind: 'session', id: ctx.run.sessionId }
+      const { quarantined } = await memory.remember(text, {
+        id: `call:${idempotencyKey}`.slice(0, 512),
+        kind: 'block',
+        key: block,
+        source: `agent:${ctx.agent.name}`.slice(0, 512),
+        label: ctx.view.label,
+        scope: scope === 'session' ? own : scopes(ctx).write,
+      })
+      changed(ctx.run.id)
+      return { block, state: quarantined ? 'unchanged until somebody confirms it' : 'written' }
+    },
+  })
+  return [recall, remember, forget, edit]
+}

@@ -1,0 +1,79 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+
+import { isRecord } from '@provost/core'
+
+import type { Near, NearestQuery, VectorEngine } from '../items/memory-store.ts'
+import { mostCompared, nearestOf, nearOf, toBytes, warnOfExtension } from '../items/vector.ts'
+import type { VectorMode } from '../items/vector.ts'
+
+type Rows = (text: string, ...values: SQLInputValue[]) => readonly (readonly unknown[])[]
+
+/** The embeddings of a SQLite memory. */
+export interface SqliteVectors {
+  put(no: number, model: string, vector: Float32Array): void
+  nearest(query: NearestQuery): Promise<readonly Near[]>
+  comparedBy(): Promise<VectorEngine>
+}
+
+// From the items of the shelves to their vectors: what stands on others costs nothing.
+const stored = `from items i cross join vectors v on v.no = i.no
+  where i.shelf in (select value from json_each(?1)) and v.model = ?2
+    and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3)`
+
+/**
+ * Keeps embeddings as bytes beside the items, so that whoever opens the file can read and delete them, and compares them
+ * with sqlite-vec where that package is installed. It is loaded by the first comparison.
+ */
+export function sqliteVectors(db: DatabaseSync, rows: Rows, mode: VectorMode): SqliteVectors {
+  let loading: Promise<boolean> | undefined
+  const extended = (): Promise<boolean> => (loading ??= mode === 'extension' ? load(db) : Promise.resolve(false))
+
+  return {
+    // What was forgotten while its embedding was made stays forgotten.
+    put: (no, model, vector) =>
+      void rows(
+        'insert or replace into vectors select ?1, ?2, ?3 where exists (select 1 from items where no = ?1)',
+        no,
+        model,
+        toBytes(vector),
+      ),
+
+    async nearest({ shelves, model, vector, at, limit }) {
+      const on = [JSON.stringify(shelves), model, at] as const
+      const bytes = toBytes(vector)
+      if (await extended()) {
+        const query = `select v.no, vec_distance_cosine(v.bytes, ?4) as distance ${stored}
+          and length(v.bytes) = length(?4) order by distance is null, distance, v.no desc limit ?5`
+        return rows(query, ...on, bytes, limit).map(nearOf)
+      }
+      const found = rows(`select v.no, v.bytes ${stored} order by v.no desc limit ${mostCompared}`, ...on)
+      return nearestOf(
+        found.map(([no, kept]) => [Number(no), kept instanceof Uint8Array ? kept : new Uint8Array()] as const),
+        vector,
+        limit,
+      )
+    },
+
+    comparedBy: async () => ((await extended()) ? 'sqlite-vec' : 'process'),
+  }
+}
+
+async function load(db: DatabaseSync): Promise<boolean> {
+  let extension: typeof import('sqlite-vec')
+  try {
+    extension = await import('sqlite-vec')
+  } catch (error) {
+    if (isRecord(error) && error['code'] === 'ERR_MODULE_NOT_FOUND') return false
+    warnOfExtension('sqlite-vec', error)
+    return false
+  }
+  try {
+    db.enableLoadExtension(true)
+    extension.load(db)
+    db.enableLoadExtension(false)
+    return true
+  } catch (error) {
+    if (db.isOpen) warnOfExtension('sqlite-vec', error)
+    return false
+  }
+}

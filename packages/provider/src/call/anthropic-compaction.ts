@@ -1,0 +1,62 @@
+import type { LanguageModelV4TextPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import type { Part } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { StreamPart } from './stream-part.ts'
+
+type CustomPart = Extract<Part, { type: 'custom' }>
+
+const kind = 'anthropic.compaction'
+/** More than any summary has. */
+const maxCharacters = 4_000_000
+
+interface Held {
+  text: string
+  metadata: SharedV4ProviderMetadata
+}
+
+/**
+ * Anthropic streams the summary of a history that it has compacted as text of the answer, and whoever reads along would take it
+ * for that. It is held back, and becomes one part that only goes back to the provider.
+ *
+ * @throws ProvostError `answer-too-large` from the function that it gives.
+ */
+export function holdCompaction(take: (part: StreamPart) => void): (part: StreamPart) => void {
+  const held = new Map<string, Held>()
+  return (part) => {
+    if (part.type === 'text-start' && part.providerMetadata && isCompaction(part.providerMetadata)) {
+      held.set(part.id, { text: '', metadata: part.providerMetadata })
+      return
+    }
+    const summary = held.size > 0 && 'id' in part && part.id !== undefined ? held.get(part.id) : undefined
+    if (!summary) take(part)
+    else if (part.type === 'text-delta') {
+      summary.text += part.delta
+      if (summary.text.length <= maxCharacters) return
+      throw new ProvostError('answer-too-large', `A summary has more than ${maxCharacters} characters.`, {
+        hint: 'Check what answers at this address.',
+      })
+    } else if (part.type === 'text-end') {
+      held.delete(part.id)
+      const anthropic = { ...summary.metadata['anthropic'], ...part.providerMetadata?.['anthropic'] }
+      const providerMetadata = { anthropic: { ...anthropic, type: 'compaction', content: summary.text } }
+      if (summary.text !== '') take({ type: 'custom', kind, providerMetadata })
+    } else take(part)
+  }
+}
+
+function isCompaction({ anthropic }: SharedV4ProviderMetadata): boolean {
+  return anthropic?.['type'] === 'compaction'
+}
+
+/** What stands in such a part; undefined for others. */
+export function compactionText(part: CustomPart): string | undefined {
+  const content = part.kind === kind ? part.providerOptions?.['anthropic']?.['content'] : undefined
+  return typeof content === 'string' ? content : undefined
+}
+
+/** Such a part as Anthropic's provider takes it back. */
+export function compactionOnWire({ providerOptions }: CustomPart, text: string): LanguageModelV4TextPart {
+  const { content: _, ...anthropic } = providerOptions?.['anthropic'] ?? {}
+  return { type: 'text', text, providerOptions: { ...providerOptions, anthropic } }
+}

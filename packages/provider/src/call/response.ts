@@ -1,0 +1,364 @@
+import type { LanguageModelV4ToolCall, LanguageModelV4ToolResult, SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import type { FilePart, Json, Part, ToolCallPart, ToolOutput } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { AnyFileData } from './file-data.ts'
+import { fromFileData } from './file-data.ts'
+import type { StreamChunk, StreamPart } from './stream-part.ts'
+import { callTokens, estimateTokens, partTokens } from './tokens.ts'
+import { parseToolInput } from './tool-input.ts'
+
+/** An answer under assembly. */
+export interface Answer {
+  /** Takes the next part of the stream and hands on its pieces. */
+  take(part: StreamPart): void
+  /** Ends open text and reasoning. */
+  close(): void
+  /** Ends everything and gives all parts: a call whose input came without its closing part counts. */
+  finish(): Part[]
+  /** The parts of an answer that failed: text as far as it came, calls only if they are complete. */
+  parts(): Part[]
+  /** Whether the provider ran a tool of its own. */
+  effects(): boolean
+  /** Whether anything has arrived that a provider charges for. */
+  begun(): boolean
+  /** About how many tokens the model has written so far, calls that are incomplete included. */
+  outputTokens(): number
+  /** The model that answered, when the provider said so. */
+  responseModel(): string | undefined
+}
+
+/** Far beyond what any model writes: a stream that goes on past it is broken or hostile. */
+const maxCharacters = 64 * 1024 * 1024
+/** What a part weighs beside its text. */
+const partWeight = 16
+
+interface Text {
+  readonly type: 'text' | 'reasoning'
+  readonly partId: string
+  text: string
+  metadata: SharedV4ProviderMetadata | undefined
+  open: boolean
+}
+interface Call {
+  readonly type: 'call'
+  readonly index: number
+  readonly callId: string
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly raw: boolean
+  text: string
+  metadata: SharedV4ProviderMetadata | undefined
+  providerExecuted: boolean
+  answered: boolean
+  part: ToolCallPart | undefined
+}
+interface Whole {
+  readonly type: 'whole'
+  part: Part
+}
+
+/**
+ * Assembles the parts of one answer. Tolerates what providers do: ids used again, parts interleaved, deltas without a
+ * start, calls without deltas, deltas without a call, the same tool-call id twice.
+ */
+export function createResponse(
+  callId: (index: number) => string,
+  listen: (piece: StreamChunk) => void,
+  nameOf: (wireName: string) => string = (wireName) => wireName,
+): Answer {
+  const slots: (Text | Call | Whole)[] = []
+  const texts = new Map<string, Text>()
+  let reasonings: Map<string, Text> | undefined
+  /** Calls whose input is still coming, by the provider's id: oldest first, since an id may be used twice. */
+  const waiting = new Map<string, Call[]>()
+  const byToolCallId = new Map<string, Call>()
+  let results: Map<string, Whole> | undefined
+  let calls = 0
+  let size = 0
+  let effects = false
+  let responseModel: string | undefined
+
+  function weigh(characters: number): void {
+    size += characters
+    if (size > maxCharacters)
+      throw new ProvostError('answer-too-large', `The model wrote more than ${maxCharacters} characters.`, {
+        hint: 'Set settings.maxOutputTokens, or check what answers at this address.',
+      })
+  }
+
+  function startText(type: 'text' | 'reasoning', id: string, metadata?: SharedV4ProviderMetadata): Text {
+    weigh(partWeight)
+    const open = type === 'text' ? texts : (reasonings ??= new Map())
+    const earlier = open.get(id)
+    if (earlier) endText(earlier)
+    const slot: Text = { type, partId: `${slots.length}`, text: '', metadata, open: true }
+    slots.push(slot)
+    open.set(id, slot)
+    listen({ type: type === 'text' ? 'text-start' : 'reasoning-start', partId: slot.partId })
+    return slot
+  }
+
+  function endText(slot: Text): void {
+    if (!slot.open) return
+    slot.open = false
+    listen({ type: slot.type === 'text' ? 'text-end' : 'reasoning-end', partId: slot.partId, text: slot.text })
+  }
+
+  function addText(type: 'text' | 'reasoning', part: Extract<StreamPart, { delta: string }>): void {
+    const slot = (type === 'text' ? texts : reasonings)?.get(part.id) ?? startText(type, part.id)
+    if (part.providerMetadata) slot.metadata = part.providerMetadata
+    const { delta } = part
+    if (delta === '') return
+    weigh(delta.length)
+    slot.text += delta
+    listen({ type: type === 'text' ? 'text-delta' : 'reasoning-delta', partId: slot.partId, delta })
+  }
+
+  function closeText(type: 'text' | 'reasoning', id: string, metadata?: SharedV4ProviderMetadata): void {
+    const open = type === 'text' ? texts : reasonings
+    const slot = open?.get(id)
+    if (!slot) return
+    open?.delete(id)
+    if (metadata) slot.metadata = metadata
+    endText(slot)
+  }
+
+  function startCall(
+    toolCallId: string,
+    wireName: string,
+    raw: boolean,
+    providerExecuted: boolean,
+    metadata?: SharedV4ProviderMetadata,
+  ): Call {
+    weigh(partWeight + wireName.length)
+    const toolName = nameOf(wireName)
+    const index = calls
+    calls += 1
+    const call: Call = {
+      type: 'call',
+      index,
+      callId: callId(index),
+      toolCallId,
+      toolName,
+      raw,
+      text: '',
+      metadata,
+      providerExecuted,
+      answered: false,
+      part: undefined,
+    }
+    slots.push(call)
+    listen({ type: 'tool-call-start', index, callId: call.callId, toolName })
+    return call
+  }
+
+  function endCall(call: Call, input: Json): void {
+    const { index, toolCallId, toolName, metadata, providerExecuted } = call
+    call.part = {
+      type: 'tool-call',
+      callId: call.callId,
+      toolCallId,
+      toolName,
+      input,
+      ...(providerExecuted && { providerExecuted: true }),
+      ...(metadata && { providerOptions: metadata }),
+    }
+    byToolCallId.set(toolCallId, call)
+    if (providerExecuted) effects = true
+    listen({
+      type: 'tool-call-end',
+      index,
+      callId: call.callId,
+      toolName,
+      input,
+      ...(providerExecuted && { providerExecuted: true }),
+    })
+  }
+
+  function takeCall(part: LanguageModelV4ToolCall): void {
+    const queue = waiting.get(part.toolCallId)
+    const call = queue?.shift() ?? startCall(part.toolCallId, part.toolName, false, part.providerExecuted === true)
+    if (part.providerMetadata) call.metadata = part.providerMetadata
+    if (part.providerExecuted) call.providerExecuted = true
+    // Some community providers hand over the object instead of its text.
+    const input: unknown = part.input
+    if (typeof input === 'string') weigh(input.length)
+    endCall(call, typeof input === 'string' ? parseToolInput(input) : parseToolInput(JSON.stringify(input) ?? ''))
+  }
+
+  function takeResult(part: LanguageModelV4ToolResult): void {
+    weigh(partWeight)
+    effects = true
+    const call = byToolCallId.get(part.toolCallId)
+    if (call) call.answered = true
+    const value: Json = part.result
+    const output: ToolOutput = part.isError
+      ? { type: 'error-json', value }
+      : typeof value === 'string'
+        ? { type: 'text', value }
+        : { type: 'json', value }
+    const result: Part = {
+      type: 'tool-result',
+      callId: call?.callId ?? part.toolCallId,
+      toolCallId: part.toolCallId,
+      toolName: nameOf(part.toolName),
+      output,
+      ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
+    }
+    // A preliminary result gives way to the next one for its call.
+    const earlier = results?.get(part.toolCallId)
+    if (earlier) earlier.part = result
+    else addWhole(result, part.preliminary ? part.toolCallId : undefined)
+    if (!part.preliminary) results?.delete(part.toolCallId)
+  }
+
+  function addWhole(part: Part, replaceable?: string): void {
+    const slot: Whole = { type: 'whole', part }
+    slots.push(slot)
+    if (replaceable !== undefined) (results ??= new Map()).set(replaceable, slot)
+  }
+
+  function takeFile(
+    type: FilePart['type'],
+    part: { data: AnyFileData; mediaType: string; providerMetadata?: SharedV4ProviderMetadata },
+  ): void {
+    const data = fromFileData(part.data)
+    weigh(partWeight + (data.type === 'data' ? data.data.length : 0))
+    const file: FilePart = {
+      type,
+      data,
+      mediaType: part.mediaType,
+      ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
+    }
+    addWhole(file)
+    listen({ type: 'file', file })
+  }
+
+  function take(part: StreamPart): void {
+    switch (part.type) {
+      case 'text-delta':
+        return addText('text', part)
+      case 'reasoning-delta':
+        return addText('reasoning', part)
+      case 'tool-input-delta': {
+        const call = waiting.get(part.id)?.at(-1)
+        if (!call || part.delta === '') return
+        weigh(part.delta.length)
+        call.text += part.delta
+        const { index, toolName } = call
+        return listen({ type: 'tool-call-delta', index, callId: call.callId, toolName, delta: part.delta })
+      }
+      case 'text-start':
+        startText('text', part.id, part.providerMetadata)
+        return
+      case 'reasoning-start':
+        startText('reasoning', part.id, part.providerMetadata)
+        return
+      case 'text-end':
+        return closeText('text', part.id, part.providerMetadata)
+      case 'reasoning-end':
+        return closeText('reasoning', part.id, part.providerMetadata)
+      case 'tool-input-start': {
+        const raw = 'inputEncoding' in part && part.inputEncoding === 'text'
+        const executed = part.providerExecuted === true
+        const call = startCall(part.id, part.toolName, raw, executed, part.providerMetadata)
+        const queue = waiting.get(part.id)
+        if (queue) queue.push(call)
+        else waiting.set(part.id, [call])
+        return
+      }
+      case 'tool-input-end': {
+        const call = waiting.get(part.id)?.at(-1)
+        if (call && part.providerMetadata) call.metadata = part.providerMetadata
+        return
+      }
+      case 'tool-call':
+        return takeCall(part)
+      case 'tool-result':
+        return takeResult(part)
+      case 'file':
+      case 'reasoning-file':
+        return takeFile(part.type, part)
+      case 'custom':
+        weigh(partWeight)
+        return addWhole({
+          type: 'custom',
+          kind: part.kind,
+          ...(part.providerMetadata && { providerOptions: part.providerMetadata }),
+        })
+      case 'source':
+        weigh(partWeight)
+        return listen(
+          part.sourceType === 'url'
+            ? { type: 'source', url: part.url, ...(part.title !== undefined && { title: part.title }) }
+            : { type: 'source', title: part.title, mediaType: part.mediaType },
+        )
+      case 'response-metadata':
+        if (part.modelId) responseModel = part.modelId
+        return
+      // What stands for the whole call is the caller's; the rest says nothing about the answer.
+      case 'finish':
+      case 'error':
+      case 'stream-start':
+      case 'tool-approval-request':
+      case 'ping':
+      case 'raw':
+        return
+    }
+  }
+
+  function close(): void {
+    for (const slot of slots) if (slot.type === 'text' || slot.type === 'reasoning') endText(slot)
+  }
+
+  return {
+    take,
+    close,
+    finish: () => {
+      close()
+      for (const slot of slots)
+        if (slot.type === 'call' && !slot.part) endCall(slot, slot.raw ? slot.text : parseToolInput(slot.text))
+      return partsOf(slots, () => true)
+    },
+    parts: () => partsOf(slots, (call) => !call.providerExecuted || call.answered),
+    effects: () => effects,
+    begun: () => slots.length > 0,
+    outputTokens: () => slots.reduce((sum, slot) => sum + tokensOf(slot), 0),
+    responseModel: () => responseModel,
+  }
+}
+
+function tokensOf(slot: Text | Call | Whole): number {
+  switch (slot.type) {
+    case 'text':
+    case 'reasoning':
+      return estimateTokens(slot.text)
+    case 'call':
+      return callTokens(slot.toolName, slot.part ? JSON.stringify(slot.part.input) : slot.text)
+    case 'whole':
+      // What the provider's own tool gave was not written by the model.
+      return slot.part.type === 'tool-result' ? 0 : partTokens(slot.part)
+  }
+}
+
+function partsOf(slots: readonly (Text | Call | Whole)[], keeps: (call: Call) => boolean): Part[] {
+  const parts: Part[] = []
+  for (const slot of slots) {
+    switch (slot.type) {
+      case 'text':
+      case 'reasoning': {
+        const { type, text, metadata } = slot
+        if (text !== '' || metadata) parts.push({ type, text, ...(metadata && { providerOptions: metadata }) })
+        break
+      }
+      case 'call':
+        if (slot.part && keeps(slot)) parts.push(slot.part)
+        break
+      case 'whole':
+        parts.push(slot.part)
+        break
+    }
+  }
+  return parts
+}

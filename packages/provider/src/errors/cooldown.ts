@@ -1,0 +1,91 @@
+import type { ErrorClass, OneModel, Timestamp } from '@provost/core'
+
+import type { AnyModel } from '../models/model-v3.ts'
+import { identityOf } from '../models/same-model.ts'
+import type { ModelError } from './model-error.ts'
+
+/** Why a model is left alone, and for how long. */
+export interface CooldownState {
+  readonly class: ErrorClass
+  /** Milliseconds from now. */
+  readonly ms: number
+}
+
+interface Rest {
+  readonly class: ErrorClass
+  readonly until: Timestamp
+  /** Failures in a row, each after the rest that followed the one before. */
+  readonly failures: number
+  /** Until when the one call that may find out has the right to. */
+  readonly probedUntil: Timestamp
+}
+
+const firstRestMs = 5000
+/** However long a provider wants to be left alone: one call in this time finds out whether it still does. */
+const longestRestMs = 600_000
+/** A call that was to find out and never came to an end does not keep others waiting for longer. */
+const probeMs = 30_000
+
+/** What every call of this process met. A cache: it saves calls that would fail, and is gone with the process. */
+const rests = new WeakMap<object, Rest>()
+
+/** A model answered: one that was asked after its rest is well again. */
+export function noteAnswer(model: AnyModel, startedAt: Timestamp): void {
+  const identity = identityOf(model)
+  const rest = rests.get(identity)
+  // An answer to what was asked before says nothing of now.
+  if (rest && startedAt >= rest.until) rests.delete(identity)
+}
+
+/** A call failed: a model that has no room for it rests, for any other reason it may be asked again. */
+export function noteFailure(
+  model: AnyModel,
+  fault: ModelError | undefined,
+  startedAt: Timestamp,
+  now: Timestamp,
+): void {
+  const identity = identityOf(model)
+  const rest = rests.get(identity)
+  if (fault?.class !== 'rate-limit' && fault?.class !== 'capacity') {
+    if (rest && startedAt >= rest.until) rests.set(identity, { ...rest, probedUntil: 0 })
+    return
+  }
+  // Calls that were under way together fail together: that is one failure.
+  const again = rest !== undefined && startedAt >= rest.until
+  const failures = rest ? rest.failures + (again ? 1 : 0) : 1
+  const until = now + restMs(fault, failures)
+  rests.set(identity, {
+    class: fault.class,
+    until: rest && !again ? Math.max(rest.until, until) : until,
+    failures,
+    probedUntil: 0,
+  })
+}
+
+function restMs({ retryAfterMs }: ModelError, failures: number): number {
+  return Math.min(retryAfterMs ?? firstRestMs * 2 ** (failures - 1), longestRestMs)
+}
+
+/**
+ * Whether a model rests: after a rate limit or for want of capacity, for as long as the provider asked (`retry-after`),
+ * else for 5 s, doubled with each failure after a rest; 10 minutes at most. Then one call may find out, and until it
+ * has an answer, for 30 s at most, the model rests for all others.
+ *
+ * What any call in this process met counts, for the same model object or the same name.
+ *
+ * @param now epoch ms. Default: the clock.
+ * @returns `undefined` for a model that may be asked.
+ */
+export function cooldownOf(model: OneModel, now: Timestamp = Date.now()): CooldownState | undefined {
+  const rest = rests.get(identityOf(model))
+  if (!rest) return undefined
+  const ms = Math.max(rest.until, rest.probedUntil) - now
+  return ms > 0 ? { class: rest.class, ms } : undefined
+}
+
+/** Takes the right to find out whether a model that has rested answers again. */
+export function probe(model: OneModel, now: Timestamp): void {
+  const identity = identityOf(model)
+  const rest = rests.get(identity)
+  if (rest) rests.set(identity, { ...rest, probedUntil: now + probeMs })
+}

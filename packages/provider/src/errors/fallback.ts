@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { ErrorClass, Extension, FailedAttempt, KnownKeys, Label, OneModel } from '@provost/core'
+import { checkChoice, checkOptions, defineExtension, ProvostError, toErrorInfo } from '@provost/core'
+
+import { checkOneModel } from '../models/check-model.ts'
+import { isCleared, isModelCleared } from '../models/model-access.ts'
+import { modelName, resolveModel } from '../models/model.ts'
+import { identityOf } from '../models/same-model.ts'
+import { probe, cooldownOf } from './cooldown.ts'
+
+/** When {@link modelFallback} takes the next model. */
+export interface FallbackOptions {
+  /** Failures that lead to the next model. Default: `rate-limit`, `capacity`, `context-length` and `network`. */
+  readonly on?: readonly ErrorClass[]
+  /** Of the extension, where an agent has two. Default `model-fallback`. */
+  readonly name?: string
+}
+
+const defaultClasses: readonly ErrorClass[] = ['rate-limit', 'capacity', 'context-length', 'network']
+/** As long as a retry waits at most: beyond that, a run that fails clearly is of more use. */
+const longestWaitMs = 60_000
+/** A model that somebody else finds out about may be well again sooner than it says. */
+const longestNapMs = 500
+const maxReason = 200
+
+const optionKeys = {
+  on: true,
+  name: true,
+} satisfies KnownKeys<FallbackOptions>
+
+/**
+ * Takes the next model when one fails: the whole step is asked again, what had been said is discarded for all to see.
+ *
+ * Models are tried in the order of the list, each once a step; the step's own model may be among them. One that rests
+ * (see `restOf`) is left out, at the beginning of a step too, and so is one that may not read what would be sent. When
+ * all rest, the step waits for the first to wake, for 60 s at most. After a tool of the provider's own has run, nothing
+ * is asked again. When nobody is left, the failure is tried again as it would be without this extension, and then ends
+ * the run with `models-failed`, which lists each model and why it did not answer.
+ *
+ * @param models in the order of preference.
+ * @throws ProvostError `unknown-option`, `invalid-model`, `invalid-option`
+ *
+ * @example
+ * createAgent({ name: 'desk', model: 'anthropic/claude-sonnet-5', extensions: [modelFallback(['openai/gpt-5', 'google/gemini-2.5-pro'])] })
+ */
+export function modelFallback(
+  models: readonly [OneModel, ...OneModel[]],
+  options: FallbackOptions = {},
+): Extension<unknown> {
+  checkOptions(options, optionKeys, 'modelFallback')
+  const { on = defaultClasses, name = 'model-fallback' } = options
+  checkModels(models, on)
+
+  /** The first of the models that may be asked now, and why those before it may not. */
+  function choose(candidates: readonly OneModel[], label: Label, now: number): Choice {
+    const passed: Passed[] = []
+    for (const model of candidates) {
+      const rest = cooldownOf(model, now)
+      if (!isModelCleared(model, label)) passed.push({ model, reason: refusal(model, label) })
+      else if (rest && on.includes(rest.class)) {
+        passed.push({ model, reason: `rests for ${seconds(rest.ms)} s more (${rest.class})`, wakesInMs: rest.ms })
+      } else {
+        probe(model, now)
+        return { model, passed }
+      }
+    }
+    return { passed }
+  }
+
+  return defineExtension({
+    name,
+    hooks: {
+      async 'model.request'({ spec, label }, ctx) {
+        const candidates = [spec, ...models.filter((model) => !isSame(model, spec))]
+        const deadline = ctx.now() + longestWaitMs
+        for (;;) {
+          const { model, passed } = choose(candidates, label, ctx.now())
+          if (model !== undefined) {
+            if (passed.length === 0) return undefined
+            ctx.emit({ skipped: passed.map(described), model: modelName(model) })
+            return { model }
+          }
+          const wakesInMs = Math.min(...passed.map((one) => one.wakesInMs ?? Infinity))
+          if (ctx.now() + wakesInMs > deadline) return ctx.stop('models-failed', noneLeft(passed.map(described)))
+          await sleep(Math.min(wakesInMs, longestNapMs), undefined, { signal: ctx.signal })
+        }
+      },
+
+      async 'model.error'(failure, ctx) {
+        const { tried } = failure
+        const gate = failure.error.code === 'not-cleared'
+        const passed: Passed[] = []
+        if (!failure.effects && (gate || on.includes(failure.class))) {
+          let left = models.filter((model) => !tried.some(({ spec }) => isSame(spec, model)))
+          while (left.length > 0) {
+            const choice = choose(left, failure.label, ctx.now())
+            passed.push(...choice.passed)
+            const { model } = choice
+            if (model === undefined) break
+            const broken = await loadFailure(model)
+            if (broken === undefined) return { useModel: model }
+            passed.push({ model, reason: broken })
+            ctx.emit({ unusable: described({ model, reason: broken }) })
+            left = left.slice(left.indexOf(model) + 1)
+          }
+        }
+        const reasons = [...lastOfEach(tried), ...passed]
+        // What one model says alone is said better in its own words.
+        if (reasons.length < 2) return undefined
+        return {
+          failAs: {
+            code: 'models-failed',
+            message: noneLeft(reasons.map(described)),
+            hint: failure.effects
+              ? 'The provider ran a tool of its own before the failure: look at what it did before you run this again.'
+              : 'Resume the run later, or give modelFallback a model of another provider.',
+          },
+        }
+      },
+    },
+  })
+}
+
+const classes: Readonly<Record<ErrorClass, true>> = {
+  'rate-limit': true,
+  capacity: true,
+  'context-length': true,
+  network: true,
+  timeout: true,
+  auth: true,
+  'invalid-request': true,
+  'content-filter': true,
+  unknown: true,
+}
+
+function checkModels(models: readonly OneModel[], on: readonly ErrorClass[]): void {
+  if (!Array.isArray(models) || models.length === 0) {
+    throw new ProvostError('invalid-options', 'modelFallback has no models.', {
+      hint: "Give a list: modelFallback(['openai/gpt-5', 'google/gemini-2.5-pro']).",
+    })
+  }
+  for (const model of models) checkOneModel(model, 'modelFallback')
+  for (const one of on) checkChoice(one, Object.keys(classes), 'on', 'modelFallback')
+}
+
+interface Passed {
+  readonly model: OneModel
+  readonly reason: string
+  /** Set where waiting helps. */
+  readonly wakesInMs?: number
+}
+interface Choice {
+  readonly model?: OneModel
+  readonly passed: readonly Passed[]
+}
+
+/** A name in a list means the model of that name, however it was made. */
+function isSame(a: OneModel, b: OneModel): boolean {
+  if (identityOf(a) === identityOf(b)) return true
+  const named = typeof bare(a) === 'string' || typeof bare(b) === 'string'
+  return named && modelName(a) === modelName(b)
+}
+
+function bare(model: OneModel): OneModel {
+  return isCleared(model) ? model.model : model
+}
+
+async function loadFailure(model: OneModel): Promise<string | undefined> {
+  try {
+    await resolveModel(model)
+    return undefined
+  } catch (thrown) {
+    const { code, message } = toErrorInfo(thrown)
+    return `${code}: ${message.slice(0, maxReason)}`
+  }
+}
+
+function lastOfEach(tried: readonly FailedAttempt[]): readonly Passed[] {
+  const last = new Map<object, Passed>()
+  for (const { spec, class: kind, message } of tried) {
+    last.set(identityOf(spec), { model: spec, reason: `${kind}: ${message.slice(0, maxReason)}` })
+  }
+  return [...last.values()]
+}
+
+function refusal(model: OneModel, { confidentiality }: Label): string {
+  const accepts = isCleared(model) && model.accepts.length > 0 ? model.accepts.join(', ') : 'nothing'
+  return `not cleared: it accepts ${accepts}, and this call is ${confidentiality}`
+}
+
+function described({ model, reason }: Passed): string {
+  return `${modelName(model)} (${reason})`
+}
+
+function noneLeft(reasons: readonly string[]): string {
+  return `No model answered: ${reasons.join('; ')}.`
+}
+
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1000)
+}

@@ -1,0 +1,90 @@
+import type { ClearedModel, Confidentiality, Label, OneModel } from '@provost/core'
+import { ProvostError } from '@provost/core'
+
+import type { AnyModel } from './model-v3.ts'
+
+const ranks: Readonly<Record<Confidentiality, number>> = { public: 0, internal: 1, secret: 2 }
+
+/** Whether a model spec says what the model may see. */
+export function isCleared(spec: object | string): spec is ClearedModel {
+  return typeof spec === 'object' && 'accepts' in spec
+}
+
+/**
+ * Whether a model may see content with this label. One that says nothing of it may see everything.
+ *
+ * @example
+ * mayRead({ model: 'openai/gpt-5', accepts: ['internal'] }, { ...trustedLabel, confidentiality: 'secret' }) // false
+ */
+export function isModelCleared(spec: OneModel, { confidentiality }: Pick<Label, 'confidentiality'>): boolean {
+  return !isCleared(spec) || accepts(spec, confidentiality)
+}
+
+function accepts(spec: ClearedModel, confidentiality: Confidentiality): boolean {
+  // Words that are no confidentiality rank with nothing, and accept nothing.
+  return spec.accepts.some((word) => ranks[word] >= ranks[confidentiality])
+}
+
+/** How confidential the calls under way are. The signal is what wrappers around a model hand on untouched. */
+const sent = new WeakMap<AbortSignal, Confidentiality>()
+
+/** Whether there is any gate: without, nobody asks, and a table of what is gone again at once is dear. */
+let gates = false
+
+/** Says what a call carries. What is not said counts as secret. */
+export function declareSent(signal: AbortSignal, label: Label | undefined): void {
+  if (gates && label) sent.set(signal, label.confidentiality)
+}
+
+/** The model behind a gate that opens only for what the spec accepts. */
+export function gated(spec: ClearedModel, model: AnyModel): AnyModel {
+  gates = true
+  function check(options: { readonly abortSignal?: AbortSignal | undefined }): void {
+    const confidentiality = (options.abortSignal && sent.get(options.abortSignal)) ?? 'secret'
+    if (!accepts(spec, confidentiality)) throw notCleared(model, spec, confidentiality)
+  }
+  return model.specificationVersion === 'v4'
+    ? {
+        specificationVersion: 'v4',
+        provider: model.provider,
+        modelId: model.modelId,
+        get supportedUrls() {
+          return model.supportedUrls
+        },
+        doGenerate: async (options) => {
+          check(options)
+          return model.doGenerate(options)
+        },
+        doStream: async (options) => {
+          check(options)
+          return model.doStream(options)
+        },
+      }
+    : {
+        specificationVersion: 'v3',
+        provider: model.provider,
+        modelId: model.modelId,
+        get supportedUrls() {
+          return model.supportedUrls
+        },
+        doGenerate: async (options) => {
+          check(options)
+          return model.doGenerate(options)
+        },
+        doStream: async (options) => {
+          check(options)
+          return model.doStream(options)
+        },
+      }
+}
+
+function notCleared(model: AnyModel, spec: ClearedModel, confidentiality: Confidentiality): ProvostError {
+  const list = spec.accepts.length > 0 ? spec.accepts.join(', ') : 'nothing'
+  return new ProvostError(
+    'not-cleared',
+    `${model.provider}/${model.modelId} accepts ${list}, and this call is ${confidentiality}: nothing was sent.`,
+    {
+      hint: 'Use a model that is cleared for it, or keep what is confidential out of the view: labels say where it came from.',
+    },
+  )
+}

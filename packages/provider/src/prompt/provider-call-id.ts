@@ -1,0 +1,65 @@
+/** Tool-call ids as a provider sees them: unique, never empty, `[A-Za-z0-9_-]`, at most 64 characters. */
+export interface ProviderCallIds {
+  /** The id of a call: the provider's own where it is usable and still free. */
+  ofCall(callId: string, toolCallId: string): string
+  /** The id its call has; for a result whose call is in an earlier answer of a provider, the latest call of that id. */
+  ofResult(callId: string, toolCallId: string): string
+  /** Ids that know these and add to a copy, for messages that are sent once only. */
+  fork(): ProviderCallIds
+}
+
+const maxLength = 64
+
+function usable(toolCallId: string): string {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(toolCallId)) return toolCallId
+  return toolCallId.slice(0, maxLength).replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'call'
+}
+
+/** A place for ids that looks further in the one it was forked from. */
+interface Shelf {
+  readonly byCall: Map<string, string>
+  readonly byToolCall: Map<string, string>
+  readonly taken: Map<string, number>
+  readonly below: Shelf | undefined
+}
+
+function find(shelf: Shelf, kind: 'byCall' | 'byToolCall', key: string): string | undefined {
+  return shelf[kind].get(key) ?? (shelf.below && find(shelf.below, kind, key))
+}
+
+function timesTaken(shelf: Shelf, id: string): number {
+  return shelf.taken.get(id) ?? (shelf.below ? timesTaken(shelf.below, id) : 0)
+}
+
+/** Ids depend only on the calls in their order, so that the same history always gives the same ids. */
+export function createProviderCallIds(): ProviderCallIds {
+  return over(undefined)
+}
+
+function over(below: Shelf | undefined): ProviderCallIds {
+  const shelf: Shelf = { byCall: new Map(), byToolCall: new Map(), taken: new Map(), below }
+
+  function take(callId: string, toolCallId: string): string {
+    const base = usable(toolCallId)
+    let count = timesTaken(shelf, base)
+    let id = base
+    while (count > 0 && timesTaken(shelf, id) > 0) {
+      count += 1
+      const suffix = `_${count}`
+      id = base.slice(0, maxLength - suffix.length) + suffix
+    }
+    // Counting on from the last suffix keeps a thousand equal ids linear.
+    shelf.taken.set(base, Math.max(count, 1))
+    if (id !== base) shelf.taken.set(id, 1)
+    shelf.byCall.set(callId, id)
+    shelf.byToolCall.set(toolCallId, id)
+    return id
+  }
+
+  return {
+    ofCall: (callId, toolCallId) => find(shelf, 'byCall', callId) ?? take(callId, toolCallId),
+    ofResult: (callId, toolCallId) =>
+      find(shelf, 'byCall', callId) ?? find(shelf, 'byToolCall', toolCallId) ?? take(callId, toolCallId),
+    fork: () => over(shelf),
+  }
+}

@@ -1,0 +1,159 @@
+import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
+import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+
+import { HttpError, isInternal, responseStatus } from '../http/http-error.ts'
+import { endOf } from '../sessions/session-end.ts'
+import { followSession } from '../sessions/session-reader.ts'
+import { listTasks } from './a2a-list.ts'
+import { completedTask, growingAnswer, lastUpdates, readTask, toTask } from './a2a-task.ts'
+import type { A2aAsking, A2aTurn } from './a2a-turn.ts'
+import { openTask, takeMessage } from './a2a-turn.ts'
+
+/**
+ * What one principal asks of one agent over A2A. Nothing of it is kept here: tasks are runs, and the log tells how they
+ * stand, whatever process is asked.
+ */
+export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSignal): A2ARequestHandler {
+  const { sdk, principal, setup } = asking
+  const { host, connections, allow, accepting, limits } = setup
+
+  /** Follows what goes on in a session, counted among the principal's streams. */
+  async function* following(
+    open: (signal: AbortSignal) => Promise<A2aTurn>,
+    leave: 'at the end' | 'at once',
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    accepting()
+    const release = connections.take(principal.id)
+    const ended = new AbortController()
+    let turn: A2aTurn | undefined
+    let control: AbortController | undefined
+    try {
+      turn = await open(AbortSignal.any([asked, ended.signal]))
+      const { live, runId, isNew, events } = turn
+      control = connections.control(live.id)
+      control.signal.addEventListener('abort', () => ended.abort(), { once: true })
+      const place = { sessionId: live.id, runId }
+      // Whoever comes back to a task that is silent just now hears of it at once.
+      let next = isNew ? await events.next() : undefined
+      if (next?.done && next.value?.status === 'failed' && !(await readTask(host, live.id, runId))) {
+        if (turn.begins) await host.discard(live.id)
+        throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was refused.' })
+      }
+      const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending, at: Date.now() }
+      yield { payload: { $case: 'task', value: toTask(sdk, working) } }
+      if (leave === 'at once') return
+      const grow = growingAnswer(place)
+      next ??= await events.next()
+      while (!next.done) {
+        for (const { event } of next.value) yield* grow(event)
+        next = await events.next()
+      }
+      // Cut: the client comes back for the rest.
+      if (!next.value) return
+      const own = next.value.runId === runId ? completedTask(next.value, runId) : undefined
+      const view = own ?? (await readTask(host, live.id, runId))
+      if (view) yield* lastUpdates(sdk, view)
+    } catch (thrown) {
+      throw translated(asking, thrown)
+    } finally {
+      ended.abort()
+      if (control) connections.done(control)
+      release()
+      await turn?.events.return(undefined)
+    }
+  }
+
+  function taken({ message }: SendMessageRequest): (signal: AbortSignal) => Promise<A2aTurn> {
+    if (!message) throw new sdk.RequestMalformedError('There is no message.')
+    return (signal) => takeMessage(asking, message, signal)
+  }
+
+  async function translating<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (thrown) {
+      throw translated(asking, thrown)
+    }
+  }
+
+  const noPush = async (): Promise<never> => {
+    throw new sdk.PushNotificationNotSupportedError('Nothing is pushed from here: stream, or ask for the task.')
+  }
+
+  return {
+    getAgentCard: async () => card,
+
+    async getAuthenticatedExtendedAgentCard() {
+      throw new sdk.ExtendedAgentCardNotConfiguredError('There is no more to say than the agent card.')
+    },
+
+    async sendMessage(request) {
+      const atOnce = request.configuration?.returnImmediately === true
+      let place: string | undefined
+      for await (const { payload } of following(taken(request), atOnce ? 'at once' : 'at the end')) {
+        if (payload?.$case !== 'task') continue
+        if (atOnce) return payload.value
+        place = payload.value.id
+      }
+      return taskAt(place ?? '')
+    },
+
+    sendMessageStream: (request) => following(taken(request), 'at the end'),
+
+    getTask: ({ id }) => taskAt(id),
+
+    cancelTask: ({ id }) =>
+      translating(async () => {
+        const { live, view } = await openTask(asking, id)
+        await allow(principal, { kind: 'abort', sessionId: live.id })
+        if (view.status !== 'running' && view.status !== 'suspended') {
+          throw new sdk.TaskNotCancelableError('The task is over.')
+        }
+        await live.session.abort()
+        return taskAt(id)
+      }),
+
+    resubscribe({ id }) {
+      return following(async (signal) => {
+        const { live, view } = await openTask(asking, id)
+        await allow(principal, { kind: 'read', sessionId: live.id })
+        if (view.status !== 'running' && view.status !== 'suspended') {
+          throw new sdk.UnsupportedOperationError('The task is over: ask for it instead.')
+        }
+        const after = await endOf(host.store, live.id)
+        const events = followSession({ host, live, signal, waitingBytes: limits.waitingBytes }, after)
+        return { live, runId: view.runId, isNew: false, events }
+      }, 'at the end')
+    },
+
+    listTasks: (request) =>
+      translating(async () => {
+        await allow(principal, { kind: 'list', agent: asking.agent })
+        return listTasks(asking, request)
+      }),
+
+    createTaskPushNotificationConfig: noPush,
+    getTaskPushNotificationConfig: noPush,
+    listTaskPushNotificationConfigs: noPush,
+    deleteTaskPushNotificationConfig: noPush,
+  }
+
+  function taskAt(id: string): Promise<Task> {
+    return translating(async () => {
+      const { live, view } = await openTask(asking, id)
+      await allow(principal, { kind: 'read', sessionId: live.id })
+      return toTask(sdk, view)
+    })
+  }
+}
+
+/** An error of ours as one of A2A; what is nobody's business is not told. */
+function translated({ sdk, setup, request }: A2aAsking, thrown: unknown): unknown {
+  if (thrown instanceof sdk.A2AError) return thrown
+  const { status, error } = responseStatus(thrown)
+  const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`
+  if (status === 404) return new sdk.TaskNotFoundError(message)
+  if (status < 500) return new sdk.RequestMalformedError(message)
+  if (isInternal(thrown)) setup.report(thrown, { request })
+  return new Error(message)
+}

@@ -1,0 +1,34 @@
+import { HttpError } from '../http/http-error.ts'
+
+/** What is used of `@a2a-js/sdk`. */
+export type A2aSdk = typeof import('@a2a-js/sdk') &
+  Pick<typeof import('@a2a-js/sdk/server'), 'JsonRpcTransportHandler' | 'ServerCallContext' | 'validateVersion'> &
+  Pick<
+    typeof import('@a2a-js/sdk/errors'),
+    | 'A2AError'
+    | 'A2A_ERROR_CODE'
+    | 'ExtendedAgentCardNotConfiguredError'
+    | 'PushNotificationNotSupportedError'
+    | 'RequestMalformedError'
+    | 'TaskNotCancelableError'
+    | 'TaskNotFoundError'
+    | 'UnsupportedOperationError'
+  >
+
+/** @throws HttpError 404 where it is not installed. */
+export async function loadA2a(): Promise<A2aSdk> {
+  try {
+    const [main, server, errors] = await Promise.all([
+      import('@a2a-js/sdk'),
+      import('@a2a-js/sdk/server'),
+      import('@a2a-js/sdk/errors'),
+    ])
+    return { ...main, ...server, ...errors }
+  } catch {
+    throw new HttpError(404, {
+      code: 'not-installed',
+      message: 'This server does not speak A2A.',
+      hint: 'Install @a2a-js/sdk beside @provost/server.',
+    })
+  }
+}

@@ -1,0 +1,133 @@
+import type { Message, Part } from '@a2a-js/sdk'
+import type { Decisions, PendingWork, Principal } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import type { OperationSetup } from '../api/operation-setup.ts'
+import { HttpError } from '../http/http-error.ts'
+import { decisionsSchema, sendSchema } from '../http/request-schema.ts'
+import { keyToken } from '../requests/idempotency.ts'
+import { decisionsOf, toInput } from '../requests/request-decisions.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { endOf } from '../sessions/session-end.ts'
+import type { SessionEvents } from '../sessions/session-reader.ts'
+import { followSession, readRun } from '../sessions/session-reader.ts'
+import type { A2aSdk } from './a2a-sdk.ts'
+import type { TaskView } from './a2a-task.ts'
+import { placeOf, readTask } from './a2a-task.ts'
+
+/** A message of A2A on its way: the task it is about, and what happens to it. */
+export interface A2aTurn {
+  readonly live: LiveSession
+  readonly runId: string
+  /** Whether it begins the task: then it may yet be refused. */
+  readonly isNew: boolean
+  /** Whether it begins the session: what is refused then leaves none behind. */
+  readonly begins?: boolean
+  readonly events: SessionEvents
+}
+
+/** Who asks for what, at which agent. */
+export interface A2aAsking {
+  readonly sdk: A2aSdk
+  readonly agent: string
+  readonly principal: Principal
+  readonly setup: OperationSetup
+  readonly request: Request
+}
+
+/** The task of an id, if it is the principal's and the agent's. */
+export async function openTask(
+  { sdk, agent, principal, setup: { host } }: A2aAsking,
+  id: string,
+): Promise<{ live: LiveSession; view: TaskView }> {
+  const place = placeOf(id)
+  const live = place && (await host.open(principal, place.sessionId))
+  const view = live?.agent.name === agent && (await readTask(host, place?.sessionId ?? '', place?.runId ?? ''))
+  if (!live || !view) throw new sdk.TaskNotFoundError('There is no such task.')
+  return { live, view }
+}
+
+/** Does what a message wants: begins a run, says something to one, or answers what it waits for. */
+export async function takeMessage(asking: A2aAsking, message: Message, signal: AbortSignal): Promise<A2aTurn> {
+  const { sdk, setup, agent, principal } = asking
+  const { host, allow, limits, deciding } = setup
+  const reading = { host, signal, waitingBytes: limits.waitingBytes }
+
+  if (message.taskId !== '') {
+    const { live, view } = await openTask(asking, message.taskId)
+    const { runId, status } = view
+    if (status !== 'running' && status !== 'suspended') {
+      throw new sdk.UnsupportedOperationError('The task is over: send the message with its contextId alone.')
+    }
+    const after = await endOf(host.store, live.id)
+    if (status === 'running') {
+      await allow(principal, { kind: 'send', sessionId: live.id })
+      const key = keyToken(principal, message.messageId)
+      await host.send(live, inputOf(message), { mode: 'steer', key })
+    } else {
+      const answers = answersIn(message, view.pending, principal)
+      await host.decide(live, await deciding.check(principal, { live, requester: principal }, answers, 'a2a'))
+    }
+    return { live, runId, isNew: false, events: followSession({ ...reading, live }, after) }
+  }
+
+  const input = inputOf(message)
+  await allow(
+    principal,
+    message.contextId === '' ? { kind: 'run', agent } : { kind: 'send', sessionId: message.contextId },
+  )
+  const admitted = host.admit(principal)
+  try {
+    const begins = message.contextId === ''
+    const live = begins ? await host.begin(principal, { agent }) : await host.open(principal, message.contextId)
+    if (live.agent.name !== agent) throw malformed('This context is of another agent.', 'Leave the contextId out.')
+    if (live.session.status === 'suspended') {
+      throw malformed('A task of this context waits for answers.', 'Answer with its taskId, or cancel it.')
+    }
+    const { run, events } = readRun({ ...reading, live }, () => host.start(live, input, {}))
+    return { live, runId: run.runId, isNew: true, begins, events }
+  } finally {
+    admitted()
+  }
+}
+
+function inputOf({ parts }: Message): ReturnType<typeof toInput> {
+  const checked = sendSchema.safeParse({ input: parts.map(partOf) })
+  if (checked.success) return toInput(checked.data.input)
+  throw malformed('The message says nothing that the agent can take.', 'Send text, files or data, up to 100 parts.')
+}
+
+function partOf({ content, mediaType, filename }: Part): unknown {
+  if (content?.$case === 'text') return { type: 'text', text: content.value }
+  if (content?.$case === 'data') return { type: 'text', text: JSON.stringify(content.value) ?? 'null' }
+  const file = {
+    type: 'file',
+    mediaType: mediaType === '' ? 'application/octet-stream' : mediaType,
+    ...(filename !== '' && { filename }),
+  }
+  if (content?.$case === 'url') return { ...file, data: { type: 'url', url: content.value } }
+  return content && { ...file, data: { type: 'data', data: Buffer.from(content.value).toString('base64') } }
+}
+
+/** Answers as data, in the form of those of the other routes; to approvals alone, the word will do. */
+function answersIn({ parts }: Message, { approvals }: PendingWork, principal: Principal): Decisions {
+  const data = parts.flatMap(({ content }) =>
+    content?.$case === 'data' && isRecord(content.value) ? [content.value] : [],
+  )
+  const checked = decisionsSchema.safeParse(Object.assign({}, ...data))
+  const given = checked.success ? decisionsOf(checked.data, principal) : undefined
+  if (given) return given
+  const said = parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('')
+  const word = said.trim().toLowerCase()
+  if ((word === 'approve' || word === 'deny') && approvals.length > 0) {
+    return { approvals: approvals.map(({ id }) => ({ id, decision: word, by: principal.id })) }
+  }
+  throw malformed(
+    'The task waits for answers.',
+    'Send data with `approvals`, `inputs`, `toolResults` or `uncertain`, or the text `approve` or `deny`.',
+  )
+}
+
+function malformed(message: string, hint: string): HttpError {
+  return new HttpError(400, { code: 'invalid-request', message, hint })
+}

@@ -1,0 +1,101 @@
+import type { Principal } from '@provost/core'
+import { isRecord } from '@provost/core'
+
+import type { OperationSetup } from '../api/operation-setup.ts'
+import { HttpError } from '../http/http-error.ts'
+import { isCode } from '../http/request-error.ts'
+import { frameStream } from '../stream/frame-stream.ts'
+import { agentCard } from './a2a-card.ts'
+import { a2aHandler } from './a2a-handler.ts'
+import { loadA2a } from './a2a-sdk.ts'
+
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** An agent as others find it. */
+export interface A2aAgent {
+  readonly name: string
+  /** The address of the server, as its clients know it. */
+  readonly base: string
+  readonly authenticated: boolean
+}
+
+/** The card of an agent. @throws HttpError 404 where `@a2a-js/sdk` is not installed. */
+export async function answerCard(agent: A2aAgent): Promise<Response> {
+  const sdk = await loadA2a()
+  return Response.json(sdk.AgentCard.toJSON(agentCard(sdk, agent)))
+}
+
+/**
+ * One agent over A2A's JSON-RPC: tasks are runs, contexts are sessions, and what waits for a human is `input-required`.
+ *
+ * @param body the request's JSON.
+ * @throws HttpError 404 where `@a2a-js/sdk` is not installed.
+ */
+export async function answerA2a(
+  request: Request,
+  body: unknown,
+  agent: A2aAgent,
+  principal: Principal,
+  setup: OperationSetup,
+): Promise<Response> {
+  const sdk = await loadA2a()
+  if (!isObject(body)) {
+    const hint = 'Send one JSON-RPC request.'
+    throw new HttpError(400, { code: 'invalid-request', message: 'The body is no JSON-RPC request.', hint })
+  }
+  const card = agentCard(sdk, agent)
+  const gone = new AbortController()
+  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, gone.signal)
+  const failed = (thrown: unknown): object => {
+    const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server could not do this.')
+    return { jsonrpc: '2.0', id: body['id'] ?? null, error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error) }
+  }
+  try {
+    const requestedVersion = request.headers.get(sdk.A2A_VERSION_HEADER)
+    const context = new sdk.ServerCallContext(requestedVersion === null ? {} : { requestedVersion })
+    sdk.validateVersion(context.requestedVersion, card, 'JSONRPC')
+    const answer = await new sdk.JsonRpcTransportHandler(handler).handle(body, context)
+    if (!(Symbol.asyncIterator in answer)) {
+      // The SDK says of an error that it does not know whatever that says.
+      const error: unknown = 'error' in answer ? answer.error : undefined
+      const internal = isCode(error, sdk.A2A_ERROR_CODE.INTERNAL_ERROR)
+      return Response.json(internal ? failed(undefined) : answer)
+    }
+    const iterator = answer[Symbol.asyncIterator]()
+    // What is refused before anything happened is an answer, not a stream.
+    const first = await iterator.next()
+    const options = {
+      heartbeatMs: setup.limits.heartbeatMs,
+      closed: () => gone.abort(),
+      failed: (thrown: unknown) => setup.report(thrown, { request }),
+    }
+    return new Response(frameStream(answerFrames(first, iterator, failed), options), { headers })
+  } catch (thrown) {
+    return Response.json(failed(thrown))
+  }
+}
+
+/** An error on the way is the last frame. */
+async function* answerFrames(
+  first: IteratorResult<unknown, void>,
+  rest: AsyncIterator<unknown, void>,
+  failed: (thrown: unknown) => object,
+): AsyncGenerator<Iterable<string>, void, undefined> {
+  const frame = (value: unknown): readonly string[] => [`data: ${JSON.stringify(value)}\n\n`]
+  let next = first
+  try {
+    for (; !next.done; next = await rest.next()) yield frame(next.value)
+  } catch (thrown) {
+    yield frame(failed(thrown))
+  } finally {
+    await rest.return?.()
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && !Array.isArray(value)
+}

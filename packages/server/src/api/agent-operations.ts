@@ -1,0 +1,11 @@
+import type { Operation } from '../http/operation.ts'
+import { executeOperation } from './execute-operation.ts'
+import type { OperationSetup } from './operation-setup.ts'
+import { sendOperations } from './send-operations.ts'
+import { sessionOperations } from './session-operations.ts'
+import { waitOperations } from './wait-operations.ts'
+
+/** The routes under `/api/agent`, and the inbox. */
+export function agentOperations(setup: OperationSetup): readonly Operation[] {
+  return [executeOperation(setup), ...sessionOperations(setup), ...sendOperations(setup), ...waitOperations(setup)]
+}

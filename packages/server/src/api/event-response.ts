@@ -1,0 +1,54 @@
+import type { Principal } from '@provost/core'
+
+import { eventFrames } from '../sessions/event-stream.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import type { SessionEvents } from '../sessions/session-reader.ts'
+import { followSession } from '../sessions/session-reader.ts'
+import type { Cursor } from '../stream/cursor.ts'
+import { frameStream } from '../stream/frame-stream.ts'
+import type { OperationSetup } from './operation-setup.ts'
+
+/** The events of a session as a response, counted among the principal's streams. */
+export function streamed(
+  { limits, connections, report }: OperationSetup,
+  live: LiveSession,
+  principal: Principal,
+  open: (signal: AbortSignal) => SessionEvents,
+): Response {
+  const release = connections.take(principal.id)
+  const control = connections.control(live.id)
+  const events = ((): SessionEvents => {
+    try {
+      return open(control.signal)
+    } catch (thrown) {
+      release()
+      connections.done(control)
+      throw thrown
+    }
+  })()
+  const closed = (): void => {
+    release()
+    connections.done(control)
+    control.abort()
+  }
+  const body = frameStream(eventFrames(events), {
+    heartbeatMs: limits.heartbeatMs,
+    closed,
+    failed: (thrown) => report(thrown, { sessionId: live.id }),
+  })
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'x-session-id': live.id,
+    },
+  })
+}
+
+/** The events behind a cursor, and those that follow. */
+export function followed(setup: OperationSetup, live: LiveSession, principal: Principal, after: Cursor): Response {
+  const { host, limits } = setup
+  const { waitingBytes } = limits
+  return streamed(setup, live, principal, (signal) => followSession({ host, live, signal, waitingBytes }, after))
+}

@@ -1,0 +1,123 @@
+import type { AgentStream } from '@provost/agent'
+import type { Input, Principal } from '@provost/core'
+import { ProvostError, uuidv7 } from '@provost/core'
+
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import { badRequest, isCode, waits } from '../http/request-error.ts'
+import type { ExecuteBody } from '../http/request-schema.ts'
+import { executeSchema } from '../http/request-schema.ts'
+import { beginOnce, bindKey, decideOnce, idFor, keyHeader, keyOf } from '../requests/idempotency.ts'
+import { decisionsOf, toHistory, toInput, toTools } from '../requests/request-decisions.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { endOf } from '../sessions/session-end.ts'
+import { readRun } from '../sessions/session-reader.ts'
+import { atBeginning, givenCursor } from '../stream/cursor.ts'
+import { followed, streamed } from './event-response.ts'
+import type { OperationSetup } from './operation-setup.ts'
+
+/** The description of the header, for operations that heed it. */
+export const resumeHeader = { 'Last-Event-ID': 'The id of the last event that came: the stream goes on behind it.' }
+
+/** `POST /api/agent/execute` */
+export function executeOperation(setup: OperationSetup): Operation {
+  const { host, limits, allow, accepting, deciding } = setup
+
+  /** Begins a run; one that is refused before it has said anything is an error, not a stream. */
+  async function begun(
+    live: LiveSession,
+    principal: Principal,
+    input: Input,
+    maxSteps: number | undefined,
+  ): Promise<Response> {
+    if (live.session.status === 'suspended') throw waits(live.id)
+    let run: AgentStream<unknown> | undefined
+    const first = new Promise<void>((resolve) => {
+      const stop = live.feed.listen(() => (stop(), resolve()))
+    })
+    const response = streamed(setup, live, principal, (signal) => {
+      const opened = readRun({ host, live, signal, waitingBytes: limits.waitingBytes }, () =>
+        host.start(live, input, maxSteps === undefined ? {} : { maxSteps }),
+      )
+      ;({ run } = opened)
+      return opened.events
+    })
+    const refused = run && (await Promise.race([first, run.result]))
+    if (refused && refused.status === 'failed') {
+      await response.body?.cancel()
+      throw refused.error
+    }
+    return response
+  }
+
+  async function execute(
+    body: ExecuteBody,
+    principal: Principal,
+    key: string | undefined,
+    last: string | undefined,
+  ): Promise<Response> {
+    const { agent, sessionId, input, messages, tools, options, ...rest } = body
+    const wanted = decisionsOf(rest, principal)
+    if ((input === undefined) === (wanted === undefined)) {
+      throw badRequest('Give either `input` or answers (`approvals`, `toolResults`, `uncertain`, `inputs`).')
+    }
+    if (sessionId === undefined) {
+      if (input === undefined) throw badRequest('Answers are for a session: give its `sessionId`.')
+      await allow(principal, { kind: 'run', ...(agent !== undefined && { agent }) })
+      const history = toHistory(messages, setup.allowProviderOptions)
+      const id = key === undefined ? uuidv7() : idFor(principal, key)
+      const admitted = host.admit(principal)
+      let bound = false
+      try {
+        if (key !== undefined) await bindKey(host.store, id, { principal, key, body }, 'begin')
+        bound = true
+        const live = await host.begin(principal, { id, agent, messages: history, tools: toTools(tools) })
+        return await begun(live, principal, toInput(input), options?.maxSteps)
+      } catch (thrown) {
+        if (key !== undefined && isCode(thrown, 'session-exists')) {
+          return followed(setup, await host.open(principal, id), principal, atBeginning)
+        }
+        if (bound) await host.discard(id)
+        throw thrown
+      } finally {
+        admitted()
+      }
+    }
+    if (messages || tools) throw badRequest('`messages` and `tools` are for a new session: leave `sessionId` out.')
+    const live = await host.open(principal, sessionId)
+    if (agent !== undefined && agent !== live.agent.name) {
+      throw new ProvostError('wrong-agent', `Session ${sessionId} belongs to agent ${live.agent.name}.`, {
+        hint: 'Leave `agent` out.',
+      })
+    }
+    if (input !== undefined) await allow(principal, { kind: 'send', sessionId })
+    if (input !== undefined) {
+      if (key === undefined) {
+        const admitted = host.admit(principal)
+        return begun(live, principal, toInput(input), options?.maxSteps).finally(admitted)
+      }
+      const since = await beginOnce({ host, live, principal, key, body }, toInput(input), options)
+      return followed(setup, live, principal, since)
+    }
+    const decisions = wanted && (await deciding.check(principal, { live, requester: principal }, wanted, 'http'))
+    const after = last === undefined ? await endOf(host.store, sessionId) : givenCursor(sessionId, last)
+    if (decisions && key !== undefined) await decideOnce({ host, live, principal, key }, decisions)
+    else if (decisions) await host.decide(live, decisions)
+    return followed(setup, live, principal, after)
+  }
+
+  return operation({
+    method: 'post',
+    path: '/api/agent/execute',
+    operationId: 'execute',
+    summary: 'Begins a run, or goes on with one, and streams its events. The last is `execute_complete`.',
+    headers: { ...keyHeader, ...resumeHeader },
+    body: executeSchema,
+    success: 200,
+    stream: 'text/event-stream',
+    async handle({ principal, body, request }) {
+      accepting()
+      return execute(body, principal, keyOf(request), request.headers.get('last-event-id') ?? undefined)
+    },
+  })
+}

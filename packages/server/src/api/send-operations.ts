@@ -1,0 +1,109 @@
+import type { Principal } from '@provost/core'
+
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import { badRequest } from '../http/request-error.ts'
+import type { DecisionsBody } from '../http/request-schema.ts'
+import { abortSchema, decisionsSchema, sendSchema, toolResultsSchema } from '../http/request-schema.ts'
+import { acceptedSchema } from '../http/response-schema.ts'
+import { bindKey, decideOnce, keyHeader, keyOf, keyToken } from '../requests/idempotency.ts'
+import { decisionsOf, toInput } from '../requests/request-decisions.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import type { OperationSetup } from './operation-setup.ts'
+
+/** The routes that tell a session something. */
+export function sendOperations({ host, allow, accepting, deciding }: OperationSetup): readonly Operation[] {
+  async function accepted(live: LiveSession): Promise<Response> {
+    return Response.json({ sessionId: live.id, status: live.session.status }, { status: 202 })
+  }
+
+  const said = (mode: 'steer' | 'queue', path: string, operationId: string, summary: string): Operation =>
+    operation({
+      method: 'post',
+      path,
+      operationId,
+      summary,
+      headers: keyHeader,
+      body: sendSchema,
+      success: 202,
+      answer: acceptedSchema,
+      async handle({ principal, id, body, request }) {
+        accepting()
+        const live = await host.open(principal, id)
+        await allow(principal, { kind: 'send', sessionId: id })
+        const key = keyOf(request)
+        if (key !== undefined) await bindKey(host.store, id, { principal, key, body: { operationId, body } }, 'say')
+        await host.send(live, toInput(body.input), {
+          mode,
+          key: key === undefined ? key : keyToken(principal, key),
+          to: body.to,
+        })
+        return accepted(live)
+      },
+    })
+
+  async function decided(principal: Principal, id: string, given: DecisionsBody, request: Request): Promise<Response> {
+    accepting()
+    const wanted = decisionsOf(given, principal)
+    if (!wanted) throw badRequest('Give `approvals`, `toolResults`, `uncertain` or `inputs`.')
+    const reached = await deciding.reach(principal, id)
+    const decisions = await deciding.check(principal, reached, wanted, 'http')
+    const { live } = reached
+    const key = keyOf(request)
+    if (key === undefined) await host.decide(live, decisions)
+    else await decideOnce({ host, live, principal, key }, decisions)
+    return accepted(live)
+  }
+
+  return [
+    said('steer', '/api/agent/session/{id}/steer', 'steer', 'Says something that enters before the next model call.'),
+    said(
+      'queue',
+      '/api/agent/session/{id}/follow-up',
+      'followUp',
+      'Says something that enters when the run would end.',
+    ),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/abort',
+      operationId: 'abort',
+      summary: 'Ends the run that goes on or waits, in whatever process it lives.',
+      body: abortSchema,
+      success: 202,
+      answer: acceptedSchema,
+      async handle({ principal, id, body: { drain, graceMs, onPendingApprovals } }) {
+        const live = await host.open(principal, id)
+        await allow(principal, { kind: 'abort', sessionId: id })
+        const options = {
+          ...(drain !== undefined && { drain }),
+          ...(graceMs !== undefined && { graceMs }),
+          ...(onPendingApprovals && { onPendingApprovals }),
+        }
+        await live.session.abort(options)
+        return accepted(live)
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/approvals',
+      operationId: 'decide',
+      summary: 'Answers what a run waits for: approvals, remote and uncertain calls, questions of tools.',
+      headers: keyHeader,
+      body: decisionsSchema,
+      success: 202,
+      answer: acceptedSchema,
+      handle: ({ principal, id, body, request }) => decided(principal, id, body, request),
+    }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/tool-results',
+      operationId: 'giveToolResults',
+      summary: 'Brings what remote tools gave.',
+      headers: keyHeader,
+      body: toolResultsSchema,
+      success: 202,
+      answer: acceptedSchema,
+      handle: ({ principal, id, body, request }) => decided(principal, id, body, request),
+    }),
+  ]
+}

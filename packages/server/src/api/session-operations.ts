@@ -1,0 +1,163 @@
+import { pendingWork } from '@provost/agent'
+import type { SessionStore } from '@provost/core'
+import { countedRead, exportSession } from '@provost/sessions'
+
+import { notOperator, unknownSession } from '../http/http-error.ts'
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import { eventsQuery, listQuery } from '../http/request-schema.ts'
+import { listSchema, releaseSchema, sessionSchema } from '../http/response-schema.ts'
+import { foldSession } from '../sessions/session-end.ts'
+import type { SessionHost } from '../sessions/session-host.ts'
+import { atBeginning, givenCursor, writeCursor } from '../stream/cursor.ts'
+import { followed } from './event-response.ts'
+import { resumeHeader } from './execute-operation.ts'
+import type { OperationSetup } from './operation-setup.ts'
+
+/** The routes that show sessions, and the one that removes them. */
+export function sessionOperations(setup: OperationSetup): readonly Operation[] {
+  const { host, allow, accepting, approver, deciding } = setup
+  return [
+    operation({
+      method: 'get',
+      path: '/api/agent/sessions',
+      operationId: 'listSessions',
+      summary: 'Your sessions, in the order of their ids.',
+      query: listQuery,
+      success: 200,
+      answer: listSchema,
+      async handle({ principal, query: { after, limit = 50, status } }) {
+        await allow(principal, { kind: 'list' })
+        const sessions = []
+        const filter = {
+          principal: principal.id,
+          limit,
+          ...(after !== undefined && { after }),
+          ...(status && { status }),
+        }
+        for await (const { id, agent, status: its, updatedAt } of host.store.list(filter)) {
+          sessions.push({ id, agent, status: its, updatedAt })
+        }
+        const next = sessions.length === limit ? sessions.at(-1)?.id : undefined
+        return Response.json({ sessions, ...(next !== undefined && { next }) })
+      },
+    }),
+    operation({
+      method: 'get',
+      path: '/api/agent/session/{id}',
+      operationId: 'getSession',
+      summary: 'What was said in a session, how it stands and what it waits for.',
+      success: 200,
+      answer: sessionSchema,
+      async handle({ principal, id }) {
+        const { agent, quarantined } = await deciding.view(principal, id, 'read')
+        const read = (): ReturnType<typeof foldSession> => foldSession(host.store, id)
+        const { state, last } = quarantined ? await read() : await countedRead(host.store, id, readingMs, read)
+        const { run, messages } = state
+        const status = quarantined ? 'quarantined' : (run?.status ?? 'idle')
+        return Response.json({
+          id,
+          agent,
+          status: status === 'completed' || status === 'aborted' ? 'idle' : status,
+          messages: messages.flatMap((one) => (one.role === 'system' ? [] : [host.outward.message(one)])),
+          pending: pendingWork(state),
+          ...(last.root.offset > 0 && { lastEventId: writeCursor(id, last) }),
+        })
+      },
+    }),
+    operation({
+      method: 'delete',
+      path: '/api/agent/session/{id}',
+      operationId: 'deleteSession',
+      summary: 'Ends what goes on in a session and removes it for good.',
+      success: 204,
+      async handle({ principal, id }) {
+        const live = await host.open(principal, id)
+        await allow(principal, { kind: 'delete', sessionId: id })
+        await live.session.abort()
+        host.forget(id)
+        await host.store.delete(id)
+        return new Response(null, { status: 204 })
+      },
+    }),
+    operation({
+      method: 'get',
+      path: '/api/agent/session/{id}/events',
+      operationId: 'events',
+      summary: 'The events behind one, and those that follow until nothing goes on.',
+      headers: resumeHeader,
+      query: eventsQuery,
+      success: 200,
+      stream: 'text/event-stream',
+      async handle({ principal, id, query, request }) {
+        accepting()
+        const live = await deciding.read(principal, id)
+        const after = request.headers.get('last-event-id') ?? query.after
+        return followed(setup, live, principal, after === undefined ? atBeginning : givenCursor(id, after))
+      },
+    }),
+    operation({
+      method: 'post',
+      path: '/api/agent/session/{id}/release',
+      operationId: 'releaseSession',
+      summary: 'Ends the quarantine of a session, so that its run is resumed. For operators.',
+      success: 200,
+      answer: releaseSchema,
+      async handle({ principal, id }) {
+        accepting()
+        if (!(await approver.isOperator(principal))) throw notOperator()
+        await allow(principal, { kind: 'release', sessionId: id })
+        const released = await host.releaseQuarantine(id)
+        if (released === undefined) throw unknownSession(id)
+        return Response.json({ sessionId: id, released })
+      },
+    }),
+    operation({
+      method: 'get',
+      path: '/api/agent/session/{id}/export',
+      operationId: 'exportSession',
+      summary: 'What was said, as JSON lines, without reasoning, prompts, secrets and the audit trail.',
+      success: 200,
+      stream: 'application/x-ndjson',
+      async handle({ principal, id }) {
+        await deciding.view(principal, id, 'export')
+        const lines = exportSession(outwardStore(host), id, { for: 'outside' })
+        return new Response(byteStream(lines), {
+          headers: {
+            'content-type': 'application/x-ndjson',
+            'content-disposition': 'attachment; filename="session.jsonl"',
+          },
+        })
+      },
+    }),
+  ]
+}
+
+/** Milliseconds that reading a session whose writer died may take before another process tries. */
+const readingMs = 5_000
+
+/** A store whose logs say of errors what clients may have. */
+function outwardStore({ store, outward }: SessionHost): SessionStore {
+  return {
+    ...store,
+    async *read(log, after) {
+      for await (const entry of store.read(log, after)) yield outward.entry(entry)
+    },
+  }
+}
+
+/** Read as fast as the client takes it. */
+function byteStream(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const iterator = lines[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await iterator.return?.()
+    },
+  })
+}

@@ -1,0 +1,216 @@
+import type { ApprovalDecision, Decisions, Json, Principal } from '@provost/core'
+import { canonicalJson, isRecord, ProvostError, toJson } from '@provost/core'
+
+import type { HttpError } from '../http/http-error.ts'
+import { unknownSession } from '../http/http-error.ts'
+import { isCode } from '../http/request-error.ts'
+import type { ApprovalQuestion, Via } from '../options/approval-options.ts'
+import type { Action } from '../options/server-options.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { ownership } from '../sessions/ownership.ts'
+import type { SessionHost, SessionView } from '../sessions/session-host.ts'
+import type { Approver } from './approver.ts'
+import { isRequester } from './approver.ts'
+import type { Waiting } from './pending-question.ts'
+import { questionOf, waitsOf } from './pending-question.ts'
+
+/** A session that somebody wants to look into or decide in. */
+export interface Reached {
+  readonly live: LiveSession
+  /** On whose behalf it acts. */
+  readonly requester: Principal | undefined
+}
+
+/** Lets principals decide: in their own sessions, and in those of others as far as the rules of the server go. */
+export interface Deciding {
+  /**
+   * Opens a session to decide in it: the principal's own; any for operators, and where `approvals.by` is a function.
+   *
+   * @throws HttpError 404
+   */
+  reach(principal: Principal, id: string): Promise<Reached>
+  /**
+   * Opens a session to read it: the principal's own; for an operator any that `authorize` permits.
+   *
+   * @throws HttpError 403, 404
+   */
+  read(principal: Principal, id: string): Promise<LiveSession>
+  /**
+   * Looks at a session without opening it, as one in quarantine cannot be: the same rules as for `read`.
+   *
+   * @throws HttpError 403, 404
+   */
+  view(principal: Principal, id: string, kind: 'read' | 'export'): Promise<SessionView>
+  /**
+   * Checks each decision before any is delivered, and makes proposals of arguments that the approver may not edit.
+   *
+   * @throws HttpError 403, 404; ProvostError `unknown-wait`
+   */
+  check(principal: Principal, reached: Reached, decisions: Decisions, via: Via): Promise<Decisions>
+}
+
+/** What deciding works with. */
+interface DecidingSetup {
+  readonly host: SessionHost
+  readonly approver: Approver
+  readonly authorized: boolean
+  /** @throws HttpError 403 */
+  allow(principal: Principal, action: Action): Promise<void>
+}
+
+export function createDeciding({ host, approver, authorized, allow }: DecidingSetup): Deciding {
+  async function foreign(principal: Principal, id: string, refused: unknown): Promise<Reached> {
+    if (!isCode(refused, 'unknown-session')) throw refused
+    const owner = await ownership(host.store, id)
+    if (!owner || owner.principal?.id === principal.id) throw refused
+    // Opened as it is taken up again after a crash: on behalf of its own principal.
+    return { live: await host.open(owner.principal, id), requester: owner.principal }
+  }
+
+  async function reach(principal: Principal, id: string): Promise<Reached> {
+    try {
+      return { live: await host.open(principal, id), requester: principal }
+    } catch (refused) {
+      if (!approver.anybody && !(await approver.isOperator(principal))) throw refused
+      return foreign(principal, id, refused)
+    }
+  }
+
+  /**
+   * Looks at a session on behalf of its own principal, or of an operator whom `authorize` permits to.
+   *
+   * @param look opens or views the session of a principal; undefined for a session of no principal.
+   */
+  async function looked<T>(
+    principal: Principal,
+    id: string,
+    kind: 'read' | 'export',
+    look: (whose: Principal | undefined) => Promise<T>,
+  ): Promise<T> {
+    let found: T
+    let requester: Principal | undefined = principal
+    try {
+      found = await look(principal)
+    } catch (refused) {
+      // Without `authorize` no operator may read the sessions of others.
+      if (!isCode(refused, 'unknown-session') || !authorized || !(await approver.isOperator(principal))) throw refused
+      const owner = await ownership(host.store, id)
+      if (!owner) throw refused
+      requester = owner.principal
+      found = await look(requester)
+    }
+    await allow(principal, { kind, sessionId: id, ...(requester && { requester }) })
+    return found
+  }
+
+  async function checkOne(
+    principal: Principal,
+    { live, requester }: Reached,
+    waiting: Waiting,
+    via: Via,
+    given: { readonly verdict?: 'approve' | 'deny'; readonly args?: Json },
+  ): Promise<ApprovalQuestion> {
+    const { verdict, args } = given
+    const question = { ...questionOf({ live, requester, via }, waiting), ...(args !== undefined && { args }) }
+    const owns = isRequester(principal, { ...(requester && { requester }) })
+    const asks = waiting.kind === 'approval' || waiting.kind === 'uncertain' || isApproval(waiting)
+    if (asks && !(verdict === 'deny' && owns)) await approver.mayDecide(principal, question)
+    else if (!owns && !(await approver.isOperator(principal))) throw unknownSession(live.id)
+    await allow(principal, actionOf(waiting, question, verdict))
+    return question
+  }
+
+  async function check(principal: Principal, reached: Reached, decisions: Decisions, via: Via): Promise<Decisions> {
+    const waits = waitsOf(host.store, reached.live)
+    async function look(
+      kind: Waiting['kind'],
+      id: string,
+      given: { readonly verdict?: 'approve' | 'deny'; readonly args?: Json } = {},
+    ): Promise<ApprovalQuestion | undefined> {
+      const waiting = await waits.find(kind, id)
+      if (waiting) return checkOne(principal, reached, waiting, via, given)
+      if (!(await waits.isOver(id))) throw unknownWait(id)
+      // Nothing comes of it any more, unless the call waits again by the time that this is delivered.
+      if (kind === 'uncertain') await approver.mayDecide(principal, unseen(reached, id, via))
+      return undefined
+    }
+
+    const approvals: ApprovalDecision[] = []
+    for (const decision of decisions.approvals ?? []) {
+      const { id, decision: verdict, args, ...rest } = decision
+      const edited = args === undefined ? undefined : toJson(args)
+      const question = await look('approval', id, { verdict, ...(edited !== undefined && { args: edited }) })
+      const changed = edited !== undefined && (!question || canonicalJson(edited) !== canonicalJson(question.input))
+      const final = !changed || verdict === 'deny' || (question && (await approver.mayEdit(principal, question)))
+      const { propose: _, ...said } = rest
+      approvals.push({
+        ...said,
+        id,
+        decision: verdict,
+        ...(changed && { args: edited }),
+        ...(!final && { propose: true }),
+      })
+    }
+    for (const { callId } of decisions.uncertain ?? []) await look('uncertain', callId)
+    for (const { callId } of decisions.toolResults ?? []) await look('remote', callId)
+    for (const { id, value } of decisions.inputs ?? []) {
+      const approves = isRecord(value) && value['decision'] === 'approve'
+      await look('input', id, { verdict: approves ? 'approve' : 'deny' })
+    }
+    return { ...decisions, approvals }
+  }
+
+  return {
+    reach,
+    read: (principal, id) => looked(principal, id, 'read', (whose) => host.open(whose, id)),
+    view: (principal, id, kind) => looked(principal, id, kind, (whose) => host.view(whose, id)),
+    async check(principal, reached, decisions, via) {
+      const owns = reached.requester?.id === principal.id
+      if (owns || (await approver.isOperator(principal))) return check(principal, reached, decisions, via)
+      try {
+        return await check(principal, reached, decisions, via)
+      } catch (refused) {
+        // To others the session is not there.
+        throw isRefusal(refused) ? unknownSession(reached.live.id) : refused
+      }
+    },
+  }
+}
+
+function isRefusal(thrown: unknown): thrown is HttpError | ProvostError {
+  return ['not-approver', 'peer-approval', 'unknown-wait', 'forbidden'].some((code) => isCode(thrown, code))
+}
+
+function isApproval(waiting: Waiting): boolean {
+  return waiting.kind === 'input' && waiting.wait.approves === true
+}
+
+/** Returns what `authorize` is asked about a wait. */
+export function actionOf(waiting: Waiting, question: ApprovalQuestion, verdict?: 'approve' | 'deny'): Action {
+  const { sessionId, requester, via, id, callId, agent, toolName, effect, input, args } = question
+  const kind = isApproval(waiting) ? 'approve' : actions[waiting.kind]
+  return {
+    kind,
+    sessionId,
+    ...(requester && { requester }),
+    ...{ via, id, callId, agent, toolName, effect, input },
+    ...(args !== undefined && { args }),
+    ...(kind === 'approve' && verdict && { decision: verdict }),
+  }
+}
+
+/** A call that is not known any more: it may have been anything. */
+function unseen({ live, requester }: Reached, callId: string, via: Via): ApprovalQuestion {
+  return {
+    ...{ kind: 'uncertain', sessionId: live.id, ...(requester && { requester }), via, id: callId, callId },
+    ...{ toolName: '', agent: live.agent.name, runPath: [], effect: 'egress', input: null, reason: '' },
+  }
+}
+
+const actions = { approval: 'approve', uncertain: 'uncertain', input: 'answer', remote: 'tool-result' } as const
+
+function unknownWait(id: string): ProvostError {
+  return new ProvostError('unknown-wait', `This run never waited for ${id.slice(0, 1_000)}.`, {
+    hint: 'Take ids from result.pending or from the event that asked.',
+  })
+}

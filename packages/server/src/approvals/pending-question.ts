@@ -1,0 +1,83 @@
+import { pendingWork } from '@provost/agent'
+import type { Effect, PendingWork, Principal, SessionStore } from '@provost/core'
+
+import type { ApprovalQuestion, Via } from '../options/approval-options.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { foldSession } from '../sessions/session-end.ts'
+
+/** One thing that a session waits for, of any kind. */
+export type Waiting = {
+  [K in keyof WaitKinds]: { readonly kind: K; readonly wait: PendingWork[WaitKinds[K]][number] }
+}[keyof WaitKinds]
+
+interface WaitKinds {
+  approval: 'approvals'
+  input: 'inputs'
+  uncertain: 'uncertain'
+  remote: 'remoteCalls'
+}
+
+/** Returns all that is waited for, approvals first. */
+export function waitingIn({ approvals, inputs, uncertain, remoteCalls }: PendingWork): readonly Waiting[] {
+  return [
+    ...approvals.map((wait) => ({ kind: 'approval', wait }) as const),
+    ...uncertain.map((wait) => ({ kind: 'uncertain', wait }) as const),
+    ...inputs.map((wait) => ({ kind: 'input', wait }) as const),
+    ...remoteCalls.map((wait) => ({ kind: 'remote', wait }) as const),
+  ]
+}
+
+/** What a session waits for, looked up once for all decisions of a request. */
+export interface Waits {
+  /** By the id of the wait, or of the call. */
+  find(kind: Waiting['kind'], id: string): Promise<Waiting | undefined>
+  /** Whether it was waited for, and is over. */
+  isOver(id: string): Promise<boolean>
+}
+
+/** Reads what a session waits for: as this process knows it, else as its log says. */
+export function waitsOf(store: SessionStore, live: LiveSession): Waits {
+  let read: ReturnType<typeof foldSession> | undefined
+  const matches =
+    (kind: Waiting['kind'], id: string) =>
+    (one: Waiting): boolean =>
+      one.kind === kind && (kind === 'approval' || kind === 'input' ? one.wait.id : one.wait.callId) === id
+  return {
+    async find(kind, id) {
+      const here = waitingIn(live.session.pending).find(matches(kind, id))
+      if (here) return here
+      const { state } = await (read ??= foldSession(store, live.id))
+      return waitingIn(pendingWork(state)).find(matches(kind, id))
+    },
+    async isOver(id) {
+      const { state } = await (read ??= foldSession(store, live.id))
+      return ['', 'remote ', 'uncertain '].some((prefix) => state.resolved.has(`${prefix}${id}`))
+    },
+  }
+}
+
+/** Where a question stands. */
+export interface QuestionPlace {
+  readonly live: Pick<LiveSession, 'id' | 'agent'>
+  readonly requester: Principal | undefined
+  readonly via: Via
+}
+
+/** Returns a wait as approvers and `authorize` see it. */
+export function questionOf({ live, requester, via }: QuestionPlace, waiting: Waiting): ApprovalQuestion {
+  const { wait, kind } = waiting
+  const { id, callId, toolName, agent, runPath, expiresAt } = wait
+  const place = {
+    ...{ sessionId: live.id, ...(requester && { requester }), via, id, callId, toolName, agent, runPath },
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+  if (kind === 'approval') return { ...waiting.wait, ...place, kind }
+  const own = { kind: kind === 'uncertain' ? kind : 'approval', effect: effectOf(live, toolName) } as const
+  if (kind === 'input') return { ...place, ...own, input: null, reason: waiting.wait.message }
+  return { ...place, ...own, input: waiting.wait.input, reason: '' }
+}
+
+/** Of a tool that a child has, nothing is known here: it may do anything. */
+function effectOf({ agent }: Pick<LiveSession, 'agent'>, toolName: string): Effect {
+  return agent.registry.get(toolName)?.effect ?? 'egress'
+}

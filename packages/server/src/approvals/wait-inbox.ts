@@ -1,0 +1,142 @@
+import { reduceLog, pendingWork } from '@provost/agent'
+import type { Entry, Json, PendingApproval, Principal, SessionInfo, SessionStatus, SessionStore } from '@provost/core'
+import { displayText, questionText } from '@provost/core'
+
+import type { Waiting } from './pending-question.ts'
+import { waitingIn } from './pending-question.ts'
+
+/** One thing that somebody outside has to decide, over all sessions. */
+export interface WaitRow {
+  /** `quarantined`: the session itself waits to be released. */
+  readonly kind: Waiting['kind'] | 'quarantined'
+  readonly sessionId: string
+  readonly agent: string
+  /** The id of the session's principal. */
+  readonly requester?: string
+  readonly updatedAt: number
+  /** The question as one line that is safe to print. */
+  readonly text: string
+  /** What `pending` of the session says of it. */
+  readonly wait?: Waiting['wait']
+}
+
+/** Where a page goes on: behind the wait `wait` of the session behind `after`, in the list of one status. */
+export interface InboxCursor {
+  readonly status: SessionStatus
+  readonly after?: string
+  readonly wait?: string
+}
+
+/** A page of the inbox. */
+export interface InboxPage {
+  readonly waits: readonly WaitRow[]
+  readonly next?: InboxCursor
+}
+
+/** The lists of the store that a page reads, in this order. A running session may have branches that wait. */
+const statuses: readonly SessionStatus[] = ['quarantined', 'suspended', 'running']
+
+/** What a page is looked up with. */
+export interface InboxReading {
+  readonly store: SessionStore
+  readonly from: InboxCursor | undefined
+  /** Rows, and sessions whose logs are read. */
+  readonly limit: number
+  /** Whether the reader may see a wait. */
+  shows(info: SessionInfo, requester: Principal | undefined, waiting: Waiting): Promise<boolean>
+  /** Whether the reader may release a session. */
+  releases(info: SessionInfo): Promise<boolean>
+}
+
+/**
+ * Reads a page of what waits in all sessions. Sessions come from the store's list of a status; the logs of at most `limit`
+ * of them are read, whatever comes of it, so a page may have fewer rows and still have a next one.
+ */
+export async function readInbox({ store, from, limit, shows, releases }: InboxReading): Promise<InboxPage> {
+  const rows: WaitRow[] = []
+  let looked = 0
+  let { after, wait } = from ?? {}
+  for (const status of statuses.slice(Math.max(0, from ? statuses.indexOf(from.status) : 0))) {
+    for await (const info of store.list({ status, limit: limit - looked, ...(after !== undefined && { after }) })) {
+      looked++
+      const found =
+        status === 'quarantined' ? await quarantinedRow(info, releases) : await rowsOf(store, info, wait, shows)
+      for (const row of found) {
+        if (rows.length === limit) {
+          const last = rows.at(-1)
+          const within = last?.sessionId === info.id ? last.wait?.id : wait
+          return { waits: rows, next: cursor(status, after, within) }
+        }
+        rows.push(row)
+      }
+      after = info.id
+      wait = undefined
+      if (looked === limit || rows.length === limit) return { waits: rows, next: cursor(status, after) }
+    }
+    after = undefined
+    wait = undefined
+  }
+  return { waits: rows }
+}
+
+function cursor(status: SessionStatus, after?: string, wait?: string): InboxCursor {
+  return { status, ...(after !== undefined && { after }), ...(wait !== undefined && { wait }) }
+}
+
+async function rowsOf(
+  store: SessionStore,
+  info: SessionInfo,
+  behind: string | undefined,
+  shows: InboxReading['shows'],
+): Promise<readonly WaitRow[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.read(info.id)) entries.push(entry)
+  const state = reduceLog(entries)
+  const requester = state.run?.principal
+  const all = waitingIn(pendingWork(state))
+  // One that is over by now was before all that are still there.
+  const start = behind === undefined ? 0 : all.findIndex(({ wait }) => wait.id === behind) + 1
+  const rows: WaitRow[] = []
+  for (const waiting of all.slice(start)) {
+    if (!(await shows(info, requester, waiting))) continue
+    rows.push({
+      kind: waiting.kind,
+      sessionId: info.id,
+      agent: info.agent,
+      ...(info.principal !== undefined && { requester: info.principal }),
+      updatedAt: info.updatedAt,
+      text: textOf(waiting),
+      wait: waiting.wait,
+    })
+  }
+  return rows
+}
+
+/** The log of a session in quarantine is not read: that may be what kills the process. */
+async function quarantinedRow(info: SessionInfo, releases: InboxReading['releases']): Promise<readonly WaitRow[]> {
+  if (!(await releases(info))) return []
+  return [
+    {
+      kind: 'quarantined',
+      sessionId: info.id,
+      agent: info.agent,
+      ...(info.principal !== undefined && { requester: info.principal }),
+      updatedAt: info.updatedAt,
+      text: `Session ${displayText(info.id, { limit: 200 })} is in quarantine: its processes died again and again.`,
+    },
+  ]
+}
+
+function textOf(waiting: Waiting): string {
+  if (waiting.kind === 'approval') return questionText(waiting.wait satisfies PendingApproval)
+  const { toolName } = waiting.wait
+  const name = displayText(toolName, { limit: 128 })
+  if (waiting.kind === 'input') return `${name} asks: ${displayText(waiting.wait.message, { limit: 1_000 })}`
+  const input = shown(waiting.wait.input)
+  if (waiting.kind === 'remote') return `${name} waits for its result. Input: ${input}`
+  return `${name} had started when its process died: its outcome is unknown. Input: ${input}`
+}
+
+function shown(input: Json): string {
+  return displayText(input, { limit: 1_000 })
+}

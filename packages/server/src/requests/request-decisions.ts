@@ -1,0 +1,54 @@
+import type { Decisions, Input, Principal } from '@provost/core'
+
+import type { DecisionsBody, ExecuteBody, GivenInput } from '../http/request-schema.ts'
+import type { SessionHost } from '../sessions/session-host.ts'
+import { givenHistory } from './client-history.ts'
+
+/** What a principal answers; undefined where that is nothing. */
+export function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {
+  const by = principal.id
+  const { approvals = [], toolResults = [], uncertain = [], inputs = [] } = given
+  if (approvals.length + toolResults.length + uncertain.length + inputs.length === 0) return undefined
+  return {
+    approvals: approvals.map(({ id, decision, reason, args, sticky }) => ({
+      id,
+      decision,
+      by,
+      ...(reason !== undefined && { reason }),
+      ...(args !== undefined && { args }),
+      ...(sticky && { sticky }),
+    })),
+    toolResults: toolResults.map(({ callId, output }) => ({ callId, output, by })),
+    uncertain: uncertain.map(({ callId, decision, output }) => ({
+      callId,
+      decision,
+      by,
+      ...(output !== undefined && { output }),
+    })),
+    inputs: inputs.map(({ id, value }) => ({ id, value })),
+  }
+}
+
+export function toInput(input: GivenInput): Input {
+  return typeof input === 'string'
+    ? input
+    : input.map((part) => {
+        if (part.type === 'text') return part
+        const { filename, ...rest } = part
+        return { ...rest, ...(filename !== undefined && { filename }) }
+      })
+}
+
+export function toHistory(
+  messages: ExecuteBody['messages'],
+  allowed: readonly string[],
+): Parameters<SessionHost['begin']>[1]['messages'] {
+  if (messages === undefined) return undefined
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each message and part was made anew, in the AI SDK's form
+  return givenHistory(messages, allowed) as Parameters<SessionHost['begin']>[1]['messages']
+}
+
+export function toTools(tools: ExecuteBody['tools']): Parameters<SessionHost['begin']>[1]['tools'] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it was JSON, so its values are
+  return tools as Parameters<SessionHost['begin']>[1]['tools']
+}

@@ -1,0 +1,101 @@
+import type { KnownKeys, MovedKeys } from '@provost/core'
+import { ProvostError, checkOptions, isRecord } from '@provost/core'
+
+import type { ApprovalOptions } from '../options/approval-options.ts'
+import type { Limits } from '../options/limits.ts'
+import type { ServeOptions } from '../options/serve-options.ts'
+import type { ServerOptions } from '../options/server-options.ts'
+import type { Server } from '../options/server.ts'
+
+const serverKeys = {
+  agents: true,
+  store: true,
+  authenticate: true,
+  authorize: true,
+  approvals: true,
+  operator: true,
+  allowProviderOptions: true,
+  exposeErrors: true,
+  context: true,
+  origins: true,
+  publicUrl: true,
+  limits: true,
+  onError: true,
+  recoverMs: true,
+} satisfies KnownKeys<ServerOptions>
+
+const toServe = 'Give it to serve(server, { … }).'
+const toLimits = 'Put it into "limits".'
+
+const limitKeys = {
+  bodyBytes: true,
+  waitingBytes: true,
+  keptEvents: true,
+  connections: true,
+  runs: true,
+  requestsPerMinute: true,
+  sessions: true,
+  remoteTools: true,
+  remoteToolBytes: true,
+  heartbeatMs: true,
+} satisfies KnownKeys<Limits>
+
+const movedServer: MovedKeys = {
+  ...Object.fromEntries(Object.keys(limitKeys).map((name) => [name, toLimits])),
+  agent: 'Name it "agents": a list.',
+  port: toServe,
+  hostname: toServe,
+  host: toServe,
+  keepAliveMs: toServe,
+  stalledMs: toServe,
+  auth: 'Name it "authenticate".',
+  cors: 'Name it "origins": a list.',
+  rateLimit: 'Write limits: { requestsPerMinute }.',
+  maxBodySize: 'Write limits: { bodyBytes }.',
+  principal: 'Return it from "authenticate".',
+}
+
+const approvalKeys = { by: true, mayEdit: true, peers: true } satisfies KnownKeys<ApprovalOptions>
+
+/** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options` */
+export function checkServerOptions(options: ServerOptions): void {
+  checkOptions(options, serverKeys, 'createServer', movedServer)
+  if (isRecord(options.approvals)) checkOptions(options.approvals, approvalKeys, '"approvals" of createServer')
+  if (!Array.isArray(options?.agents)) {
+    throw new ProvostError('invalid-option', 'createServer has no list of agents.', {
+      hint: 'Give createServer({ agents: [agent], store }).',
+    })
+  }
+  const { limits, recoverMs } = options
+  checkOptions(limits, limitKeys, '"limits" of createServer')
+  for (const [name, limit] of Object.entries({ ...limits, recoverMs })) {
+    // What is not a number is never reached: NaN would mean no limit at all.
+    if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
+    throw new ProvostError('invalid-option', `The option ${name} of createServer is ${String(limit)}.`, {
+      hint: 'Give a number from 0.',
+    })
+  }
+}
+
+const closeKeys = { graceMs: true } satisfies KnownKeys<NonNullable<Parameters<Server['close']>[0]>>
+
+/** @throws ProvostError `unknown-option` */
+export function checkCloseOptions(options: unknown): void {
+  checkOptions(options, closeKeys, 'server.close')
+}
+
+const serveKeys = {
+  port: true,
+  hostname: true,
+  keepAliveMs: true,
+  stalledMs: true,
+} satisfies KnownKeys<ServeOptions>
+
+/** @throws ProvostError `unknown-option`, `invalid-options` */
+export function checkServeOptions(options: ServeOptions): void {
+  checkOptions(options, serveKeys, 'serve', {
+    host: 'Name it "hostname".',
+    address: 'Name it "hostname".',
+    limits: 'Give it to createServer.',
+  })
+}

@@ -1,0 +1,136 @@
+import type { AddressInfo } from 'node:net'
+
+import { createAdaptorServer } from '@hono/node-server'
+import { ProvostError } from '@provost/core'
+
+import { isLocal } from '../http/local-request.ts'
+import type { ServeOptions } from '../options/serve-options.ts'
+import type { Server } from '../options/server.ts'
+import { checkCloseOptions, checkServeOptions } from './known-server-options.ts'
+
+/** A server that listens. */
+export interface Listening {
+  readonly url: string
+  readonly port: number
+  /** Takes no more requests, closes the server, then the socket: {@link Server.close}. */
+  close(options?: { graceMs?: number }): Promise<void>
+}
+
+/**
+ * Serves over HTTP with Node.
+ *
+ * @throws ProvostError `public-without-authentication`; `listen-failed` where the address cannot be had.
+ *
+ * @example
+ * const listening = await serve(server, { port: 8080 })
+ * process.once('SIGTERM', () => void listening.close())
+ */
+export async function serve(server: Server, options: ServeOptions = {}): Promise<Listening> {
+  checkServeOptions(options)
+  const { port = 8080, hostname = '127.0.0.1', keepAliveMs = 65_000, stalledMs = 60_000 } = options
+  if (!server.authenticated && !isLocal(hostname)) {
+    throw new ProvostError(
+      'public-without-authentication',
+      `Anybody could run the agents of a server at ${hostname}.`,
+      {
+        hint: 'Give createServer an `authenticate`, or listen at 127.0.0.1.',
+      },
+    )
+  }
+  const http = createAdaptorServer({
+    overrideGlobalObjects: false,
+    serverOptions: { keepAliveTimeout: keepAliveMs, requestTimeout: requestMs },
+    async fetch(request, env) {
+      const response = await server.fetch(request, env)
+      const { outgoing } = env
+      // Where nothing waits to be taken, it is the answer that is slow.
+      outgoing.setTimeout(stalledMs, () => {
+        if (outgoing.writableLength > 0) outgoing.destroy()
+      })
+      return response
+    },
+  })
+  const answers = new WeakMap<object, Answer>()
+  http.on('request', ({ socket }: { socket: object }, answer: Answer) => answers.set(socket, answer))
+  http.on('clientError', (error: RequestError, socket: Refusable) => {
+    const answer = answers.get(socket)
+    // An answer that is on its way is no place for another one.
+    if (answer?.headersSent && !answer.writableFinished) socket.destroy()
+    else refuse(error, socket)
+  })
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', (cause) =>
+      reject(
+        new ProvostError('listen-failed', `The server cannot listen at ${hostname}:${port}.`, {
+          hint: 'Choose another port, or end what has this one.',
+          cause,
+        }),
+      ),
+    )
+    http.listen(port, hostname, resolve)
+  })
+  const address = http.address()
+  const bound = isInternet(address) ? address.port : port
+  const name = hostname.includes(':') ? `[${hostname.replaceAll(/[[\]]/gu, '')}]` : hostname
+  return {
+    url: `http://${name}:${bound}`,
+    port: bound,
+    async close(ending) {
+      checkCloseOptions(ending)
+      const ended = new Promise<void>((resolve) => http.close(() => resolve()))
+      await server.close(ending)
+      if ('closeAllConnections' in http) http.closeAllConnections()
+      await ended
+    },
+  }
+}
+
+function isInternet(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === 'object' && address !== null
+}
+
+type RequestError = Error & { readonly code?: string }
+
+interface Answer {
+  readonly headersSent: boolean
+  readonly writableFinished: boolean
+}
+
+interface Refusable {
+  readonly writable: boolean
+  end(text: string): unknown
+  destroy(): unknown
+}
+
+/** Milliseconds that a request has to come, with its body. Node's own 300,000 let one principal keep thousands of them open. */
+const requestMs = 60_000
+/** Milliseconds for which whoever is refused may read why. */
+const refusedMs = 1_000
+
+const refusals = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    error: { code: 'headers-too-large', message: 'The headers are too large.', hint: 'Send fewer or shorter ones.' },
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    error: { code: 'request-timeout', message: 'The request did not come to its end.', hint: 'Send it at once.' },
+  },
+}
+const noHttp = {
+  status: '400 Bad Request',
+  error: { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' },
+}
+
+/** What is no HTTP, has headers beyond measure or does not end is told so in the form of all other errors. */
+function refuse({ code }: RequestError, socket: Refusable): void {
+  if (!socket.writable || code === 'ECONNRESET') return
+  const { status, error } =
+    code === 'HPE_HEADER_OVERFLOW' || code === 'ERR_HTTP_REQUEST_TIMEOUT' ? refusals[code] : noHttp
+  const body = JSON.stringify({ error })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+  // It would stay for as long as its peer does.
+  setTimeout(() => socket.destroy(), refusedMs).unref()
+}

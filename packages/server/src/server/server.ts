@@ -1,0 +1,316 @@
+import type { Principal } from '@provost/core'
+import { ProvostError, isRecord } from '@provost/core'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { cors } from 'hono/cors'
+import type { z } from 'zod'
+
+import type { A2aAgent } from '../a2a/a2a.ts'
+import { answerA2a, answerCard } from '../a2a/a2a.ts'
+import { agentOperations } from '../api/agent-operations.ts'
+import { checkApprovals } from '../approvals/approval-check.ts'
+import { createApprover } from '../approvals/approver.ts'
+import { createDeciding } from '../approvals/decide-waits.ts'
+import { createConnections } from '../http/connections.ts'
+import { HttpError, errorResponse, isInternal } from '../http/http-error.ts'
+import { isRemote } from '../http/local-request.ts'
+import { openApiOf } from '../http/openapi.ts'
+import type { Operation } from '../http/operation.ts'
+import { operation } from '../http/operation.ts'
+import { createRate } from '../http/rate.ts'
+import { jsonOf, textOf } from '../http/request-body.ts'
+import { healthSchema } from '../http/response-schema.ts'
+import { defaultLimits } from '../options/limits.ts'
+import type { Action, ServerOptions } from '../options/server-options.ts'
+import type { Server } from '../options/server.ts'
+import { drainingStore } from '../sessions/draining-store.ts'
+import { localPrincipal } from '../sessions/ownership.ts'
+import { createSessionHost } from '../sessions/session-host.ts'
+import { createTransientWriter } from '../stream/transient-writer.ts'
+import { chatOperation } from '../ui/chat-operation.ts'
+import { checkCloseOptions, checkServerOptions } from './known-server-options.ts'
+import { answerMcp } from './mcp-server.ts'
+import { reporter } from './report.ts'
+
+/**
+ * Makes a server of agents over one store. Any number of processes can serve the same sessions.
+ *
+ * @throws ProvostError `unknown-option`, `invalid-option`
+ *
+ * @example
+ * const server = createServer({ agents: [desk], store: postgresStore(url), authenticate: (request) => userOf(request) })
+ * await serve(server, { port: 8080, hostname: '0.0.0.0' })
+ */
+export function createServer(options: ServerOptions): Server {
+  checkServerOptions(options)
+  checkOptions(options)
+  checkApprovals(options)
+  const { authenticate, authorize, origins = [], recoverMs = 5_000 } = options
+  const report = reporter(options.agents, options.onError)
+  const limits = { ...defaultLimits, ...options.limits }
+  const passing = options.store.passing && createTransientWriter(options.store.passing)
+  const closing = drainingStore(
+    options.store,
+    (log) => {
+      for (const live of host.running) if (live.id === log) live.feed.mute()
+      connections.cut(log)
+    },
+    (log) => passing?.settle(log),
+    (sessionId, thrown) => report(thrown, { sessionId }),
+  )
+  const host = createSessionHost(options, closing.store, limits, passing, report)
+  const connections = createConnections(limits.connections)
+  const rate = createRate(limits.requestsPerMinute)
+  let closed: Promise<void> | undefined
+
+  async function principalOf({ req: { raw: request }, env }: Context): Promise<Principal> {
+    if (!authenticate) {
+      if (!isRemote(request, env)) return localPrincipal
+      throw new HttpError(403, {
+        code: 'not-local',
+        message: 'This server does not ask who you are, so it answers this machine only, and nobody through a proxy.',
+        hint: 'Give createServer an `authenticate`.',
+      })
+    }
+    const principal = await authenticate(request)
+    if (principal && typeof principal.id === 'string' && principal.id !== '') return principal
+    throw new HttpError(
+      401,
+      { code: 'unauthenticated', message: 'Who are you?', hint: 'Send the credentials that this server asks for.' },
+      { 'www-authenticate': 'Bearer' },
+    )
+  }
+
+  const permits = async (principal: Principal, action: Action): Promise<boolean> =>
+    !authorize || (await authorize(principal, action))
+
+  async function allow(principal: Principal, action: Action): Promise<void> {
+    if (await permits(principal, action)) return
+    throw new HttpError(403, {
+      code: 'forbidden',
+      message: `You may not ${action.kind} here.`,
+      hint: 'Ask for the right to.',
+    })
+  }
+
+  const approver = createApprover(options)
+  const setup = {
+    host,
+    limits,
+    connections,
+    approver,
+    deciding: createDeciding({ host, approver, authorized: authorize !== undefined, allow }),
+    allow,
+    permits,
+    allowProviderOptions: options.allowProviderOptions ?? [],
+    accepting(): void {
+      if (closed) throw shuttingDown()
+    },
+    report,
+  }
+
+  /** One for all who ask at the same time: anybody may. */
+  let reaching: Promise<void> | undefined
+  async function reach(): Promise<void> {
+    for await (const _ of host.store.list({ limit: 1 })) break
+  }
+
+  const operations: readonly Operation[] = [...agentOperations(setup), chatOperation(setup)]
+  const open: readonly Operation[] = [
+    operation({
+      method: 'get',
+      path: '/health',
+      operationId: 'health',
+      summary: 'The process is alive.',
+      success: 200,
+      answer: healthSchema,
+      handle: async () => Response.json({ status: 'ok' }),
+    }),
+    operation({
+      method: 'get',
+      path: '/ready',
+      operationId: 'ready',
+      summary: 'It takes requests, and its store answers.',
+      success: 200,
+      answer: healthSchema,
+      async handle() {
+        if (closed) throw shuttingDown()
+        reaching ??= reach().finally(() => (reaching = undefined))
+        await reaching
+        return Response.json({ status: 'ready' })
+      },
+    }),
+  ]
+
+  const app = new Hono()
+  app.onError((thrown, context) => {
+    if (isInternal(thrown)) report(thrown, { request: context.req.raw })
+    return errorResponse(thrown)
+  })
+  app.notFound(() =>
+    errorResponse(
+      new HttpError(404, { code: 'unknown-route', message: 'There is nothing here.', hint: 'See /openapi.json.' }),
+    ),
+  )
+  if (origins.length > 0) {
+    const headers = ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'a2a-version']
+    app.use(cors({ origin: [...origins], allowHeaders: headers, exposeHeaders: ['x-session-id', 'retry-after'] }))
+  }
+  app.use(async (context, next) => {
+    await next()
+    context.header('x-content-type-options', 'nosniff')
+  })
+  const describe = openApiOf([...operations, ...open], authenticate !== undefined)
+  app.get('/openapi.json', () => Response.json(describe))
+
+  function mount(one: Operation, secured: boolean): void {
+    const path = one.path.replace('{id}', ':id')
+    app.on(one.method.toUpperCase(), path, async (context) => {
+      const request = context.req.raw
+      let principal = localPrincipal
+      if (secured) {
+        principal = await principalOf(context)
+        const wait = rate.take(principal.id)
+        if (wait > 0) throw tooFast(wait)
+      }
+      const query = one.query ? parse(one.query, context.req.query(), 'the query') : {}
+      const body = one.body ? parse(one.body, await jsonOf(request, limits.bodyBytes), 'the body') : undefined
+      return one.handle({ principal, request, id: context.req.param('id') ?? '', query, body })
+    })
+  }
+  for (const one of operations) mount(one, true)
+  for (const one of open) mount(one, false)
+  app.all('/mcp', async (context) => {
+    const request = context.req.raw
+    const origin = request.headers.get('origin')
+    // A page of another origin may not use whom its visitor is.
+    if (origin !== null && !origins.includes(origin)) throw foreignOrigin()
+    const principal = await principalOf(context)
+    const wait = rate.take(principal.id)
+    if (wait > 0) throw tooFast(wait)
+    const { url, method, headers, signal } = request
+    const body = method === 'POST' ? await textOf(request, limits.bodyBytes) : undefined
+    const whole = new Request(url, { method, headers, signal, ...(body !== undefined && { body }) })
+    return answerMcp(whole, principal, options, setup)
+  })
+  const cardOf = async (context: Context, name: string | undefined): Promise<A2aAgent> => {
+    if (!authenticate) await principalOf(context)
+    const base = (options.publicUrl ?? new URL(context.req.url).origin).replace(/\/$/u, '')
+    return { name: host.agentOf(name).name, base, authenticated: authenticate !== undefined }
+  }
+  app.get('/.well-known/agent-card.json', async (context) => answerCard(await cardOf(context, undefined)))
+  app.get('/a2a/:agent/.well-known/agent-card.json', async (context) =>
+    answerCard(await cardOf(context, context.req.param('agent'))),
+  )
+  app.post('/a2a/:agent', async (context) => {
+    const request = context.req.raw
+    const principal = await principalOf(context)
+    const wait = rate.take(principal.id)
+    if (wait > 0) throw tooFast(wait)
+    const agent = await cardOf(context, context.req.param('agent'))
+    return answerA2a(request, await jsonOf(request, limits.bodyBytes), agent, principal, setup)
+  })
+  for (const path of new Set([...operations, ...open].map((one) => one.path))) {
+    const allowed = [...operations, ...open].flatMap((one) => (one.path === path ? [one.method.toUpperCase()] : []))
+    app.all(path.replace('{id}', ':id'), () => {
+      const error = {
+        code: 'method-not-allowed',
+        message: 'This is asked for in another way.',
+        hint: `Use ${allowed.join(' or ')}.`,
+      }
+      return errorResponse(new HttpError(405, error, { allow: allowed.join(', ') }))
+    })
+  }
+
+  let looking: Promise<void> | undefined
+  /** Looks for runs that others left behind: where the store is slow, no second time beside the first. */
+  function look(): void {
+    looking ??= host
+      .recoverAll()
+      .catch((thrown: unknown) => report(thrown, {}))
+      .finally(() => (looking = undefined))
+  }
+  const recovery = setInterval(look, recoverMs).unref()
+  // Whatever a process before this one left behind goes on at once.
+  look()
+
+  async function allIdle(): Promise<void> {
+    for (const live of [...host.running]) await live.idle
+  }
+
+  async function close(graceMs: number): Promise<void> {
+    clearInterval(recovery)
+    host.stopRecovery()
+    closing.drain()
+    const over = allIdle()
+    const timer = Promise.withResolvers<void>()
+    const grace = setTimeout(timer.resolve, graceMs)
+    await Promise.race([over, timer.promise])
+    clearTimeout(grace)
+    closing.stop()
+    for (const live of host.running) live.feed.mute()
+    connections.cut()
+    for (const live of host.running) void live.session.abort({ graceMs: 0, onPendingApprovals: 'hold' }).catch(() => {})
+    await allIdle()
+    await passing?.close()
+  }
+
+  return {
+    app,
+    fetch: (request, env) => app.fetch(request, isRecord(env) ? env : {}),
+    authenticated: authenticate !== undefined,
+    async close(ending = {}) {
+      checkCloseOptions(ending)
+      const { graceMs = 5_000 } = ending
+      closed ??= close(graceMs)
+      return closed
+    },
+  }
+}
+
+function checkOptions({ agents, store }: ServerOptions): void {
+  const names = new Set(agents.map(({ name }) => name))
+  if (agents.length === 0 || names.size < agents.length) {
+    throw new ProvostError('invalid-option', 'A server has agents, each with a name of its own.', {
+      hint: 'Give createServer({ agents: [agent], store }).',
+    })
+  }
+  if (!isRecord(store)) {
+    throw new ProvostError('invalid-option', 'A server has a store.', {
+      hint: 'Give it sqliteStore(path) or postgresStore(url).',
+    })
+  }
+}
+
+function parse(schema: z.ZodType, value: unknown, what: string): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const said = result.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.map(String).join('.') || what}: ${message}`)
+  throw new HttpError(400, {
+    code: 'invalid-request',
+    message: said.join('; ').slice(0, 1_000),
+    hint: 'See /openapi.json.',
+  })
+}
+
+function tooFast(seconds: number): HttpError {
+  const error = { code: 'too-many', message: 'You ask too often.', hint: `Wait ${seconds} s.`, retryable: true }
+  return new HttpError(429, error, { 'retry-after': String(seconds) })
+}
+
+function foreignOrigin(): HttpError {
+  const error = { code: 'forbidden', message: 'Pages of this origin may not call.', hint: 'Name it in `origins`.' }
+  return new HttpError(403, error)
+}
+
+function shuttingDown(): HttpError {
+  const error = {
+    code: 'shutting-down',
+    message: 'This process is shutting down.',
+    hint: 'Come back in a moment.',
+    retryable: true,
+  }
+  return new HttpError(503, error, { 'retry-after': '1' })
+}

@@ -1,0 +1,57 @@
+import type { ErrorInfo, EventOf, Json, PendingWork, RunResult, RunStatus, UsageReport } from '@provost/core'
+import { noPendingWork } from '@provost/core'
+
+import type { Outward } from '../http/public-errors.ts'
+
+/** The last frame of a stream: how the run stands, and what it waits for. */
+export interface ExecuteComplete {
+  readonly type: 'execute_complete'
+  readonly sessionId: string
+  /** Absent where the session never had a run. */
+  readonly runId?: string
+  /** `idle`: the session never had a run. */
+  readonly status: RunStatus | 'idle'
+  readonly text: string
+  readonly pending: PendingWork
+  readonly output?: Json
+  readonly usage?: UsageReport
+  readonly cost?: number
+  readonly error?: ErrorInfo
+}
+
+export function completionOf(
+  sessionId: string,
+  end: EventOf<'agent.end'> | undefined,
+  pending: PendingWork = noPendingWork,
+): ExecuteComplete {
+  if (!end) return { type: 'execute_complete', sessionId, status: 'idle', text: '', pending }
+  const { runId, status, text, output, usage, cost, error } = end
+  return {
+    type: 'execute_complete',
+    sessionId,
+    runId,
+    status,
+    text,
+    pending: status === 'suspended' ? pending : noPendingWork,
+    ...(output !== undefined && { output }),
+    usage,
+    ...(cost !== undefined && { cost }),
+    ...(error && { error }),
+  }
+}
+
+/** Of a run whose events nobody could give: it never got as far as its log. */
+export function completionOfResult(result: RunResult<unknown>, outward: Outward): ExecuteComplete {
+  const { sessionId, runId, status, text, pending, usage, cost, error } = result
+  return {
+    type: 'execute_complete',
+    sessionId,
+    runId,
+    status,
+    text,
+    pending,
+    usage,
+    ...(cost !== undefined && { cost }),
+    ...(error && { error: outward.error(error.toJSON()) }),
+  }
+}

@@ -1,0 +1,78 @@
+import type { Agent, Session } from '@provost/agent'
+import type { Extension, Fold, Principal } from '@provost/core'
+import { defineExtension } from '@provost/core'
+
+import type { Outward } from '../http/public-errors.ts'
+import type { EventFeed } from '../stream/event-feed.ts'
+import { createEventFeed } from '../stream/event-feed.ts'
+import type { TransientWriter } from '../stream/transient-writer.ts'
+import type { RemoteToolInit } from './remote-tool.ts'
+import { remoteTools } from './remote-tool.ts'
+
+/** A session that this process has open. */
+export interface LiveSession {
+  readonly id: string
+  readonly agent: Agent<unknown, never>
+  /** Absent for a session of nobody. */
+  readonly principal: string | undefined
+  readonly session: Session<unknown, never>
+  readonly feed: EventFeed
+  /** While something goes on: resolves when nothing does. */
+  idle: Promise<void> | undefined
+}
+
+const lastOffset: Fold<number> = { key: 'server/offset', initial: 0, apply: (_, entry) => entry.offset }
+
+/** The name under which the definitions of a client's tools are in the log. */
+export const serverExtension = 'server'
+export const toolsKey = 'tools'
+
+/** What the server hangs on each session: the tools that a client brought belong to it. */
+function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
+  return defineExtension<never>({
+    name: serverExtension,
+    tools: remoteTools(tools, serverExtension),
+    ...(tools.length > 0 && {
+      hooks: {
+        // In the log, so that whatever process goes on with the session has them too.
+        async 'session.start'(ctx) {
+          await ctx.append(toolsKey, JSON.parse(JSON.stringify(tools)))
+        },
+      },
+    }),
+  })
+}
+
+/** All events of a session go to its feed: those of children and of agents that were handed over to, too. */
+function feedExtension(feed: EventFeed): Extension {
+  return defineExtension({
+    name: 'server-feed',
+    scope: 'tree',
+    observer: true,
+    hooks: {
+      event(event, ctx) {
+        feed.push(event, () => ctx.fold(lastOffset))
+      },
+    },
+  })
+}
+
+/** What a session is opened with. */
+export interface Opening {
+  readonly id: string
+  readonly agent: Agent<unknown, never>
+  readonly principal: Principal | undefined
+  readonly tools: readonly RemoteToolInit[]
+  readonly keptEvents: number
+  readonly outward: Outward
+  /** Keeps what passes for readers in other processes. */
+  readonly passing?: TransientWriter | undefined
+  open(extensions: readonly Extension[]): Promise<Session<unknown, never>>
+}
+
+export async function openSession(opening: Opening): Promise<LiveSession> {
+  const { id, agent, principal, tools, keptEvents, outward, passing, open } = opening
+  const feed = createEventFeed(id, keptEvents, outward, passing?.push)
+  const session = await open([toolsExtension(tools), feedExtension(feed)])
+  return { id, agent, principal: principal?.id, session, feed, idle: undefined }
+}

@@ -1,0 +1,41 @@
+import type { SessionState } from '@provost/agent'
+import { logEvents } from '@provost/agent'
+import type { SessionStore } from '@provost/core'
+
+import { createOutward } from '../http/public-errors.ts'
+import type { Cursor } from '../stream/cursor.ts'
+import { atBeginning, cursorAt } from '../stream/cursor.ts'
+import type { EventPosition } from '../stream/event-position.ts'
+import { origin } from '../stream/event-position.ts'
+import { readCursor } from '../stream/read-cursor.ts'
+import { sessionTree } from './session-tree.ts'
+
+/** A session as its logs tell it now, and what somebody has had who has had all of it. */
+export async function foldSession(
+  store: SessionStore,
+  id: string,
+): Promise<{ readonly state: SessionState; readonly last: Cursor }> {
+  const tree = sessionTree(store, id, createOutward(true))
+  const place = readCursor(id, atBeginning)
+  for await (const _ of tree.read(place));
+  return { state: tree.state, last: place.cursor }
+}
+
+/** Where the events of a session end for now. */
+export async function endOf(store: SessionStore, id: string): Promise<Cursor> {
+  return (await foldSession(store, id)).last
+}
+
+/** Where what was said under a key entered a session, or its end where it is still to; undefined where nobody said it. */
+export async function whereSaid(store: SessionStore, id: string, key: string): Promise<Cursor | undefined> {
+  const token = `send/${key}`
+  const log = logEvents(id)
+  let last: EventPosition = origin
+  for await (const entry of store.read(id)) {
+    if (entry.type === 'resolved' && entry.token === token) return cursorAt(last)
+    const logged = log.take(entry).at(-1)
+    if (logged) last = { offset: logged.offset, n: logged.n, passing: false }
+  }
+  for await (const delivery of store.inbox(id)) if (delivery.token === token) return cursorAt(last)
+  return undefined
+}

@@ -1,0 +1,241 @@
+import { pendingWork } from '@provost/agent'
+import type { AgentStream } from '@provost/agent'
+import type { EventOf, PendingWork, SessionStore } from '@provost/core'
+
+import type { Cursor } from '../stream/cursor.ts'
+import { atBeginning } from '../stream/cursor.ts'
+import type { FeedItem } from '../stream/event-feed.ts'
+import type { ReadCursor, Sent } from '../stream/read-cursor.ts'
+import { joined, readCursor } from '../stream/read-cursor.ts'
+import { createReaderQueue } from '../stream/reader-queue.ts'
+import type { ExecuteComplete } from './completion.ts'
+import { completionOf, completionOfResult } from './completion.ts'
+import type { LiveSession } from './live-session.ts'
+import type { SessionHost } from './session-host.ts'
+import { hasNews } from './session-host.ts'
+import type { SessionTree } from './session-tree.ts'
+import { sessionTree } from './session-tree.ts'
+
+/** Events in the order in which they happened, a batch at a time, and at the end how it stands. */
+export type SessionEvents = AsyncGenerator<readonly Sent[], ExecuteComplete | undefined, undefined>
+
+/** How somebody reads. */
+export interface Reading {
+  readonly host: SessionHost
+  readonly live: LiveSession
+  /** Ends the reading. */
+  readonly signal: AbortSignal
+  /** Bytes of live events that may wait; a reader who is further behind goes on from what is kept and from the log. */
+  readonly waitingBytes: number
+}
+
+/**
+ * The events of a run that this process starts, from its first.
+ *
+ * @param start is called once somebody listens, so that no event is missed.
+ */
+export function readRun(
+  reading: Reading,
+  start: () => AgentStream<unknown>,
+): { run: AgentStream<unknown>; events: SessionEvents } {
+  const { host, live, signal, waitingBytes } = reading
+  const queue = createReaderQueue(waitingBytes)
+  const stop = live.feed.listen(queue.push)
+  let run: AgentStream<unknown>
+  try {
+    run = start()
+  } catch (thrown) {
+    stop()
+    throw thrown
+  }
+  const place = readCursor(live.id, atBeginning)
+  let over = false
+  const result = run.result.finally(() => {
+    over = true
+    queue.wake()
+  })
+  const leave = (): void => {
+    stop()
+    queue.wake()
+  }
+  signal.addEventListener('abort', leave, { once: true })
+
+  async function* events(): SessionEvents {
+    let ending: Ending | undefined
+    try {
+      while (!signal.aborted) {
+        if (over && !queue.ready) break
+        const items = await queue.take()
+        if (queue.overflown) {
+          stop()
+          return yield* followSession(reading, place.cursor)
+        }
+        const own = items.filter(({ event }) => event.runId === run.runId || event.parents.includes(run.runId))
+        ending = endingAfter(own, ending)
+        const sent = joined(own.flatMap((item) => place.take(item) ?? []))
+        if (sent.length > 0) yield sent
+      }
+      if (signal.aborted) return undefined
+      const settled = await result
+      return ending?.end ? completionOf(live.id, ending.end, ending.pending) : completionOfResult(settled, host.outward)
+    } finally {
+      stop()
+      signal.removeEventListener('abort', leave)
+    }
+  }
+  return { run, events: events() }
+}
+
+/** What the last events said of the run's end. */
+interface Ending {
+  readonly pending?: PendingWork
+  readonly end?: EventOf<'agent.end'>
+}
+
+function endingAfter(items: readonly FeedItem[], before: Ending | undefined): Ending | undefined {
+  let ending = before
+  for (const { event } of items) {
+    if (event.parents.length > 0) continue
+    if (event.type === 'agent.suspended') ending = { pending: event.pending }
+    else if (event.type === 'agent.end') ending = { ...ending, end: event }
+  }
+  return ending
+}
+
+/** Milliseconds between looks at a run elsewhere, beside the hints of the store: while it speaks, is silent, and waits. */
+const soonMs = 60
+const silentMs = 300
+const lookMs = 1_000
+
+/**
+ * The events of a session behind a cursor, wherever its run goes on, until none does. What lasts is given once; what
+ * passes too, where this process has it, or the store keeps it for others.
+ */
+export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
+  const { host, live, signal } = reading
+  const { store } = host
+  const tree = sessionTree(store, live.id, host.outward, store.passing)
+  const place = readCursor(live.id, after)
+  const watching = watch(store, live.id, signal)
+  let waitMs = soonMs
+  let lookAt = 0
+  try {
+    for (;;) {
+      const left = yield* localEvents(reading, place, tree)
+      if (signal.aborted) return undefined
+      if (left === 'behind') continue
+      for await (const sent of tree.read(place)) {
+        waitMs = soonMs
+        yield sent
+      }
+      const { run, waits } = tree.state
+      const open = run?.status === 'running' || (run?.status === 'suspended' && (await hasNews(store, live.id, waits)))
+      if (!open && live.session.status !== 'running') {
+        const { end } = tree
+        return completionOf(live.id, end?.runId === run?.id ? end : undefined, pendingWork(tree.state))
+      }
+      if (live.session.status !== 'running' && performance.now() >= lookAt) {
+        await host.recover(live)
+        lookAt = performance.now() + lookMs
+      }
+      if (live.session.status !== 'running') {
+        const hinted = await watching.next(store.passing ? waitMs : lookMs)
+        waitMs = hinted ? soonMs : Math.min(run?.status === 'running' ? silentMs : lookMs, waitMs * 2)
+      }
+      if (signal.aborted) return undefined
+    }
+  } finally {
+    watching.stop()
+  }
+}
+
+/** What the process has of a session in which something goes on here, until nothing does or the reader falls behind. */
+async function* localEvents(
+  { live, signal, waitingBytes }: Reading,
+  place: ReadCursor,
+  tree: SessionTree,
+): AsyncGenerator<readonly Sent[], 'over' | 'behind'> {
+  if (live.session.status !== 'running') return 'over'
+  const queue = createReaderQueue(waitingBytes)
+  const stop = live.feed.listen(queue.push)
+  signal.addEventListener('abort', queue.wake, { once: true })
+  const taken = (items: readonly FeedItem[], torn: boolean): readonly Sent[] =>
+    joined(items.flatMap((item) => (isRefusal(item) ? [] : (place.take(item, torn) ?? []))))
+  try {
+    let items = live.feed.since(place.cursor)
+    const torn = items === undefined
+    if (!items) {
+      // What happens while the logs are read waits; what of it is in them by then is left out.
+      items = live.feed.kept()
+      yield* tree.read(place)
+    }
+    const kept = taken(items, torn)
+    if (kept.length > 0) yield kept
+    let over = live.session.status !== 'running'
+    const idle = live.idle
+    if (idle) {
+      void idle.then(() => {
+        over = true
+        queue.wake()
+      })
+    }
+    while (!signal.aborted) {
+      if (over && !queue.ready) break
+      const sent = taken(await queue.take(), torn)
+      if (queue.overflown) return 'behind'
+      if (sent.length > 0) yield sent
+    }
+    return 'over'
+  } finally {
+    stop()
+    signal.removeEventListener('abort', queue.wake)
+  }
+}
+
+/** What is said where going on with a run was refused, as others have it or it is over: the log tells how it stands. */
+function isRefusal({ event, position }: FeedItem): boolean {
+  if (event.parents.length > 0 || position?.passing !== true) return false
+  return event.type === 'agent.end' || (event.type === 'agent.error' && event.source.kind === 'loop')
+}
+
+/** Hints of a store, taken one at a time. */
+function watch(
+  store: SessionStore,
+  id: string,
+  signal: AbortSignal,
+): { next(ms: number): Promise<boolean>; stop(): void } {
+  const stopped = new AbortController()
+  const either = AbortSignal.any([signal, stopped.signal])
+  let hinted = false
+  let notify: (() => void) | undefined
+  let begun = false
+  async function listen(): Promise<void> {
+    for await (const _ of store.watch(id, either)) {
+      hinted = true
+      notify?.()
+    }
+  }
+  return {
+    async next(ms) {
+      if (!begun) {
+        begun = true
+        listen().catch(() => {})
+        // What came before the watch began is looked for at once.
+        return true
+      }
+      if (!hinted && !either.aborted) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          notify = () => (clearTimeout(timer), resolve())
+          either.addEventListener('abort', notify, { once: true })
+        })
+        either.removeEventListener('abort', notify ?? (() => {}))
+        notify = undefined
+      }
+      const was = hinted
+      hinted = false
+      return was
+    },
+    stop: () => stopped.abort(),
+  }
+}

@@ -1,0 +1,147 @@
+import { logEvents } from '@provost/agent'
+import type { LogEvents, SessionState } from '@provost/agent'
+import type { Entry, EventOf, PassingBuffer, SessionStore } from '@provost/core'
+
+import type { Outward } from '../http/public-errors.ts'
+import type { FeedItem } from '../stream/event-feed.ts'
+import { feedItem } from '../stream/event-feed.ts'
+import type { ReadCursor, Sent } from '../stream/read-cursor.ts'
+import { joined } from '../stream/read-cursor.ts'
+import { eventsIn } from '../stream/transient-chunk.ts'
+
+/** The log of a session and those of the children below it, read from their beginnings on. */
+export interface SessionTree {
+  /** What the session's own log comes to. */
+  readonly state: SessionState
+  /** Of the last run that ended. */
+  readonly end: EventOf<'agent.end'> | undefined
+  /** What has come since the last time, and what passes at the end of it, as far as the reader has not had it. */
+  read(place: ReadCursor): AsyncGenerator<readonly Sent[]>
+}
+
+interface Branch {
+  readonly log: string
+  readonly parents: readonly string[]
+  readonly events: LogEvents
+  /** Those that go on, by their logs. */
+  readonly children: Map<string, Branch>
+}
+
+/** Events in one batch. */
+const batchSize = 64
+
+/**
+ * @param outward makes of each event what clients may have of it.
+ * @param buffer what passes; without it only what lasts is read.
+ */
+export function sessionTree(
+  store: SessionStore,
+  sessionId: string,
+  outward: Outward,
+  buffer?: PassingBuffer,
+): SessionTree {
+  const root = branchOf(sessionId, [])
+  let end: EventOf<'agent.end'> | undefined
+
+  function branchOf(log: string, parents: readonly string[]): Branch {
+    return { log, parents, events: logEvents(sessionId, { log, parents }), children: new Map() }
+  }
+
+  const lastOf = ({ events }: Branch): number => events.state.entries.at(-1)?.offset ?? 0
+
+  function itemsOf({ log }: Branch, logged: ReturnType<LogEvents['take']>): readonly FeedItem[] {
+    return logged.map(({ event: whole, offset, n }) => {
+      const event = outward.event(whole)
+      if (log === sessionId && event.type === 'agent.end') end = event
+      const passes = event.id.startsWith('~', event.id.search(/[.~]\d+$/u))
+      return feedItem(event, log, { position: { offset, n, passing: false }, ...(passes && { unmarked: true }) })
+    })
+  }
+
+  /** What passes in a log behind where the reader is there. */
+  async function passingIn({ log }: Branch, place: ReadCursor): Promise<readonly FeedItem[]> {
+    const pieces = (await buffer?.read(log, place.at(log)?.offset ?? 0)) ?? []
+    return pieces.flatMap(eventsIn)
+  }
+
+  async function* readBranch(branch: Branch, place: ReadCursor): AsyncGenerator<FeedItem> {
+    const { log, events } = branch
+    let passing: readonly FeedItem[] | undefined
+    let next = 0
+    const from = lastOf(branch)
+    for await (const entry of store.read(log, from)) {
+      const items = itemsOf(branch, events.take(entry))
+      // What a run starts with is told of when the next entry comes.
+      const late = items.filter((item) => offsetOf(item) < entry.offset)
+      yield* late
+      if (entry.offset > (place.at(log)?.offset ?? 0)) {
+        // What passed before an entry was there before it.
+        passing ??= await passingIn(branch, place)
+        for (; offsetOf(passing[next]) < entry.offset && next < passing.length; next++) {
+          yield* passing.slice(next, next + 1)
+        }
+      }
+      yield* readChildren(branch, entry, place)
+      yield* late.length > 0 ? items.slice(late.length) : items
+    }
+    yield* itemsOf(branch, events.end())
+    const rest = lastOf(branch) > 0 ? await passingIn(branch, place) : []
+    for (const item of rest) {
+      // Behind an entry that has not been read yet: it comes with that.
+      if (offsetOf(item) > lastOf(branch)) break
+      yield item
+    }
+    for (const child of branch.children.values()) {
+      place.opened(child.log)
+      yield* readBranch(child, place)
+    }
+  }
+
+  /** What an entry says of children: one that is over is read to its end before it. */
+  async function* readChildren(branch: Branch, entry: Entry, place: ReadCursor): AsyncGenerator<FeedItem> {
+    const { log, parents, children } = branch
+    if (entry.type === 'child' && entry.op === 'spawned') {
+      children.set(entry.log, branchOf(entry.log, [entry.runId, ...parents]))
+      return
+    }
+    const over = overAt(entry, children)
+    for (const child of over) {
+      children.delete(child.log)
+      const seen = (place.at(log)?.offset ?? 0) >= entry.offset && place.at(child.log) === undefined
+      if (seen) continue
+      place.opened(child.log)
+      yield* readBranch(child, place)
+    }
+  }
+
+  return {
+    get state() {
+      return root.events.state
+    },
+    get end() {
+      return end
+    },
+    async *read(place) {
+      let batch: Sent[] = []
+      for await (const item of readBranch(root, place)) {
+        const sent = place.take(item, true)
+        if (sent) batch.push(sent)
+        if (batch.length < batchSize) continue
+        yield joined(batch)
+        batch = []
+      }
+      if (batch.length > 0) yield joined(batch)
+    },
+  }
+}
+
+function offsetOf(item: FeedItem | undefined): number {
+  return item?.position?.offset ?? 0
+}
+
+function overAt(entry: Entry, children: ReadonlyMap<string, Branch>): readonly Branch[] {
+  if (entry.type === 'run' && entry.op === 'ended') return [...children.values()]
+  if (entry.type !== 'child' || entry.op !== 'joined' || entry.status === 'suspended') return []
+  const child = children.get(entry.log)
+  return child ? [child] : []
+}

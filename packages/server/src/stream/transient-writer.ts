@@ -1,0 +1,144 @@
+import type { AgentEvent, PassingBuffer } from '@provost/core'
+
+import type { FeedItem } from './event-feed.ts'
+import type { TransientChunk } from './transient-chunk.ts'
+import { addTo, closed } from './transient-chunk.ts'
+
+/** Keeps what passes in this process where readers in others find it. */
+export interface TransientWriter {
+  /** An event of a session that goes on here, or of a child in it. */
+  push(item: FeedItem): void
+  /** Brings what a log has passed so far to the store; undefined where all is there. */
+  settle(log: string): Promise<void> | undefined
+  /** Drops what is told of in the logs, and stops. */
+  close(): Promise<void>
+}
+
+/** Milliseconds for which events are collected. They grow with what a log has kept, so that ten minutes of talk fit. */
+const collectMs = 50
+const longestMs = 500
+/** Milliseconds for which what passed is still there once the log has it whole: for readers who are about to come to it. */
+const graceMs = 10_000
+
+interface Passing {
+  readonly pieces: TransientChunk[]
+  last: AgentEvent | undefined
+  kept: number
+  dueAt: number
+  /** Nothing fits any more: nothing is kept until the answer on its way is in the log. */
+  full: boolean
+}
+
+/** All logs together are written in one transaction, at most every {@link collectMs}. */
+export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
+  const logs = new Map<string, Passing>()
+  const told = new Map<string, { readonly offset: number; readonly at: number }>()
+  let timer: NodeJS.Timeout | undefined
+  let tickAt = Number.POSITIVE_INFINITY
+  let writing: Promise<void> = Promise.resolve()
+  let underway = 0
+
+  function passingOf(log: string): Passing {
+    const known = logs.get(log)
+    if (known) return known
+    const made: Passing = { pieces: [], last: undefined, kept: 0, dueAt: 0, full: false }
+    logs.set(log, made)
+    return made
+  }
+
+  /** What is kept of it is a luxury: a store that fails here has failed the run elsewhere. */
+  function write(names: readonly string[]): Promise<void> {
+    const pieces = names.flatMap((log) => {
+      const passing = logs.get(log)
+      if (!passing) return []
+      passing.kept += passing.pieces.length
+      passing.last = undefined
+      return passing.pieces.splice(0).map(closed)
+    })
+    if (pieces.length === 0) return writing
+    underway++
+    writing = writing
+      .then(() => buffer.keep(pieces))
+      .catch(() => names)
+      .then((full) => {
+        for (const passing of full.map((log) => logs.get(log))) if (passing) passing.full = true
+        underway--
+      })
+    return writing
+  }
+
+  /** What passed before an entry is told of in the log. */
+  function tell(log: string, offset: number, then: 'goes on' | 'over'): void {
+    const passing = logs.get(log)
+    if (passing) passing.full = false
+    if (then === 'over') {
+      void write([log])
+      logs.delete(log)
+    }
+    told.set(log, { offset, at: performance.now() })
+    tickIn(graceMs / 3)
+  }
+
+  function drop(before: number): void {
+    const places = [...told].flatMap(([log, { offset, at }]) => (at <= before ? [{ log, offset }] : []))
+    if (places.length === 0) return
+    for (const { log } of places) {
+      told.delete(log)
+      const passing = logs.get(log)
+      if (passing) passing.kept = 0
+    }
+    writing = writing.then(() => buffer.drop(places)).catch(() => {})
+  }
+
+  function tick(): void {
+    tickAt = Number.POSITIVE_INFINITY
+    const now = performance.now()
+    const due = [...logs].flatMap(([log, { pieces, dueAt }]) => (pieces.length > 0 && dueAt <= now ? [log] : []))
+    void write(due)
+    drop(now - graceMs)
+    if ([...logs.values()].some(({ pieces }) => pieces.length > 0)) tickIn(collectMs)
+    else if (told.size > 0) tickIn(graceMs / 3)
+  }
+
+  /** What has to be written does not wait for what has time. */
+  function tickIn(ms: number): void {
+    const at = performance.now() + ms
+    if (tickAt <= at) return
+    clearTimeout(timer)
+    tickAt = at
+    timer = setTimeout(tick, ms).unref()
+  }
+
+  return {
+    push(item) {
+      const { event, log, position } = item
+      if (!position) return
+      if (event.type === 'agent.end') return tell(log, position.offset, 'over')
+      if (!position.passing) {
+        if (event.type === 'message.end') tell(log, position.offset, 'goes on')
+        return
+      }
+      const passing = passingOf(log)
+      if (passing.full) return
+      const open = passing.pieces.at(-1)
+      const piece = addTo(open, passing.last, item)
+      passing.last = event
+      if (!piece || piece === open) return
+      if (passing.pieces.length === 0) {
+        passing.dueAt = performance.now() + Math.min(longestMs, collectMs + passing.kept / 4) - collectMs
+      }
+      passing.pieces.push(piece)
+      tickIn(collectMs)
+    },
+    settle(log) {
+      if ((logs.get(log)?.pieces.length ?? 0) > 0) return write([log])
+      return underway > 0 ? writing : undefined
+    },
+    async close() {
+      clearTimeout(timer)
+      await write([...logs.keys()])
+      drop(Number.POSITIVE_INFINITY)
+      await writing
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+
+import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
+
+import { inWords, newerStore } from '../kit/store-error.ts'
+import { fileName } from '../text/name-key.ts'
+import { damaged, parseLine } from './log-file.ts'
+
+/** Where a store of files keeps what. */
+export interface JsonlFolder {
+  readonly logs: string
+  readonly leases: string
+  logPath(log: string): string
+  leasePath(log: string): string
+  inboxPath(sessionId: string): string
+  blobPath(hash: string): string
+}
+
+const version = 1
+/** Fences of one opening of the folder. */
+const fencesEach = 2 ** 26
+
+/**
+ * The folders of a store, which come into being if they are missing, for the eyes of their owner only.
+ *
+ * @throws ProvostError `store-unusable`
+ */
+export function makeFolder(dir: string): JsonlFolder {
+  const root = resolve(dir)
+  const [logs, inbox, blobs] = [join(root, 'logs'), join(root, 'inbox'), join(root, 'blobs')]
+  const leases = join(root, 'leases')
+  try {
+    for (const path of [logs, inbox, blobs, leases]) mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new ProvostError('store-unusable', `The store ${dir} cannot be made: ${toErrorInfo(cause).message}.`, {
+      hint: 'Give a folder that can be written.',
+      cause,
+    })
+  }
+  return {
+    logs,
+    leases,
+    leasePath: (log) => join(leases, `${fileName(log)}.json`),
+    logPath: (log) => join(logs, `${fileName(log)}.jsonl`),
+    inboxPath: (sessionId) => join(inbox, `${fileName(sessionId)}.jsonl`),
+    blobPath: (hash) => join(blobs, hash),
+  }
+}
+
+/**
+ * Begins another time of a folder being open.
+ *
+ * @returns the fence below all that this opening gives: above those of all before it.
+ * @throws ProvostError `newer-store`, `log-damaged`
+ */
+export function beginEpoch(dir: string): number {
+  const path = join(resolve(dir), 'store.json')
+  const known = existsSync(path) ? parseLine(path, readFileSync(path, 'utf8')) : { version, epoch: 0 }
+  const { version: found, epoch } = isRecord(known) ? known : {}
+  if (Number(found) > version) throw newerStore(`The store ${dir}`, Number(found), version)
+  const next = typeof epoch === 'number' ? epoch + 1 : Number.NaN
+  if (!(next > 0 && Number.isSafeInteger((next + 1) * fencesEach))) throw damaged(path)
+  writeWhole(path, Buffer.from(`${JSON.stringify({ version, epoch: next })}\n`), true)
+  return next * fencesEach
+}
+
+/** Writes a file that is there complete or not at all. */
+export function writeWhole(path: string, bytes: Uint8Array, forced: boolean): void {
+  const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`
+  const file = openSync(draft, 'wx', 0o600)
+  try {
+    for (let from = 0; from < bytes.length;) from += writeSync(file, bytes, from)
+    if (forced) fsyncSync(file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw inWords(path, error)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(draft, path)
+}
+
+/** Forces the names in a folder to the disk, where the system can do so. */
+export function flushFolder(path: string): void {
+  try {
+    const folder = openSync(path, 'r')
+    try {
+      fsyncSync(folder)
+    } finally {
+      closeSync(folder)
+    }
+  } catch {
+    // Windows opens no folders; there the names need no care of their own.
+  }
+}

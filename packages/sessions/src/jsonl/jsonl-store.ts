@@ -1,0 +1,261 @@
+import { createHash } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+
+import type { Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import { checkChoice, checkOptions } from '@provost/core'
+
+import { freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
+import { mustBeForced } from '../kit/durable-entry.ts'
+import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
+import { sessionInfo } from '../kit/session-info.ts'
+import { storeClosed } from '../kit/store-error.ts'
+import { createWatchers } from '../kit/store-watchers.ts'
+import { readEntry } from '../text/entry-text.ts'
+import { lockFolder } from './folder-lock.ts'
+import { beginEpoch, flushFolder, makeFolder, writeWhole } from './jsonl-folder.ts'
+import { jsonlInboxes } from './jsonl-inbox.ts'
+import { jsonlLogs, nameIn } from './jsonl-log.ts'
+import { readLines } from './log-file.ts'
+import type { LineFile, Torn } from './log-file.ts'
+
+/** How a {@link jsonlStore} is kept. */
+export interface JsonlStoreOptions {
+  /**
+   * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
+   * loses nothing in any case.
+   *
+   * `calls` (the default): the start of a tool call that must not happen twice, with all that was appended before it, and
+   * what is delivered to an inbox. After a power cut no such tool runs a second time unasked and no accepted approval is
+   * lost; what the model said last may have to be asked for again, and what reads may read again. `always`: every append. `interval`: once a second, behind the answers.
+   * `never`: whenever the system likes to.
+   */
+  readonly sync?: 'calls' | 'always' | 'interval' | 'never'
+  /** Told of each file whose end a crash tore off, and that goes on without it. Default: a process warning. */
+  readonly onRepair?: (torn: Torn) => void
+}
+
+const intervalMs = 1_000
+
+const optionKeys = {
+  sync: true,
+  onRepair: true,
+} satisfies KnownKeys<JsonlStoreOptions>
+
+/**
+ * A store of JSON lines in a folder, a file for each log, to be read with any tool. For one process at a time: a lock
+ * file keeps others out, and one that a dead process left is taken over. Lists and deletions read all files. The folder
+ * is made where it is missing.
+ *
+ * @throws ProvostError `store-locked`, naming the process that has it; `store-unusable`, `newer-store`, `log-damaged`
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model, store: jsonlStore('data/sessions') })
+ */
+export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'jsonlStore')
+  const { sync = 'calls', onRepair = warn } = options
+  checkChoice(sync, ['calls', 'always', 'interval', 'never'], 'sync', 'jsonlStore')
+  const folder = makeFolder(dir)
+  const unlock = lockFolder(dir)
+  let firstFence: number
+  try {
+    firstFence = beginEpoch(dir)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+  const inboxes = jsonlInboxes(folder, onRepair)
+  const watchers = createWatchers()
+  const careful = sync === 'calls' || sync === 'always'
+  const dirty = new Set<LineFile>()
+  const rows = new Map<string, { readonly size: number; readonly info: SessionInfo | undefined }>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let closed = false
+
+  function alive(): void {
+    if (closed) throw storeClosed()
+  }
+
+  const unmentioned = freshBlobs()
+  const logs = jsonlLogs({ folder, firstFence, alive, repaired: onRepair, wrote: unmentioned.mention })
+
+  function flushed(file: LineFile, entries: readonly NewEntry[], created: boolean): Promise<void> | undefined {
+    if (sync === 'interval') {
+      dirty.add(file)
+      timer ??= setInterval(flushDirty, intervalMs).unref()
+    }
+    if (created && careful) flushFolder(folder.logs)
+    const now = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
+    return now ? file.flush() : undefined
+  }
+
+  function flushDirty(): void {
+    // One that was closed meanwhile, or whose disk fails, is the next append's to tell.
+    for (const file of dirty) file.flush().catch(() => {})
+    dirty.clear()
+  }
+
+  async function infoOf(file: string): Promise<SessionInfo | undefined> {
+    const path = join(folder.logs, file)
+    const { size } = await stat(path)
+    const known = rows.get(file)
+    if (known?.size === size) return known.info
+    const info = await readInfo(path)
+    rows.set(file, { size, info })
+    return info
+  }
+
+  /** Looks through the files of logs for blobs that are mentioned in them. */
+  async function mentionedIn(paths: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>()
+    for (const path of paths) {
+      for await (const line of linesOf(path)) for (const hash of hashesIn(line)) found.add(hash)
+    }
+    return found
+  }
+
+  return {
+    place: () => ({ kind: 'folder', path: dir }),
+    async lease(...asked) {
+      alive()
+      return logs.lease(...asked)
+    },
+
+    async leaseState(name) {
+      alive()
+      return logs.leaseState(name)
+    },
+
+    async releaseQuarantine(sessionId) {
+      alive()
+      return logs.releaseQuarantine(sessionId)
+    },
+
+    async release(name, fence) {
+      alive()
+      inboxes.drop(name)
+      await logs.release(name, fence)
+    },
+
+    async append(name, entries, at) {
+      alive()
+      const appended = await logs.append(name, entries, at, flushed)
+      watchers.wake(name, 'log')
+      return appended
+    },
+
+    read: (name, after = 0) => logs.read(name, after),
+
+    async deliver(sessionId, token, value, by) {
+      alive()
+      if (!(await inboxes.deliver(sessionId, token, value, by, careful))) return 'duplicate'
+      watchers.wake(sessionId, 'inbox')
+      return 'accepted'
+    },
+
+    async *inbox(sessionId, after = '') {
+      alive()
+      yield* inboxes.read(sessionId, after)
+    },
+
+    watch: watchers.watch,
+
+    async blob(hash) {
+      alive()
+      return isHash(hash) && existsSync(folder.blobPath(hash)) ? readFile(folder.blobPath(hash)) : undefined
+    },
+
+    async putBlob(bytes) {
+      alive()
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, careful)
+      unmentioned.put(hash)
+      return hash
+    },
+
+    async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
+      alive()
+      const found: SessionInfo[] = []
+      const marked = new Set(await readdir(folder.leases))
+      for (const file of await readdir(folder.logs)) {
+        const row = await infoOf(file)
+        if (!row) continue
+        const apart = marked.has(basename(folder.leasePath(row.id))) && logs.leaseState(row.id).quarantinedAt
+        const info: SessionInfo = apart ? { ...row, status: 'quarantined' } : row
+        if (after !== undefined && info.id <= after) continue
+        if (principal !== undefined && info.principal !== principal) continue
+        if (status !== undefined && info.status !== status) continue
+        found.push(info)
+      }
+      yield* found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+    },
+
+    async delete(sessionId) {
+      alive()
+      const doomed = [sessionId]
+      const mentioned = new Set<string>()
+      for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
+        const path = folder.logPath(name)
+        // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+        if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
+          for await (const line of linesOf(path)) {
+            for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
+            if (ownedLogMarks.some((mark) => line.includes(mark))) doomed.push(...ownedLogs(readEntry(line)))
+          }
+        } else if (name !== sessionId) continue
+        await logs.remove(name)
+      }
+      if (mentioned.size > 0) {
+        const others = (await readdir(folder.logs)).map((file) => join(folder.logs, file))
+        const needed = await mentionedIn(others)
+        for (const hash of mentioned) {
+          if (!needed.has(hash) && !unmentioned.has(hash)) rmSync(folder.blobPath(hash), { force: true })
+        }
+      }
+      inboxes.remove(sessionId)
+      if (careful) flushFolder(folder.logs)
+      watchers.wake(sessionId)
+    },
+
+    async close() {
+      if (closed) return
+      closed = true
+      clearInterval(timer)
+      watchers.close()
+      if (sync === 'interval') await Promise.allSettled([...dirty].map((file) => file.flush()))
+      await logs.close()
+      unlock()
+    },
+  }
+}
+
+async function* linesOf(path: string): AsyncIterable<string> {
+  for await (const page of readLines(path)) yield* page
+}
+
+/** What the list says of a log, from the lines of its file that matter to it. */
+async function readInfo(path: string): Promise<SessionInfo | undefined> {
+  const runs: Entry[] = []
+  let name: string | undefined
+  let last: string | undefined
+  for await (const line of linesOf(path)) {
+    if (name === undefined) {
+      name = nameIn(line)
+      if (name === undefined) return undefined
+    } else {
+      last = line
+      if (line.includes('"type":"run"') || line.includes('"key":"created"')) runs.push(readEntry(line))
+    }
+  }
+  const end = last === undefined ? undefined : readEntry(last)
+  if (name === undefined || !end) return undefined
+  return sessionInfo(name, end === runs.at(-1) ? runs : [...runs, end])
+}
+
+function warn({ path, bytes }: Torn): void {
+  process.emitWarning(`${path} ended in the middle of a write: its last ${bytes} bytes are gone.`, {
+    code: 'PROVOST_TORN_LOG',
+  })
+}

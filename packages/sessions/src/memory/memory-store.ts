@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+
+import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
+import { mostTakeovers, sessionQuarantined } from '@provost/core'
+
+import { addFresh, planAppend } from '../kit/append-plan.ts'
+import { freshBlobs, hashesIn } from '../kit/blob-mentions.ts'
+import { ownedLogs } from '../kit/owned-logs.ts'
+import { sessionInfo } from '../kit/session-info.ts'
+import { fenced } from '../kit/store-error.ts'
+import { createWatchers } from '../kit/store-watchers.ts'
+
+interface Log {
+  readonly entries: Entry[]
+  readonly ids: Map<string, number>
+  fence: number
+  lease: { readonly owner: string; readonly until: number } | undefined
+  takeovers: number
+  quarantinedAt: number | undefined
+}
+
+/** A writer that knows where its entry will stand hands it over whole: then it is shared, not copied. */
+function placed(entry: NewEntry, offset: number): Entry {
+  return isPlaced(entry, offset) ? entry : Object.freeze({ ...entry, offset })
+}
+
+function isPlaced(entry: NewEntry, offset: number): entry is Entry {
+  return 'offset' in entry && entry.offset === offset && Object.isFrozen(entry)
+}
+
+/**
+ * A store in this process's memory: the default, for scripts and tests. Nothing outlives the process.
+ *
+ * @example
+ * const agent = createAgent({ name: 'a', model, store: memoryStore() })
+ */
+export function memoryStore(): SessionStore {
+  const logs = new Map<string, Log>()
+  const inboxes = new Map<string, Map<string, Delivery>>()
+  const blobs = new Map<string, Uint8Array>()
+  const unmentioned = freshBlobs()
+  const watchers = createWatchers()
+  /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
+  let fences = 0
+
+  function logOf(name: string): Log {
+    let log = logs.get(name)
+    if (!log) {
+      const at = { fence: 0, lease: undefined, takeovers: 0, quarantinedAt: undefined }
+      logs.set(name, (log = { entries: [], ids: new Map(), ...at }))
+    }
+    return log
+  }
+
+  /** Hashes of the blobs that logs mention. */
+  function mentionedIn(doomed: Iterable<Log>): ReadonlySet<string> {
+    const found = new Set<string>()
+    for (const { entries } of doomed) {
+      for (const entry of entries)
+        for (const hash of hashesIn(JSON.stringify(entry))) if (blobs.has(hash)) found.add(hash)
+    }
+    return found
+  }
+
+  return {
+    ephemeral: true,
+    place: () => ({ kind: 'process' }),
+
+    async lease(name, owner, ttlMs, { steady, part } = {}) {
+      const log = logOf(name)
+      const now = performance.now()
+      const held = log.lease
+      if (log.quarantinedAt !== undefined) throw sessionQuarantined(name)
+      if (held && held.owner !== owner && held.until > now) return 'busy'
+      if (held && held.owner !== owner && !part) {
+        if (log.takeovers >= mostTakeovers) {
+          log.quarantinedAt = Date.now()
+          log.lease = undefined
+          throw sessionQuarantined(name)
+        }
+        log.takeovers++
+      }
+      if (held?.owner !== owner) log.fence = ++fences
+      else if (steady) log.takeovers = 0
+      log.lease = { owner, until: now + ttlMs }
+      return { fence: log.fence, takeovers: log.takeovers }
+    },
+
+    async leaseState(name) {
+      const { lease, takeovers = 0, quarantinedAt } = logs.get(name) ?? {}
+      const holder = !lease ? 'none' : lease.until > performance.now() ? 'alive' : 'lapsed'
+      return { holder, takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
+    },
+
+    async releaseQuarantine(sessionId) {
+      const log = logs.get(sessionId)
+      if (log?.quarantinedAt === undefined) return false
+      log.quarantinedAt = undefined
+      log.takeovers = 0
+      return true
+    },
+
+    async release(name, fence) {
+      const log = logs.get(name)
+      if (log?.fence === fence) log.lease = undefined
+    },
+
+    async append(name, entries, { after, fence }) {
+      const log = logOf(name)
+      if (log.fence !== fence || !log.lease) throw fenced(name)
+      const { entries: stored, ids } = log
+      const { fresh, known } = planAppend(name, entries, ids, stored.length, after)
+      const existing: Entry[] = []
+      for (const offset of known) {
+        const entry = stored[offset - 1]
+        if (entry) existing.push(entry)
+      }
+      addFresh(fresh, ids, stored.length)
+      for (const entry of fresh) stored.push(placed(entry, stored.length + 1))
+      if (blobs.size > 0) unmentioned.mention(fresh.map((entry) => JSON.stringify(entry)))
+      watchers.wake(name, 'log')
+      return { offset: stored.length, existing }
+    },
+
+    async *read(name, after = 0) {
+      const entries = logs.get(name)?.entries ?? []
+      const end = entries.length
+      for (let i = after; i < end; i++) {
+        const entry = entries[i]
+        if (entry) yield entry
+      }
+    },
+
+    async deliver(sessionId, token, value, by) {
+      let inbox = inboxes.get(sessionId)
+      if (!inbox) inboxes.set(sessionId, (inbox = new Map()))
+      if (inbox.has(token)) return 'duplicate'
+      const id = String(inbox.size + 1).padStart(12, '0')
+      inbox.set(token, Object.freeze({ id, token, value, by, at: Date.now() }))
+      watchers.wake(sessionId, 'inbox')
+      return 'accepted'
+    },
+
+    async *inbox(sessionId, after = '') {
+      for (const delivery of [...(inboxes.get(sessionId)?.values() ?? [])]) {
+        if (delivery.id > after) yield delivery
+      }
+    },
+
+    watch: watchers.watch,
+
+    async blob(hash) {
+      return blobs.get(hash)
+    },
+
+    async putBlob(bytes) {
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      if (!blobs.has(hash)) blobs.set(hash, bytes.slice())
+      unmentioned.put(hash)
+      return hash
+    },
+
+    async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
+      const rows: SessionInfo[] = []
+      for (const [id, log] of logs) {
+        const row = after === undefined || id > after ? sessionInfo(id, log.entries) : undefined
+        if (!row) continue
+        const info: SessionInfo = log.quarantinedAt === undefined ? row : { ...row, status: 'quarantined' }
+        if (principal !== undefined && info.principal !== principal) continue
+        if (status !== undefined && info.status !== status) continue
+        rows.push(info)
+      }
+      yield* rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+    },
+
+    async delete(sessionId) {
+      const doomed = [sessionId]
+      const gone: Log[] = []
+      for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
+        const log = logs.get(name)
+        // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+        if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
+        for (const entry of log.entries) doomed.push(...ownedLogs(entry))
+        logs.delete(name)
+        gone.push(log)
+      }
+      const mentioned = blobs.size > 0 ? mentionedIn(gone) : undefined
+      if (mentioned && mentioned.size > 0) {
+        const needed = mentionedIn(logs.values())
+        for (const hash of mentioned) if (!needed.has(hash) && !unmentioned.has(hash)) blobs.delete(hash)
+      }
+      inboxes.delete(sessionId)
+      watchers.wake(sessionId)
+    },
+
+    async close() {
+      watchers.close()
+    },
+  }
+}

@@ -1,0 +1,202 @@
+import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } from '@provost/core'
+import { isRecord, ProvostError, uuidv7 } from '@provost/core'
+import { fromModelMessages, toModelMessages } from '@provost/provider'
+
+import { repairHistory } from '../history/repair.ts'
+import { messageFault } from '../kit/entry-shape.ts'
+import { shown } from '../kit/store-error.ts'
+import { memoryStore } from './memory-store.ts'
+
+/** What an application has that keeps conversations by itself. */
+export interface MessageStore {
+  /** The messages of a session, from the first. */
+  load(sessionId: string): Promise<readonly ModelMessage[]>
+  append(sessionId: string, message: ModelMessage): Promise<void>
+  exists(sessionId: string): Promise<boolean>
+}
+
+/**
+ * A store over one that keeps messages and nothing else: the conversation goes on from what it has, and what is said
+ * goes into it as it is said; what it refused, before what is said next. All the rest of a log is in this process's memory, as in `memoryStore`: leases hold in
+ * this process only, inboxes end with it, and a run that it leaves behind can be resumed from an exported state alone
+ * (the store is `ephemeral`). Histories that come from it are repaired, and what the assistant and tools said in them is
+ * untrusted. Sessions cannot be deleted through it for good: `delete` refuses those that the application has.
+ *
+ * @example
+ * const store = fromMessageStore({ load: db.messages, append: db.addMessage, exists: db.hasConversation })
+ */
+export function fromMessageStore(messages: MessageStore): SessionStore {
+  const memory = memoryStore()
+  const loading = new Map<string, Promise<void>>()
+  const scribes = new Map<string, Scribe>()
+
+  async function load(log: string): Promise<void> {
+    if (!(await messages.exists(log))) return
+    const entries = historyEntries(log, await messages.load(log))
+    const lease = await memory.lease(log, 'import', Number.POSITIVE_INFINITY)
+    if (lease === 'busy') return
+    await memory.append(log, entries, { after: 0, fence: lease.fence })
+    await memory.release(log, lease.fence)
+  }
+
+  function loaded(log: string): Promise<void> {
+    let done = loading.get(log)
+    if (!done) {
+      done = load(log)
+      loading.set(log, done)
+      // The application's store may answer at the next try.
+      done.catch(() => loading.delete(log))
+    }
+    return done
+  }
+
+  function scribeOf(log: string): Scribe {
+    let scribe = scribes.get(log)
+    if (!scribe) scribes.set(log, (scribe = createScribe()))
+    return scribe
+  }
+
+  return {
+    ...memory,
+
+    async lease(log, ...terms) {
+      await loaded(log)
+      return memory.lease(log, ...terms)
+    },
+
+    async append(log, entries, at) {
+      const appended = await memory.append(log, entries, at)
+      const known = new Set(appended.existing.map(({ id }) => id))
+      const scribe = scribeOf(log)
+      for (const entry of entries) {
+        if (known.has(entry.id)) continue
+        scribe.unwritten.push(...scribe.write(entry))
+      }
+      const write = async (): Promise<void> => {
+        for (let [next] = scribe.unwritten; next; [next] = scribe.unwritten) {
+          await messages.append(log, next)
+          scribe.unwritten.shift()
+        }
+      }
+      await (scribe.writing = scribe.writing.then(write, write))
+      return appended
+    },
+
+    async *read(log, after) {
+      await loaded(log)
+      yield* memory.read(log, after)
+    },
+
+    async delete(sessionId) {
+      await memory.delete(sessionId)
+      loading.delete(sessionId)
+      scribes.delete(sessionId)
+      if (!(await messages.exists(sessionId))) return
+      throw new ProvostError('not-supported', 'The messages of a session are not this store’s to delete.', {
+        hint: 'Delete them in the store that was given to fromMessageStore.',
+      })
+    },
+  }
+}
+
+/** Tells, entry by entry, what a log adds to the conversation. */
+interface Scribe {
+  /** What the application has not taken yet: it goes to it before anything else. */
+  readonly unwritten: ModelMessage[]
+  /** One writes at a time: what the application is slow to take is not given to it twice. */
+  writing: Promise<void>
+  write(entry: NewEntry): readonly ModelMessage[]
+}
+
+function createScribe(): Scribe {
+  const held = new Map<string, Message>()
+  let child: boolean | undefined
+  /** The last message with calls, and the results it has. */
+  let asked: Message | undefined
+  const results = new Map<string, Part | undefined>()
+
+  function say(message: Message): readonly ModelMessage[] {
+    if (message.role === 'assistant') {
+      results.clear()
+      for (const part of message.content) {
+        if (part.type === 'tool-call' && !part.providerExecuted) results.set(part.callId, undefined)
+      }
+      asked = results.size > 0 ? message : undefined
+    }
+    return toModelMessages([message])
+  }
+
+  function settle(entry: EntryOf<'call', 'settled'> | Extract<NewEntry, { op: 'settled' }>): readonly ModelMessage[] {
+    const call = asked?.content.find((part) => part.type === 'tool-call' && part.callId === entry.callId)
+    if (!asked || call?.type !== 'tool-call' || results.get(entry.callId)) return []
+    const { callId, toolCallId, toolName } = call
+    results.set(callId, { type: 'tool-result', callId, toolCallId, toolName, output: entry.output })
+    const content = [...results.values()].filter((part) => part !== undefined)
+    if (content.length < results.size) return []
+    const message: Message = { id: entry.id, role: 'tool', content, createdAt: entry.at }
+    // Ids on the wire belong to both: they are made together.
+    const written = toModelMessages([asked, message]).slice(-1)
+    asked = undefined
+    return written
+  }
+
+  return {
+    unwritten: [],
+    writing: Promise.resolve(),
+    write(entry) {
+      if (entry.type === 'run' && entry.op === 'started') child ??= entry.parent !== undefined
+      // What children say among themselves is no part of the conversation.
+      if (child) return []
+      if (entry.type === 'message') {
+        if (entry.message.role === 'system') return []
+        if (entry.held === undefined) return say(entry.message)
+        held.set(entry.held, entry.message)
+      } else if (entry.type === 'resolved') {
+        const message = held.get(entry.token)
+        held.delete(entry.token)
+        const approved = isRecord(entry.value) && entry.value['decision'] === 'approve'
+        if (message && approved) return say(message)
+      } else if (entry.type === 'call' && entry.op === 'settled') return settle(entry)
+      return []
+    },
+  }
+}
+
+/** A conversation from outside as the log of a run that has ended. */
+function historyEntries(sessionId: string, history: readonly ModelMessage[]): readonly NewEntry[] {
+  const runId = uuidv7()
+  const at = Date.now()
+  const place = { at, runId, step: 0, agent: 'import', v: 1 } as const
+  const imported = ours(sessionId, history)
+    .filter(({ role }) => role !== 'system')
+    .map((message, n): Message => ({ ...message, id: `${runId}/import/${n}`, createdAt: at }))
+  const { messages } = repairHistory(imported, 'import')
+  const manifest = { agent: 'import', extensions: [], tools: [] }
+  return [
+    { ...place, id: `${runId}/started`, type: 'run', op: 'started', manifest },
+    ...messages.map((message): NewEntry => ({ ...place, id: message.id, type: 'message', message, via: 'system' })),
+    { ...place, id: `${runId}/ended`, type: 'run', op: 'ended', status: 'completed' },
+  ]
+}
+
+function ours(sessionId: string, history: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+  let why = 'a message lacks something'
+  let cause: unknown
+  try {
+    const messages = fromModelMessages(history)
+    const faults = messages.map(messageFault)
+    const index = faults.findIndex((fault) => fault !== undefined)
+    if (index < 0) return messages
+    why = `of message ${index}, ${faults[index]}`
+  } catch (thrown) {
+    cause = thrown
+  }
+  throw new ProvostError(
+    'invalid-messages',
+    `What is kept of session ${shown(sessionId)} is no conversation: ${why}.`,
+    {
+      hint: 'Mend it in the store that was given to fromMessageStore.',
+      cause,
+    },
+  )
+}

@@ -1,0 +1,264 @@
+import type {
+  Appended,
+  AppendPosition,
+  Entry,
+  EntryReader,
+  Lease,
+  LeaseState,
+  LeaseTerms,
+  NewEntry,
+} from '@provost/core'
+import { mostTakeovers, sessionQuarantined } from '@provost/core'
+
+import { planAppend } from '../kit/append-plan.ts'
+import { hashesIn } from '../kit/blob-mentions.ts'
+import { runChange } from '../kit/session-info.ts'
+import { fenced } from '../kit/store-error.ts'
+import { columnsOf, isLong, toColumn } from '../text/column-text.ts'
+import { entriesOf, readEntries, readEntry, writeEntry } from '../text/entry-text.ts'
+import { nameKey } from '../text/name-key.ts'
+import { isTaken } from './postgres-database.ts'
+import type { PostgresDatabase, Row, Value } from './postgres-database.ts'
+
+/** The logs of a database and the right to write them. */
+export interface PostgresLogs {
+  lease(name: string, owner: string, ttlMs: number, terms?: LeaseTerms): Promise<Lease | 'busy'>
+  leaseState(name: string): Promise<LeaseState>
+  releaseQuarantine(name: string): Promise<boolean>
+  release(name: string, fence: number): Promise<void>
+  append(name: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
+  read(name: string, after: number): EntryReader
+}
+
+/** A century: what is longer is as good as for ever. */
+const longestMs = 3_155_760_000_000
+/** Bytes of a page of entries, about; whatever they are, a page has at least one and at most so many. */
+const pageBytes = 4_000_000
+const longestPage = 4_000
+type Query = PostgresDatabase['query']
+
+/** Statements that append, each with its name. */
+type Appends = Readonly<Record<'one' | 'several' | 'mentioning', readonly [name: string, text: string]>>
+
+/** Whoever waits in this process for what is delivered. */
+export interface InboxListener {
+  isWaiting(sessionId: string): boolean
+  /** An append has found how far the inbox goes. */
+  delivered(sessionId: string, last: string): void
+}
+
+export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
+  // One that has not begun yet, and not for as long as it lasts, was given before the server's clock was set back.
+  const lapsed = `(l.until <= clock_timestamp() or l.begun - clock_timestamp() > l.until - l.begun)`
+  // Whether another owner takes it from one that died: only such a row gets past `where` with an owner.
+  const takeover = `(l.owner <> excluded.owner and not $4::boolean)`
+  const refused = `coalesce(l.quarantined is not null or (${takeover} and l.takeovers >= ${mostTakeovers}), false)`
+  const leaseSql = `
+    insert into ${t('logs')} as l (key, fence, owner, begun, until)
+    select $1, nextval('${t('fences').replaceAll("'", "''")}'), $2, now, now + $3 * interval '1 millisecond'
+    from clock_timestamp() as now
+    on conflict (key) do update set
+      owner = case when ${refused} then null else excluded.owner end,
+      begun = excluded.begun,
+      until = excluded.until,
+      fence = case when l.owner = excluded.owner or ${refused} then l.fence else excluded.fence end,
+      takeovers = case when ${refused} then l.takeovers when ${takeover} then l.takeovers + 1
+        when l.owner = excluded.owner and $5::boolean then 0 else l.takeovers end,
+      quarantined = case when ${refused} then coalesce(l.quarantined, clock_timestamp()) end
+    where l.owner is null or l.owner = excluded.owner or ${lapsed}
+    returning fence, takeovers, quarantined is not null`
+  const stateSql = `
+    select case when owner is null then 'none' when ${lapsed} then 'lapsed' else 'alive' end, takeovers,
+      extract(epoch from quarantined) * 1000
+    from ${t('logs')} as l where key = $1`
+
+  // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
+  // second waits for the row, and then finds that the tail, or the fence, is another.
+  const appendSql = (answer: string, more = ''): string => `
+    with held as (
+      update ${t('logs')} set
+        tail = tail + cardinality($4::text[]),
+        updated_at = $6,
+        status = coalesce($7, status),
+        origin = case when kind is null then $9 else origin end,
+        principal = case when kind is null then $10 else principal end,
+        kind = coalesce(kind, $8)
+      where key = $1 and fence = $2 and owner is not null and tail = $3
+      returning no, watched_until > clock_timestamp() as watched
+    ), written as (
+      insert into ${t('entries')} (log, "offset", id, body)
+      select no, $3 + ord, id, body
+      from held, unnest($4::text[], string_to_array($5, E'\\n')) with ordinality as e (id, body, ord)
+    )${more}
+    select ${answer} from held`
+  const mentionSql = `, mentioned as (
+      insert into ${t('mentions')} (hash, log)
+      select hash, no from held, ${t('blobs')} where hash = any($11::text[])
+      on conflict (hash, log) do update set at = excluded.at
+    )`
+  // Most appends are of one entry that the list need not hear of: less to send, and less for the server to do.
+  const appendOneSql = (answer: string): string => `
+    with held as (
+      update ${t('logs')} set tail = tail + 1, updated_at = $6
+      where key = $1 and fence = $2 and owner is not null and tail = $3
+      returning no, watched_until > clock_timestamp() as watched
+    ), written as (
+      insert into ${t('entries')} (log, "offset", id, body) select no, $3 + 1, $4, $5 from held
+    )
+    select ${answer} from held`
+  const appends = (suffix: string, answer: string): Appends => ({
+    one: [`provost-append-one${suffix}`, appendOneSql(answer)],
+    several: [`provost-append${suffix}`, appendSql(answer)],
+    mentioning: [`provost-append-mentions${suffix}`, appendSql(answer, mentionSql)],
+  })
+  const tell = `case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end`
+  const quiet = appends('', tell)
+  // Where somebody waits here for deliveries, the answer says how far they go, whether a notification has come or not.
+  const hearing = appends('-hearing', `${tell}, (select last from ${t('inboxes')} where session = $1)`)
+
+  async function insert(
+    run: Query,
+    name: string,
+    fresh: readonly NewEntry[],
+    tail: number,
+    fence: number,
+  ): Promise<boolean> {
+    const bodies = fresh.map((entry, n) => writeEntry(entry, tail + n + 1))
+    const change = runChange(fresh)
+    const origin = change?.started
+    const hashes = bodies.flatMap(hashesIn)
+    const [only] = fresh
+    if (only && fresh.length === 1 && !change && hashes.length === 0) {
+      const values = [nameKey(name), fence, tail, toColumn(only.id), bodies[0] ?? '', only.at]
+      return append(run, name, 'one', values)
+    }
+    const values: Value[] = [
+      nameKey(name),
+      fence,
+      tail,
+      fresh.map(({ id }) => toColumn(id)),
+      // JSON has no bare newline: one text needs no quoting, which would cost more than the rest.
+      bodies.join('\n'),
+      fresh.at(-1)?.at ?? 0,
+      change?.status ?? null,
+      origin ? (origin.child ? 'child' : 'session') : null,
+      origin ? JSON.stringify({ id: name, ...origin }) : null,
+      origin?.principal === undefined ? null : nameKey(origin.principal),
+    ]
+    if (hashes.length > 0) return append(run, name, 'mentioning', [...values, hashes])
+    return append(run, name, 'several', values)
+  }
+
+  /** @returns whether the log stood where the writer thought, and was the writer's. */
+  async function append(run: Query, name: string, kind: keyof Appends, values: readonly Value[]): Promise<boolean> {
+    const [statement, text] = (inbox.isWaiting(name) ? hearing : quiet)[kind]
+    const [row] = await run(statement, text, values)
+    if (typeof row?.[1] === 'string') inbox.delivered(name, row[1])
+    return row !== undefined
+  }
+
+  /** Where the log is not as the writer thinks, or knows some of the ids: looks closely, while nobody else writes. */
+  function reconcile(name: string, entries: readonly NewEntry[], { after, fence }: AppendPosition): Promise<Appended> {
+    return transaction(async (run) => {
+      const [held] = await run(
+        'provost-hold',
+        `select no, tail from ${t('logs')} where key = $1 and fence = $2 and owner is not null for update`,
+        [nameKey(name), fence],
+      )
+      if (!held) throw fenced(name)
+      const [no, tail] = [String(held[0]), Number(held[1])]
+      const ids = new Map<string, number>()
+      const stored = new Map<number, string>()
+      const byColumn = new Map(entries.flatMap(({ id }) => columnsOf(id).map((column) => [column, id])))
+      const found = await run(
+        'provost-known',
+        `select id, "offset", body from ${t('entries')} where log = $1 and id = any($2::text[])`,
+        [no, [...byColumn.keys()]],
+      )
+      for (const [id, offset, body] of found) {
+        ids.set(byColumn.get(String(id)) ?? '', Number(offset))
+        stored.set(Number(offset), String(body))
+      }
+      const { fresh, known } = planAppend(name, entries, ids, tail, after)
+      if (fresh.length > 0 && !(await insert(run, name, fresh, tail, fence))) throw fenced(name)
+      return { offset: tail + fresh.length, existing: known.map((offset) => readEntry(stored.get(offset) ?? '')) }
+    })
+  }
+
+  async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
+    const [log] = await query('provost-tail', `select no, tail from ${t('logs')} where key = $1`, [nameKey(name)])
+    if (!log) return
+    const [no, end] = [String(log[0]), Number(log[1])]
+    const page = (from: number, rows: number): Promise<readonly Row[]> => {
+      const values: readonly Value[] = [no, from, Math.min(end, from + rows)]
+      const text = `select body from ${t('entries')} where log = $1 and "offset" > $2 and "offset" <= $3 order by "offset"`
+      const found = query('provost-read', text, values)
+      // A reader that leaves does not look at the page that was fetched ahead.
+      found.catch(() => {})
+      return found
+    }
+    let from = Math.max(0, after)
+    let size = 64
+    let next = from < end ? page(from, size) : undefined
+    while (next) {
+      const rows: readonly Row[] = await next
+      // A log that was deleted meanwhile.
+      if (rows.length === 0) return
+      from += size
+      let bytes = 0
+      for (const [body] of rows) bytes += String(body).length
+      size = Math.min(longestPage, Math.max(1, Math.floor((pageBytes * rows.length) / Math.max(1, bytes))))
+      // The next page is on its way while this one is worked on.
+      next = from < end ? page(from, size) : undefined
+      yield readEntries(rows.map(([body]) => String(body)))
+    }
+  }
+
+  return {
+    async lease(name, owner, ttlMs, { part = false, steady = false } = {}) {
+      const values = [nameKey(name), toColumn(owner), Math.min(ttlMs, longestMs), part, steady]
+      const [row] = await query('provost-lease', leaseSql, values)
+      if (!row) return 'busy'
+      const [fence, takeovers, quarantined] = row
+      if (String(quarantined).startsWith('t')) throw sessionQuarantined(name)
+      return { fence: Number(fence), takeovers: Number(takeovers) }
+    },
+
+    async leaseState(name) {
+      const [row] = await query('provost-lease-state', stateSql, [nameKey(name)])
+      const [holder, takeovers, quarantinedAt] = row ?? []
+      return {
+        holder: holder === 'alive' || holder === 'lapsed' ? holder : 'none',
+        takeovers: Number(takeovers ?? 0),
+        ...(quarantinedAt !== null &&
+          quarantinedAt !== undefined && { quarantinedAt: Math.round(Number(quarantinedAt)) }),
+      }
+    },
+
+    async releaseQuarantine(name) {
+      const freed = `update ${t('logs')} set quarantined = null, takeovers = 0 where key = $1 and quarantined is not null returning no`
+      return (await query('provost-release-quarantine', freed, [nameKey(name)])).length === 1
+    },
+
+    async release(name, fence) {
+      await query('provost-release', `update ${t('logs')} set owner = null where key = $1 and fence = $2`, [
+        nameKey(name),
+        fence,
+      ])
+    },
+
+    async append(name, entries, at) {
+      // Nothing, or what the table alone would not tell to be known.
+      if (entries.length === 0 || entries.some(({ id }) => isLong(id))) return reconcile(name, entries, at)
+      try {
+        const written = await insert(query, name, entries, at.after, at.fence)
+        return written ? { offset: at.after + entries.length, existing: [] } : await reconcile(name, entries, at)
+      } catch (error) {
+        if (!isTaken(error)) throw error
+        return reconcile(name, entries, at)
+      }
+    },
+
+    read: (name, after) => entriesOf(() => pagesOf(name, after)),
+  }
+}

@@ -1,0 +1,153 @@
+import { ProvostError, toErrorInfo } from '@provost/core'
+import type { Kysely } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import type { Pool } from 'pg'
+
+import { newerStore } from '../kit/store-error.ts'
+
+/** The tables, as queries that are put together see them. */
+export interface PostgresTables {
+  logs: {
+    no: string
+    key: string
+    fence: string
+    owner: string | null
+    tail: number
+    updated_at: string | null
+    kind: string | null
+    origin: string | null
+    principal: string | null
+    status: string | null
+    quarantined: Date | null
+  }
+  entries: { log: string; offset: number; id: string; body: string }
+  inbox: { session: string; seq: string; token: string; body: string }
+  inboxes: { session: string; last: string }
+  blobs: { hash: string; put: Date; bytes: Buffer }
+  mentions: { hash: string; log: string; at: Date }
+}
+
+/** How a table is named in hand-written SQL. */
+export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations' | 'passing') => string
+
+export function tablesOf(schema: string): TableName {
+  const quoted = `"${schema.replaceAll('"', '""')}"`
+  return (table) => `${quoted}.${table}`
+}
+
+/** Each step brings a schema one version up; they are never edited, only added to. Their names are their order. */
+const migrations: Readonly<Record<string, (t: TableName) => string>> = {
+  // Logs are updated at every append: room on their pages lets a new version of a row stay where the old one was.
+  '0001_begin': (t) => `
+    create sequence ${t('fences')};
+    create table ${t('logs')} (
+      no bigint generated always as identity primary key,
+      key text collate "C" not null unique,
+      fence bigint not null default 0,
+      owner text,
+      until timestamptz,
+      tail integer not null default 0,
+      updated_at bigint,
+      kind text,
+      origin text,
+      principal text collate "C",
+      status text,
+      watched_until timestamptz
+    ) with (fillfactor = 60);
+    create index on ${t('logs')} (principal, key) where kind = 'session';
+    create table ${t('entries')} (
+      log bigint not null,
+      "offset" integer not null,
+      id text collate "C" not null,
+      body text not null,
+      primary key (log, "offset"),
+      unique (log, id)
+    );
+    -- Long texts take seconds with the old compression. Servers that were built without the new one keep the old.
+    do $$ begin
+      alter table ${t('entries')} alter column body set compression lz4;
+    exception when feature_not_supported then null;
+    end $$;
+    create table ${t('inboxes')} (session text collate "C" primary key, last bigint not null);
+    create table ${t('inbox')} (
+      session text collate "C" not null,
+      seq bigint not null,
+      token text collate "C" not null,
+      body text not null,
+      primary key (session, seq),
+      unique (session, token)
+    );
+    create table ${t('blobs')} (
+      hash text collate "C" primary key,
+      put timestamptz not null default clock_timestamp(),
+      bytes bytea not null
+    );
+    create table ${t('mentions')} (
+      hash text collate "C" not null,
+      log bigint not null,
+      at timestamptz not null default clock_timestamp(),
+      primary key (hash, log)
+    );
+    create index on ${t('mentions')} (log);`,
+  // Void after a crash in any case: it is not worth a write-ahead log.
+  '0002_passing': (t) => `
+    create unlogged table ${t('passing')} (
+      log text collate "C" not null,
+      "at" integer not null,
+      first integer not null,
+      last integer not null,
+      count bigint not null,
+      length bigint not null,
+      own integer not null,
+      body text not null,
+      primary key (log, "at", first)
+    );`,
+  '0003_begun': (t) => `alter table ${t('logs')} add column begun timestamptz;`,
+  '0004_status': (t) => `create index on ${t('logs')} (status, key) where kind = 'session';`,
+  '0005_takeovers': (t) => `
+    alter table ${t('logs')} add column takeovers integer not null default 0, add column quarantined timestamptz;`,
+}
+
+const latest = Object.keys(migrations).at(-1)
+
+/**
+ * Brings a schema up to date. Any number of processes may do so at once: they take turns under an advisory lock.
+ *
+ * @throws ProvostError `newer-store`, `store-unusable`
+ */
+export async function migratePostgres(pool: Pool, db: Kysely<PostgresTables>, schema: string): Promise<void> {
+  // What is up to date already is found with one query, and needs no right to create anything.
+  if ((await migratedTo(pool, schema)) === latest) return
+  const [{ Migrator }, { sql }] = await Promise.all([import('kysely/migration'), import('kysely')])
+  const t = tablesOf(schema)
+  const steps = Object.entries(migrations).map(([name, ddl]): [string, Migration] => [
+    name,
+    { up: async (target) => void (await sql.raw(ddl(t)).execute(target)) },
+  ])
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => Object.fromEntries(steps) },
+    migrationTableSchema: schema,
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migrations_lock',
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (!error) return
+  const version = await migratedTo(pool, schema)
+  if (version !== undefined && latest !== undefined && version > latest) {
+    throw newerStore(`The schema ${schema}`, Number.parseInt(version, 10), Number.parseInt(latest, 10))
+  }
+  const why = toErrorInfo(error).message
+  throw new ProvostError('store-unusable', `The schema ${schema} cannot be brought up to date: ${why}.`, {
+    hint: 'Let the role of the URL create the schema once, or give one that it owns.',
+    cause: error,
+  })
+}
+
+async function migratedTo(pool: Pool, schema: string): Promise<string | undefined> {
+  const t = tablesOf(schema)
+  const there = await pool.query({ text: 'select to_regclass($1) as name', values: [t('migrations')] })
+  if (!there.rows[0]?.name) return undefined
+  const { rows } = await pool.query({ text: `select max(name) as name from ${t('migrations')}` })
+  return rows[0]?.name ?? undefined
+}

@@ -1,0 +1,77 @@
+import type { SessionInfo, SessionStore } from '@provost/core'
+
+import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
+import { statusOf } from '../kit/session-info.ts'
+import { readEntry } from '../text/entry-text.ts'
+import { nameKey } from '../text/name-key.ts'
+import { wrapped } from './postgres-database.ts'
+import type { PostgresDatabase } from './postgres-database.ts'
+
+type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
+
+/** One page of the sessions that a filter lets through. */
+export async function listSessions(
+  database: PostgresDatabase,
+  { principal, status, after }: Filter,
+  limit: number,
+): Promise<readonly SessionInfo[]> {
+  const db = await database.kysely()
+  let page = db
+    .selectFrom('logs')
+    .select(['origin', 'status', 'quarantined', 'updated_at'])
+    .where('kind', '=', 'session')
+  if (principal !== undefined) page = page.where('principal', '=', nameKey(principal))
+  if (status === 'quarantined') page = page.where('quarantined', 'is not', null)
+  else if (status !== undefined) page = page.where('status', '=', status).where('quarantined', 'is', null)
+  if (after !== undefined) page = page.where('key', '>', nameKey(after))
+  const rows = await page
+    .orderBy('key')
+    .limit(limit)
+    .execute()
+    .catch((error: unknown) => {
+      throw wrapped(error)
+    })
+  return rows.map((row) => {
+    const { id, agent, principal: owner } = JSON.parse(row.origin ?? '{}')
+    return {
+      id,
+      agent,
+      status: row.quarantined ? 'quarantined' : statusOf(row.status),
+      ...(owner !== undefined && { principal: owner }),
+      updatedAt: Number(row.updated_at),
+    }
+  })
+}
+
+/** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
+export async function deleteSession({ t, transaction }: PostgresDatabase, sessionId: string): Promise<void> {
+  await transaction(async (run) => {
+    const doomed = [sessionId]
+    for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
+      const locked = `select no, kind from ${t('logs')} where key = $1 for update`
+      const [log] = await run('provost-doomed', locked, [nameKey(name)])
+      // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+      if (!log || (name !== sessionId && log[1] === 'session')) continue
+      const no = String(log[0])
+      const named = ownedLogMarks.map((mark) => `strpos(body, '${mark}') > 0`).join(' or ')
+      const naming = `select body from ${t('entries')} where log = $1 and (${named})`
+      for (const [body] of await run('provost-belongings', naming, [no])) {
+        doomed.push(...ownedLogs(readEntry(String(body))))
+      }
+      // One that was put again after this log mentioned it is about to be mentioned by another.
+      await run(
+        'provost-drop-blobs',
+        `delete from ${t('blobs')} as blob using ${t('mentions')} as own
+         where own.log = $1 and blob.hash = own.hash and blob.put <= own.at
+         and not exists (select from ${t('mentions')} as other where other.hash = own.hash and other.log <> $1)`,
+        [no],
+      )
+      await run('provost-drop-mentions', `delete from ${t('mentions')} where log = $1`, [no])
+      await run('provost-forget-passing', `delete from ${t('passing')} where log = $1`, [nameKey(name)])
+      await run('provost-drop-entries', `delete from ${t('entries')} where log = $1`, [no])
+      await run('provost-drop-log', `delete from ${t('logs')} where no = $1`, [no])
+    }
+    await run('provost-drop-inbox', `delete from ${t('inbox')} where session = $1`, [nameKey(sessionId)])
+    await run('provost-drop-inbox-head', `delete from ${t('inboxes')} where session = $1`, [nameKey(sessionId)])
+  })
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+
+import type { Delivery, KnownKeys, SessionStore } from '@provost/core'
+import { checkOptions } from '@provost/core'
+
+import { isHash } from '../kit/blob-mentions.ts'
+import { storeClosed } from '../kit/store-error.ts'
+import { freezeParsed } from '../text/entry-text.ts'
+import { nameKey } from '../text/name-key.ts'
+import { isTaken, postgresDatabase } from './postgres-database.ts'
+import { postgresLogs } from './postgres-log.ts'
+import { deleteSession, listSessions } from './postgres-session.ts'
+import { postgresPassing } from './postgres-transient.ts'
+import { watchPostgres } from './postgres-watch.ts'
+
+/** How a {@link postgresStore} is kept. */
+export interface PostgresStoreOptions {
+  /** The schema its tables are in; default `provost`. Made with them at the first use, where the role may do so. */
+  readonly schema?: string
+  /** Connections at most, not counting the one that listens while somebody watches; default 10. */
+  readonly connections?: number
+  /** Milliseconds between looks for what no notification told of, while somebody watches; default 2000. */
+  readonly pollMs?: number
+}
+
+const optionKeys = {
+  schema: true,
+  connections: true,
+  pollMs: true,
+} satisfies KnownKeys<PostgresStoreOptions>
+
+/**
+ * A store in PostgreSQL (14 or later), for any number of processes on any number of machines. Connects at the first
+ * use, and brings its tables up to date then. Leases run by the server's clock. What a commit survives is the server's
+ * to say (`synchronous_commit`). Needs the packages `pg` and `kysely`.
+ *
+ * @param url as `postgres://user:password@host:5432/database`.
+ * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `store-unusable`, `newer-store`
+ *
+ * @example
+ * const store = postgresStore('postgres://desk:secret@db.example/desk')
+ * const agent = createAgent({ name: 'desk', model, store })
+ */
+export function postgresStore(url: string, options: PostgresStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'postgresStore')
+  const { schema = 'provost', connections = 10, pollMs = 2_000 } = options
+  const database = postgresDatabase(url, schema, connections)
+  const { t, channel, query } = database
+  const watchers = watchPostgres(database, pollMs)
+  const logs = postgresLogs(database, watchers)
+  let closed = false
+
+  function alive(): void {
+    if (closed) throw storeClosed()
+  }
+
+  // Deliveries of a session are counted under the lock of one row: they become visible in the order of their numbers.
+  const deliverSql = `
+    with head as (
+      insert into ${t('inboxes')} as head (session, last)
+      select $1, 1 where not exists (select from ${t('inbox')} where session = $1 and token = $2)
+      on conflict (session) do update set last = head.last + 1
+      returning last
+    ), put as (
+      insert into ${t('inbox')} (session, seq, token, body) select $1, last, $2, $3 from head
+    )
+    select pg_notify('${channel.replaceAll("'", "''")}', $1)::text from head`
+
+  return {
+    place: () => ({ kind: 'postgres', url, schema }),
+    passing: postgresPassing(database),
+    lease: (...asked) => logs.lease(...asked),
+    leaseState: (name) => logs.leaseState(name),
+    releaseQuarantine: (sessionId) => logs.releaseQuarantine(sessionId),
+    release: (name, fence) => logs.release(name, fence),
+
+    async append(name, entries, at) {
+      const appended = await logs.append(name, entries, at)
+      // Notifications come back to this process too, but only once it listens.
+      watchers.wake(name, 'log')
+      return appended
+    },
+
+    read: (name, after = 0) => logs.read(name, after),
+
+    async deliver(sessionId, token, value, by) {
+      const body = JSON.stringify({ token, value, by, at: Date.now() })
+      try {
+        const accepted = await query('provost-deliver', deliverSql, [nameKey(sessionId), nameKey(token), body])
+        if (accepted.length === 0) return 'duplicate'
+      } catch (error) {
+        if (isTaken(error)) return 'duplicate'
+        throw error
+      }
+      watchers.wake(sessionId, 'inbox')
+      return 'accepted'
+    },
+
+    async *inbox(sessionId, after = '') {
+      const text = `select seq, body from ${t('inbox')} where session = $1 and seq > $2 order by seq limit 256`
+      for (let seq = after || '0'; ;) {
+        const rows = await query('provost-inbox', text, [nameKey(sessionId), seq])
+        if (rows.length === 0) return
+        for (const [at, body] of rows) {
+          seq = String(at).padStart(16, '0')
+          const delivery: Delivery = { id: seq, ...JSON.parse(String(body)) }
+          freezeParsed(delivery)
+          yield delivery
+        }
+      }
+    },
+
+    watch(sessionId, signal, of) {
+      alive()
+      return watchers.watch(sessionId, signal, of)
+    },
+
+    async blob(hash) {
+      alive()
+      if (!isHash(hash)) return undefined
+      const [row] = await query('provost-blob', `select bytes from ${t('blobs')} where hash = $1`, [hash])
+      return row?.[0] instanceof Uint8Array ? row[0] : undefined
+    },
+
+    async putBlob(bytes) {
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      const touch = `update ${t('blobs')} set put = clock_timestamp() where hash = $1 returning 1`
+      if ((await query('provost-touch-blob', touch, [hash])).length > 0) return hash
+      const insert = `insert into ${t('blobs')} (hash, bytes) values ($1, $2)
+        on conflict (hash) do update set put = clock_timestamp()`
+      await query('provost-put-blob', insert, [hash, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)])
+      return hash
+    },
+
+    async *list(filter = {}) {
+      const { limit = Number.POSITIVE_INFINITY } = filter
+      let { after } = filter
+      for (let left = limit; left > 0;) {
+        const page = await listSessions(
+          database,
+          { ...filter, ...(after !== undefined && { after }) },
+          Math.min(left, 256),
+        )
+        yield* page
+        left -= page.length
+        after = page.at(-1)?.id
+        if (after === undefined) return
+      }
+    },
+
+    async delete(sessionId) {
+      await deleteSession(database, sessionId)
+      watchers.wake(sessionId)
+    },
+
+    async close() {
+      if (closed) return
+      closed = true
+      await watchers.stop()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,375 @@
+import type {
+  AppendPosition,
+  Appended,
+  Entry,
+  EntryReader,
+  Lease,
+  LeaseState,
+  LeaseTerms,
+  NewEntry,
+} from '@provost/core'
+import { mostTakeovers, ProvostError, sessionQuarantined } from '@provost/core'
+
+import { addFresh, planAppend } from '../kit/append-plan.ts'
+import type { KnownIds } from '../kit/append-plan.ts'
+import { hashesIn } from '../kit/blob-mentions.ts'
+import { createIdIndex } from '../kit/id-index.ts'
+import { runChange } from '../kit/session-info.ts'
+import type { RunChange } from '../kit/session-info.ts'
+import { fenced, isOutdated } from '../kit/store-error.ts'
+import { entriesOf, readEntry, readPage, writeEntry } from '../text/entry-text.ts'
+import { nameKey } from '../text/name-key.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import { logSpan } from './sqlite-schema.ts'
+
+/** A log that this handle may write. While the fence stands nobody else has written it: what is known of it holds. */
+interface Held {
+  readonly no: number
+  readonly fence: number
+  tail: number
+  /** Ids of all entries; undefined until they are needed or came by. */
+  ids: KnownIds | undefined
+}
+
+/** The logs of a database and the right to write them. */
+export interface SqliteLogs {
+  lease(name: string, owner: string, ttlMs: number, terms?: LeaseTerms): Lease | 'busy'
+  leaseState(name: string): LeaseState
+  releaseQuarantine(name: string): boolean
+  release(name: string, fence: number): void
+  append(name: string, entries: readonly NewEntry[], at: AppendPosition): Appended
+  read(name: string, after: number): EntryReader
+  /** Forgets what is known of a log. */
+  drop(name: string): void
+}
+
+/** Entries that are read at once, and about how many characters they have. */
+interface Page {
+  readonly entries: readonly Entry[]
+  readonly length: number
+}
+
+/** Rows that one statement inserts; a longer append is several in a transaction. */
+const batchSize = 8
+const pageSize = 256
+const firstPage = 64
+/** Characters of a page, about. */
+const pageLength = 2 ** 20
+/** Characters and pages after which the event loop gets a turn. */
+const lengthPerTurn = 2 ** 19
+const pagesPerTurn = 16
+/** A log whose lease was given back has no fence. */
+const held = '(select fence from logs where no = ?) = ?'
+const sized = 'select sum(octet_length(body)) from entries where place > ? and place <= ?'
+/** In the order in which they are found, which is that of the keys; what comes is looked through for its places. */
+const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
+const none: readonly Entry[] = []
+
+/**
+ * Rows that are written if the fence is still the log's. Should one not fit, all of the transaction is undone: to undo
+ * only the statement, SQLite would copy each page that it changes.
+ */
+const into = 'insert or rollback into entries (place, body)'
+const insertOne = `${into} select ?, ? where ${held}`
+const inserts: readonly string[] = Array.from({ length: batchSize }, (_, n) => {
+  const values = Array.from({ length: n + 1 }, () => '(?, ?)').join(', ')
+  return `${into} select * from (values ${values}) where ${held}`
+})
+
+/** @param alive throws when the store is closed. */
+export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
+  const { sql, transaction } = file
+  const leased = new Map<string, Held>()
+
+  function tailOf(no: number): number {
+    const [place] =
+      row(sql('select max(place) from entries where place between ? and ?'), no * logSpan, (no + 1) * logSpan - 1) ?? []
+    return place === null || place === undefined ? 0 : Number(place) - no * logSpan
+  }
+
+  function entryAt(no: number, offset: number): Entry {
+    const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
+    return readEntry(String(body))
+  }
+
+  /** Of a log that was deleted meanwhile nothing is known, and its writer is told when it writes. */
+  function idAt(no: number, offset: number): string | undefined {
+    const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
+    return body === undefined ? undefined : readEntry(String(body)).id
+  }
+
+  const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => idAt(no, offset), tail)
+
+  /** A lease that was taken through another handle counts as well. */
+  function heldLog(name: string, fence: number): Held {
+    const known = leased.get(name)
+    if (known?.fence === fence) return known
+    const [number] = row(sql('select no from logs where key = ? and fence = ?'), nameKey(name), fence) ?? []
+    if (number === undefined) throw fenced(name)
+    const no = Number(number)
+    const log: Held = { no, fence, tail: tailOf(no), ids: undefined }
+    leased.set(name, log)
+    return log
+  }
+
+  /** What stands behind an offset and up to the tail: a log has no gaps. Long entries come in pages of fewer. */
+  function* pagesIn(no: number, after: number, tail: number): Iterable<Page> {
+    let size = firstPage
+    for (let from = after; from < tail;) {
+      let to = Math.min(from + size, tail)
+      while (to - from > 1 && bytesOf(no, from, to) > pageLength) to = from + Math.ceil((to - from) / 4)
+      const page = pageOf(no, from, to)
+      const { entries, length } = page
+      // A log that was deleted meanwhile.
+      if (entries.length === 0) return
+      yield page
+      size = Math.min(pageSize, Math.max(1, Math.floor((pageLength * (to - from)) / length)))
+      from = to
+    }
+  }
+
+  /** Found without reading the entries. */
+  function bytesOf(no: number, from: number, to: number): number {
+    const [bytes] = row(sql(sized), no * logSpan + from, no * logSpan + to) ?? []
+    return Number(bytes ?? 0)
+  }
+
+  function pageOf(no: number, from: number, to: number): Page {
+    const places = [no * logSpan + from, no * logSpan + to] as const
+    try {
+      // One text for all: row by row it would be taken apart, only to be put together again for the parser.
+      const [text] = row(sql(joined), ...places) ?? []
+      const entries = typeof text === 'string' ? readPage(text, from, to) : undefined
+      if (entries && typeof text === 'string') return { entries, length: text.length }
+    } catch {
+      // Too long for one text, or meddled with: row by row it shows.
+    }
+    const found = rows(sql('select body from entries where place > ? and place <= ? order by place'), ...places)
+    const texts = found.map(([body]) => String(body))
+    return { entries: texts.map(readEntry), length: texts.reduce((sum, text) => sum + text.length, 1) }
+  }
+
+  function idsOf(log: Held): KnownIds {
+    if (log.ids) return log.ids
+    const ids = indexOf(log.no, log.tail)
+    // Of a log that was read before it is written they are known already; an index would cost every append.
+    for (const { entries } of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of entries) ids.set(id, offset)
+    log.ids = ids
+    return ids
+  }
+
+  /** One row, or a few; they are written if the fence is still the log's. */
+  function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
+    const base = log.no * logSpan + log.tail + 1
+    if (count === 1) return file.write(insertOne, base + from, texts[from] ?? '', log.no, log.fence) === 1
+    const values: (string | number)[] = []
+    for (let n = from; n < from + count; n++) values.push(base + n, texts[n] ?? '')
+    return file.write(inserts[count - 1] ?? '', ...values, log.no, log.fence) === count
+  }
+
+  /** The blobs that a text mentions. Any hash looks like one: the store knows which are. */
+  function blobsIn(texts: readonly string[]): readonly string[] {
+    let found: string[] | undefined
+    for (const text of texts) {
+      for (const hash of hashesIn(text)) {
+        if (row(sql('select 1 from blobs where hash = ?'), hash)) (found ??= []).push(hash)
+      }
+    }
+    return found ?? nothing
+  }
+
+  /** What the list has of the log. The row keeps whose log it is from the first word on that. */
+  function tell(name: string, log: Held, { started: origin, status }: RunChange): void {
+    if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
+    sql(
+      `update logs set status = ?2, kind = coalesce(kind, ?3), origin = case when kind is null then ?4 else origin end,
+         principal = case when kind is null then ?5 else principal end where no = ?1`,
+    ).run(
+      log.no,
+      status,
+      origin.child ? 'child' : 'session',
+      JSON.stringify({ id: name, ...origin }),
+      origin.principal === undefined ? null : nameKey(origin.principal),
+    )
+  }
+
+  /** One entry that neither the list nor a blob has to hear of, which most are: a row and nothing else. */
+  function writeOne(log: Held, entry: NewEntry): boolean | undefined {
+    if (entry.type === 'run' || entry.type === 'ext' || log.tail + 1 >= logSpan) return undefined
+    const text = writeEntry(entry, log.tail + 1)
+    if (hashesIn(text).length > 0) return undefined
+    return file.write(insertOne, log.no * logSpan + log.tail + 1, text, log.no, log.fence) === 1
+  }
+
+  /** @returns false when the fence is not the log's any more: nothing was written then. */
+  function write(name: string, log: Held, entries: readonly NewEntry[]): boolean {
+    const [only] = entries
+    const stands = only && entries.length === 1 ? writeOne(log, only) : undefined
+    if (stands !== undefined) return stands
+    if (log.tail + entries.length >= logSpan) throw full(logSpan)
+    const texts = entries.map((entry, n) => writeEntry(entry, log.tail + n + 1))
+    const change = runChange(entries)
+    const mentioned = blobsIn(texts)
+    if (!change && mentioned.length === 0 && entries.length <= batchSize) {
+      return insert(log, texts, 0, texts.length)
+    }
+    return transaction(() => {
+      for (let n = 0; n < entries.length; n += batchSize) {
+        // The fence cannot change within the transaction: if the first are refused, nothing has been written.
+        if (!insert(log, texts, n, Math.min(batchSize, entries.length - n))) return false
+      }
+      for (const hash of mentioned)
+        sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, Date.now())
+      if (change) tell(name, log, change)
+      return true
+    })
+  }
+
+  function lease(name: string, owner: string, ttlMs: number, terms: LeaseTerms = {}): Lease | 'busy' {
+    const key = nameKey(name)
+    const now = Date.now()
+    const until = Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)
+    const given = transaction((): Lease | 'busy' | 'quarantined' => {
+      const [number, fence, holder, expires, begun, taken, quarantined] =
+        row(sql('select no, fence, owner, until, begun, takeovers, quarantined from logs where key = ?'), key) ?? []
+      if (typeof quarantined === 'number') return 'quarantined'
+      const no = Number(number)
+      if (holder === owner) {
+        const takeovers = terms.steady ? 0 : Number(taken)
+        sql('update logs set begun = ?, until = ?, takeovers = ? where no = ?').run(now, until, takeovers, no)
+        return { fence: Number(fence), takeovers }
+      }
+      const lapsed = typeof holder === 'string'
+      if (lapsed && holdsAt(now, begun, Number(expires))) return 'busy'
+      const takeovers = Number(taken ?? 0) + (lapsed && !terms.part ? 1 : 0)
+      if (takeovers > mostTakeovers) {
+        sql('update logs set quarantined = ?, owner = null, fence = null where no = ?').run(now, no)
+        return 'quarantined'
+      }
+      const [last] = row(sql('update fences set last = last + 1 returning last')) ?? []
+      const next: Lease = { fence: Number(last), takeovers }
+      if (number === undefined) {
+        const made = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
+        const at = Number(made.run(key, next.fence, owner, now, until).lastInsertRowid)
+        leased.set(name, { no: at, fence: next.fence, tail: 0, ids: new Map() })
+      } else {
+        const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
+        taking.run(next.fence, owner, now, until, takeovers, no)
+        leased.set(name, { no, fence: next.fence, tail: tailOf(no), ids: undefined })
+      }
+      return next
+    })
+    // Thrown within, it would undo that the session is set aside.
+    if (given === 'quarantined') throw sessionQuarantined(name)
+    return given
+  }
+
+  function leaseState(name: string): LeaseState {
+    const [holder, until, begun, takeovers, quarantined] =
+      row(sql('select owner, until, begun, takeovers, quarantined from logs where key = ?'), nameKey(name)) ?? []
+    const holds = holdsAt(Date.now(), begun, Number(until))
+    return {
+      holder: typeof holder === 'string' ? (holds ? 'alive' : 'lapsed') : 'none',
+      takeovers: Number(takeovers ?? 0),
+      ...(typeof quarantined === 'number' && { quarantinedAt: quarantined }),
+    }
+  }
+
+  async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
+    alive()
+    const [number] = row(sql('select no from logs where key = ?'), nameKey(name)) ?? []
+    if (number === undefined) return
+    const no = Number(number)
+    const tail = tailOf(no)
+    const writing = leased.get(name)
+    // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
+    const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
+    let pages = 0
+    let read = 0
+    for (const { entries, length } of pagesIn(no, Math.max(0, after), tail)) {
+      if (ids) for (const { id, offset } of entries) ids.set(id, offset)
+      yield entries
+      alive()
+      // A long log does not keep the rest of the process waiting.
+      read += length
+      if (++pages % pagesPerTurn !== 0 && read < lengthPerTurn) continue
+      read = 0
+      await new Promise(setImmediate)
+    }
+    if (ids && writing && leased.get(name) === writing && writing.tail === ids.size) writing.ids ??= ids
+  }
+
+  function append(name: string, entries: readonly NewEntry[], { after, fence }: AppendPosition): Appended {
+    const log = heldLog(name, fence)
+    const ids = idsOf(log)
+    const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
+    const stands = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
+    if (!stands) {
+      leased.delete(name)
+      throw fenced(name)
+    }
+    addFresh(fresh, ids, log.tail)
+    log.tail += fresh.length
+    return { offset: log.tail, existing: known.length > 0 ? known.map((offset) => entryAt(log.no, offset)) : none }
+  }
+
+  return {
+    lease,
+    leaseState,
+
+    releaseQuarantine(name) {
+      const freed = 'update logs set quarantined = null, takeovers = 0 where key = ? and quarantined is not null'
+      return sql(freed).run(nameKey(name)).changes === 1
+    },
+
+    release(name, fence) {
+      sql('update logs set owner = null, fence = null where key = ? and fence = ?').run(nameKey(name), fence)
+      if (leased.get(name)?.fence === fence) leased.delete(name)
+    },
+
+    append(name, entries, at) {
+      try {
+        return append(name, entries, at)
+      } catch (error) {
+        if (!isOutdated(error)) throw error
+        // Another handle has written under the same fence: what is known of the log here is not all of it.
+        leased.delete(name)
+        return append(name, entries, at)
+      }
+    },
+
+    read: (name, after) => entriesOf(() => pagesOf(name, after)),
+
+    drop: (name) => void leased.delete(name),
+  }
+}
+
+const nothing: readonly string[] = []
+
+/**
+ * Whether a lease still runs. One that has not begun yet, and not for as long as it lasts, was given before the clock was
+ * set back: it would keep others out until the clock is there again. An older release did not say when it began.
+ */
+function holdsAt(now: number, begun: Value | undefined, until: number): boolean {
+  return until > now && !(typeof begun === 'number' && begun - now > until - begun)
+}
+
+type Value = string | number | bigint | null | Uint8Array
+type Statement = ReturnType<SqliteFile['sql']>
+
+/** Rows as arrays: how the statements of a {@link SqliteFile} give them; their types cannot say so. */
+export function rows(statement: Statement, ...values: readonly Value[]): readonly (readonly Value[])[] {
+  const found: unknown = statement.all(...values)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- setReturnArrays was called, and these are its values.
+  return found as readonly (readonly Value[])[]
+}
+
+export function row(statement: Statement, ...values: readonly Value[]): readonly Value[] | undefined {
+  const found: unknown = statement.get(...values)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- setReturnArrays was called, and these are its values.
+  return found as readonly Value[] | undefined
+}
+
+function full(span: number): ProvostError {
+  return new ProvostError('log-full', `A log holds up to ${span - 1} entries.`, { hint: 'Go on in a new session.' })
+}

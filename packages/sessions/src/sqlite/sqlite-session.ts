@@ -1,0 +1,93 @@
+import type { SessionInfo, SessionStore } from '@provost/core'
+
+import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
+import { statusOf } from '../kit/session-info.ts'
+import { readEntry } from '../text/entry-text.ts'
+import { nameKey } from '../text/name-key.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import { row, rows } from './sqlite-log.ts'
+import { logSpan } from './sqlite-schema.ts'
+
+/** Of a session that is set aside, whatever its log says. */
+const statusNow = `case when quarantined is null then status else 'quarantined' end`
+
+type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
+
+/** One page of the sessions that a filter lets through. */
+export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number): readonly SessionInfo[] {
+  const { principal, status, after } = filter
+  const wanted = ["kind = 'session'"]
+  const values: (string | number)[] = []
+  const where = (condition: string, value: string | undefined): void => {
+    if (value === undefined) return
+    wanted.push(condition)
+    values.push(value)
+  }
+  where('principal = ?', principal === undefined ? undefined : nameKey(principal))
+  where(`${statusNow} = ?`, status)
+  where('key > ?', after === undefined ? undefined : nameKey(after))
+  const last = `select json_extract(body, '$.at') from entries
+    where place = (select max(place) from entries where place between no * ${logSpan} and (no + 1) * ${logSpan} - 1)`
+  const page = sql(
+    `select origin, ${statusNow}, (${last}) from logs where ${wanted.join(' and ')} order by key limit ?`,
+  )
+  return rows(page, ...values, limit).map(([origin, state, updatedAt]) => {
+    const { id, agent, principal: owner } = JSON.parse(String(origin))
+    return {
+      id,
+      agent,
+      status: statusOf(state),
+      ...(owner !== undefined && { principal: owner }),
+      updatedAt: Number(updatedAt),
+    }
+  })
+}
+
+/**
+ * Removes a session with its child logs, its inbox, and the blobs that no other log mentions. What is removed is
+ * overwritten in the file.
+ *
+ * @returns the names of the logs that are gone.
+ */
+export function deleteSession(file: SqliteFile, sessionId: string): readonly string[] {
+  const { db, sql, transaction } = file
+  // Only now: it makes no difference to a log that grows, and would cost it something.
+  db.exec('pragma secure_delete = on')
+  try {
+    return transaction(() => {
+      const names = removeLogs(file, sessionId)
+      sql('delete from inbox where session = ?').run(nameKey(sessionId))
+      return names
+    })
+  } finally {
+    db.exec('pragma secure_delete = off')
+    // What the file no longer holds goes from the log ahead too.
+    file.clear()
+  }
+}
+
+function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
+  const doomed = [sessionId]
+  const names = new Set<string>()
+  for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
+    const [number, kind] = row(sql('select no, kind from logs where key = ?'), nameKey(name)) ?? []
+    // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+    if (number === undefined || names.has(name) || (name !== sessionId && kind === 'session')) continue
+    names.add(name)
+    const no = Number(number)
+    const span = [no * logSpan, (no + 1) * logSpan - 1] as const
+    const named = ownedLogMarks.map((mark) => `instr(body, '${mark}')`).join(' or ')
+    const naming = sql(`select body from entries where place between ? and ? and (${named})`)
+    for (const [body] of rows(naming, ...span)) doomed.push(...ownedLogs(readEntry(String(body))))
+    sql('delete from entries where place between ? and ?').run(...span)
+    // One that was put again after this log mentioned it is about to be mentioned by another.
+    sql(
+      `delete from blobs where hash in (select hash from mentions as own where log = ?1 and put <= own.at
+         and not exists (select 1 from mentions as other where other.hash = own.hash and other.log <> ?1))`,
+    ).run(no)
+    sql('delete from mentions where log = ?').run(no)
+    sql('delete from passing where log = ?').run(nameKey(name))
+    sql('delete from logs where no = ?').run(no)
+  }
+  return [...names]
+}

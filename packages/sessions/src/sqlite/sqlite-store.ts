@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+
+import type { Appended, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
+import { checkChoice, checkOptions, ProvostError } from '@provost/core'
+
+import { isHash } from '../kit/blob-mentions.ts'
+import { mustBeForced } from '../kit/durable-entry.ts'
+import { inWords, isBusy, storeClosed } from '../kit/store-error.ts'
+import { createWatchers } from '../kit/store-watchers.ts'
+import type { NewsOf, Watchers } from '../kit/store-watchers.ts'
+import { freezeParsed } from '../text/entry-text.ts'
+import { nameKey } from '../text/name-key.ts'
+import { openSqlite } from './sqlite-file.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import { row, rows, sqliteLogs } from './sqlite-log.ts'
+import { deleteSession, listSessions } from './sqlite-session.ts'
+import { sqlitePassing } from './sqlite-transient.ts'
+
+/** How a {@link sqliteStore} is kept. */
+export interface SqliteStoreOptions {
+  /**
+   * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
+   * loses nothing in any case.
+   *
+   * `calls` (the default): the start of a tool call that must not happen twice, with all that was appended before it, and
+   * what is delivered to an inbox. After a power cut no such tool runs a second time unasked and no accepted approval is
+   * lost; what the model said last may have to be asked for again, and what reads may read again. One disk flush for each
+   * batch of such calls, which cost more themselves; nothing else of the process waits for it.
+   * `always`: every append. `never`: nothing, until SQLite does so in the background.
+   */
+  readonly sync?: 'calls' | 'always' | 'never'
+  /** Milliseconds to wait for another process that writes; default 5000. Then: `store-busy`. */
+  readonly busyMs?: number
+  /** Milliseconds between looks for what other processes wrote, while somebody watches; default 50. */
+  readonly pollMs?: number
+}
+
+const optionKeys = {
+  sync: true,
+  busyMs: true,
+  pollMs: true,
+} satisfies KnownKeys<SqliteStoreOptions>
+
+/**
+ * A store in one SQLite file, for the processes of one machine: any number of them at once. The file must not be on a
+ * network drive. Opens at once; the file and its directory are made where they are missing.
+ *
+ * @param path of the file, or `:memory:` for a database that ends with the store.
+ * @throws ProvostError `store-unusable`, `not-a-store` (another application's database), `newer-store`
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model, store: sqliteStore('data/sessions.db') })
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SessionStore {
+  checkOptions(options, optionKeys, 'sqliteStore')
+  const { sync = 'calls', busyMs = 5_000, pollMs = 50 } = options
+  checkChoice(sync, ['calls', 'always', 'never'], 'sync', 'sqliteStore')
+  const file = openSqlite(path, busyMs)
+  const logs = sqliteLogs(file, alive)
+  const watchers = watchFile(file, pollMs)
+  let closed = false
+
+  function alive(): void {
+    if (closed) throw storeClosed()
+  }
+
+  /** Answers as a promise, in words of ours where SQLite's would not say what to do. */
+  async function answer<T>(work: () => T): Promise<T> {
+    alive()
+    try {
+      return work()
+    } catch (error) {
+      throw inOurWords(error)
+    }
+  }
+
+  const inOurWords = (error: unknown): unknown =>
+    isBusy(error) ? busy(path, error) : inWords(`the store ${path}`, error)
+
+  return {
+    ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, answer) }),
+    place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
+    lease: (...asked) => answer(() => logs.lease(...asked)),
+    leaseState: (name) => answer(() => logs.leaseState(name)),
+    releaseQuarantine: (sessionId) => answer(() => logs.releaseQuarantine(sessionId)),
+    release: (name, fence) => answer(() => logs.release(name, fence)),
+
+    append(name, entries, at) {
+      let appended: Appended
+      try {
+        alive()
+        appended = logs.append(name, entries, at)
+      } catch (error) {
+        return Promise.reject(inOurWords(error))
+      }
+      watchers.wake(name, 'log')
+      const forced = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
+      return forced ? file.flush().then(() => appended) : Promise.resolve(appended)
+    },
+
+    read: (name, after = 0) => logs.read(name, after),
+
+    async deliver(sessionId, token, value, by) {
+      const accepted = await answer(() => {
+        const insert = file.sql('insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing')
+        const body = JSON.stringify({ token, value, by, at: Date.now() })
+        return insert.run(nameKey(sessionId), nameKey(token), body).changes === 1
+      })
+      if (!accepted) return 'duplicate'
+      if (sync !== 'never') await file.flush()
+      watchers.wake(sessionId, 'inbox')
+      return 'accepted'
+    },
+
+    async *inbox(sessionId, after = '') {
+      const page = 'select seq, body from inbox where session = ? and seq > ? order by seq limit 256'
+      for (let seq = Number(after); ;) {
+        const found = await answer(() => rows(file.sql(page), nameKey(sessionId), seq))
+        if (found.length === 0) return
+        for (const [at, body] of found) {
+          seq = Number(at)
+          const delivery: Delivery = { id: deliveryId(seq), ...JSON.parse(String(body)) }
+          freezeParsed(delivery)
+          yield delivery
+        }
+      }
+    },
+
+    watch: watchers.watch,
+
+    blob: (hash) =>
+      answer(() => {
+        const [bytes] = (isHash(hash) && row(file.sql('select bytes from blobs where hash = ?'), hash)) || []
+        return bytes instanceof Uint8Array ? bytes : undefined
+      }),
+
+    putBlob: (bytes) =>
+      answer(() => {
+        const hash = createHash('sha256').update(bytes).digest('hex')
+        const touched = file.sql('update blobs set put = ? where hash = ?').run(Date.now(), hash)
+        if (touched.changes === 0) {
+          const insert = 'insert into blobs values (?, ?, ?) on conflict do update set put = excluded.put'
+          file.sql(insert).run(hash, Date.now(), bytes)
+        }
+        return hash
+      }),
+
+    async *list(filter = {}) {
+      const { limit = Number.POSITIVE_INFINITY } = filter
+      let after = filter.after
+      for (let left = limit; left > 0;) {
+        const page: readonly SessionInfo[] = await answer(() =>
+          listSessions(file, { ...filter, ...(after !== undefined && { after }) }, Math.min(left, 256)),
+        )
+        yield* page
+        left -= page.length
+        after = page.at(-1)?.id
+        if (after === undefined) return
+      }
+    },
+
+    delete: (sessionId) =>
+      answer(() => {
+        for (const name of deleteSession(file, sessionId)) logs.drop(name)
+        watchers.wake(sessionId)
+      }),
+
+    async close() {
+      if (closed) return
+      closed = true
+      watchers.close()
+      await file.close()
+    },
+  }
+}
+
+/** Counted over all sessions, and as text in the order of the numbers. */
+function deliveryId(seq: number): string {
+  return String(seq).padStart(16, '0')
+}
+
+function busy(path: string, cause: unknown): ProvostError {
+  return new ProvostError('store-busy', `The store ${path} is being written by another process.`, {
+    hint: 'Try again; raise busyMs if other processes write for long.',
+    cause,
+    retryable: true,
+  })
+}
+
+/** Looks for what other processes wrote, while somebody watches: a look costs microseconds and reads no table. */
+function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
+  /** How far each part of a session was seen; undefined before the first look at it, which is news then. */
+  const marks = new Map<string, Readonly<Record<NewsOf, string>> | undefined>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let version: unknown
+
+  function markOf(sessionId: string): Record<NewsOf, string> {
+    const key = nameKey(sessionId)
+    const last = `select
+      (select max(place) from entries, logs where key = ? and place between no * 16777216 and (no + 1) * 16777216 - 1),
+      (select max(seq) from inbox where session = ?)`
+    const [log, inbox] = row(sql(last), key, key) ?? []
+    return { log: String(log), inbox: String(inbox) }
+  }
+
+  function look(): void {
+    try {
+      const now = row(sql('pragma data_version'))?.[0]
+      if (now === version) return
+      version = now
+      for (const [sessionId, before] of marks) {
+        const after = markOf(sessionId)
+        marks.set(sessionId, after)
+        for (const part of ['log', 'inbox'] as const) {
+          if (after[part] !== before?.[part]) watchers.wake(sessionId, part)
+        }
+      }
+    } catch {
+      // A look that fails is made up for by the next.
+      version = undefined
+    }
+  }
+
+  const watchers = createWatchers({
+    begun(sessionId) {
+      marks.set(sessionId, undefined)
+      version = undefined
+      timer ??= setInterval(look, pollMs)
+    },
+    ended(sessionId) {
+      marks.delete(sessionId)
+      if (marks.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+    },
+  })
+  return watchers
+}

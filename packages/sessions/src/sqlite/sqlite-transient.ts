@@ -1,0 +1,80 @@
+import type { PassingBuffer, PassingPiece } from '@provost/core'
+import { passingLimits } from '@provost/core'
+
+import { nameKey } from '../text/name-key.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import { row, rows } from './sqlite-log.ts'
+
+/** What a log has kept since its first piece: `count` and `length` go on counting from piece to piece. */
+const headSql = `select
+  (select count from passing where log = ?1 order by at desc, first desc limit 1),
+  (select length from passing where log = ?1 order by at desc, first desc limit 1),
+  (select count - 1 from passing where log = ?1 order by at, first limit 1),
+  (select length - length(body) from passing where log = ?1 order by at, first limit 1)`
+
+/**
+ * What passes, in a table beside the logs.
+ *
+ * @param answer runs the work, and answers as a promise.
+ */
+export function sqlitePassing(
+  { db, sql, transaction }: SqliteFile,
+  answer: <T>(work: () => T) => Promise<T>,
+): PassingBuffer {
+  function keepOne({ log, offset, from, to, body }: PassingPiece): boolean {
+    const key = nameKey(log)
+    const [count = 0, length = 0, countBefore = 0, lengthBefore = 0] = (row(sql(headSql), key) ?? []).map(Number)
+    if (count + 1 - countBefore > passingLimits.pieces) return false
+    if (length + body.length - lengthBefore > passingLimits.length) return false
+    sql('insert or ignore into passing values (?, ?, ?, ?, ?, ?, ?)').run(
+      key,
+      offset,
+      from,
+      to,
+      count + 1,
+      length + body.length,
+      body,
+    )
+    return true
+  }
+
+  return {
+    keep: (pieces) =>
+      answer(() => {
+        const full = new Set<string>()
+        const keepAll = (): void => {
+          for (const piece of pieces) if (!full.has(piece.log) && !keepOne(piece)) full.add(piece.log)
+        }
+        if (pieces.length > 0) transaction(keepAll)
+        return [...full]
+      }),
+
+    read: (log, offset) =>
+      answer(() => {
+        const page = sql('select at, first, last, body from passing where log = ? and at >= ? order by at, first')
+        return rows(page, nameKey(log), offset).map(([at, from, to, body]) => ({
+          log,
+          offset: Number(at),
+          from: Number(from),
+          to: Number(to),
+          body: String(body),
+        }))
+      }),
+
+    drop: (places) =>
+      answer(() => {
+        if (places.length === 0) return
+        // The words are in the log by now, and are overwritten there when the session is deleted: no copy of them stays.
+        db.exec('pragma secure_delete = on')
+        try {
+          transaction(() => {
+            for (const { log, offset } of places) {
+              sql('delete from passing where log = ? and at < ?').run(nameKey(log), offset)
+            }
+          })
+        } finally {
+          db.exec('pragma secure_delete = off')
+        }
+      }),
+  }
+}

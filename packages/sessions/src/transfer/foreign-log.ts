@@ -1,0 +1,163 @@
+import type { Entry, EntryOf, Label, LabelInit, Message, Part } from '@provost/core'
+import { fillLabel, isRecord, joinLabels, untrustedLabel } from '@provost/core'
+
+import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
+import { invalidExport } from '../kit/store-error.ts'
+
+/** How a log is taken in. */
+export interface Adoption {
+  /** Who vouches for it: of what nobody vouches for, all is labelled untrusted, and nothing has a right to anything. */
+  readonly trusted: boolean
+  /** Of the session that it becomes, and was. */
+  readonly sessionId: string
+  readonly from: string
+  /** What logs are called here, by what they were called. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+const outside: Label = untrustedLabel('import')
+
+/** The entries under the names that they get here. */
+export function renamed(entries: readonly Entry[], { sessionId, from, names }: Adoption): readonly Entry[] {
+  if (sessionId === from && [...names].every(([old, name]) => old === name)) return entries
+  return entries.map((entry): Entry => {
+    if (entry.type === 'child') return { ...entry, log: names.get(entry.log) ?? `${sessionId}/gone` }
+    if (entry.type === 'run' && entry.op === 'started' && entry.parent) {
+      return { ...entry, parent: { ...entry.parent, log: names.get(entry.parent.log) ?? sessionId } }
+    }
+    const claims = entry.type === 'ext' && entry.key === 'created' && entry.id === createdId(from)
+    return claims ? { ...entry, id: createdId(sessionId), runId: sessionId } : entry
+  })
+}
+
+/**
+ * A log as a record of what was said, with nothing in it that gives anybody a right or makes anything go on: no
+ * principals, grants, decisions, memos, data of extensions, audit rows, or system messages. A run that went on is over.
+ * What is left out leaves a mark, so that all else stays at its place.
+ *
+ * @throws ProvostError `invalid-export` for a history that no provider would take
+ */
+export function inert(entries: readonly Entry[], { trusted }: Adoption): readonly Entry[] {
+  const approved = approvedTokens(entries)
+  const open = new Set<string>()
+  let running: Entry | undefined
+  const kept = entries.map((entry): Entry => {
+    const { id, offset, at, runId, step, agent, v } = entry
+    const place = { id, offset, at, runId, step, agent, v }
+    const mark: Entry = { ...place, type: 'ext', name: 'provost', key: 'left-out', data: { type: entry.type } }
+    switch (entry.type) {
+      case 'run': {
+        if (entry.op !== 'started') {
+          if (entry.op === 'ended' && open.size > 0) throw openCall(open)
+          running = entry.op === 'ended' ? undefined : running
+          return entry
+        }
+        running = entry
+        const { principal: _, grant: __, trace: ___, ...start } = entry
+        return start
+      }
+      case 'message': {
+        const { held, ...said } = entry
+        // An answer that was held back is in the history only once it was let through.
+        if (entry.message.role === 'system' || (held !== undefined && !approved.has(held))) return mark
+        follow(open, said)
+        return { ...said, message: demoted(said.message, trusted) }
+      }
+      case 'view': {
+        const messages = entry.with.filter(({ role }) => role !== 'system')
+        return { ...entry, with: messages.map((message) => demoted(message, trusted)) }
+      }
+      case 'call': {
+        if (entry.op !== 'settled') return entry
+        open.delete(entry.callId)
+        const { fields, ...rest } = entry
+        const lower =
+          fields && Object.fromEntries(Object.entries(fields).map(([at_, one]) => [at_, lowered(one, trusted)]))
+        return { ...rest, label: lowered(entry.label, trusted), ...(lower && { fields: lower }) }
+      }
+      case 'child': {
+        const { label } = entry
+        if (entry.op === 'joined') return { ...entry, label: lowered(label, trusted) }
+        const { grant: _, with: given, ...spawned } = entry
+        const messages = given?.filter(({ role }) => role !== 'system').map((message) => demoted(message, trusted))
+        return { ...spawned, label: lowered(label, trusted), ...(messages && { with: messages }) }
+      }
+      case 'tail': {
+        const { with: _, ...tail } = entry
+        return { ...tail, label: lowered(tail.label, trusted) }
+      }
+      case 'ext':
+        if (!isCreated(entry)) return mark
+        return { ...place, ...createdBody({ agent: createdIn(entry).agent, repairs: createdIn(entry).repairs }) }
+      case 'handoff': {
+        const { label, with: crossed, ...rest } = entry
+        const messages = crossed?.filter(({ role }) => role !== 'system').map((message) => demoted(message, trusted))
+        return { ...rest, ...(label && { label: lowered(label, trusted) }), ...(messages && { with: messages }) }
+      }
+      case 'attempt':
+        return entry
+      case 'wait':
+      case 'resolved':
+      case 'memo':
+      case 'audit':
+        return mark
+      default:
+        return entry satisfies never
+    }
+  })
+  if (open.size > 0 && !running) throw openCall(open)
+  return running ? [...kept, ...closing(running, kept, open)] : kept
+}
+
+/** Every call has one result, before anything else is said. */
+function follow(open: Set<string>, { message }: Pick<EntryOf<'message'>, 'message'>): void {
+  for (const part of message.content) if (part.type === 'tool-result') open.delete(part.callId)
+  if (open.size > 0) throw openCall(open)
+  for (const part of message.content) if (part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
+}
+
+function openCall(open: ReadonlySet<string>): Error {
+  const [callId = ''] = open
+  return invalidExport(`call ${callId.slice(0, 100)} has no result`)
+}
+
+function closing(running: Entry, kept: readonly Entry[], open: ReadonlySet<string>): readonly Entry[] {
+  const last = kept.at(-1) ?? running
+  const { runId, agent } = running
+  let { offset } = last
+  const place = (id: string) => ({ id, offset: ++offset, at: last.at, runId, step: last.step, agent, v: 1 }) as const
+  const why = 'The run was left behind when its session was exported.'
+  const settled = [...open].map((callId): Entry => {
+    const body = { type: 'call', op: 'settled', callId, outcome: 'aborted', via: 'log' } as const
+    const error = { code: 'tool-aborted', message: why }
+    const output = { type: 'error-text', value: why } as const
+    return { ...place(`${callId}/settled`), ...body, output, label: outside, error, durationMs: 0 }
+  })
+  return [...settled, { ...place(`${runId}/imported/ended`), type: 'run', op: 'ended', status: 'aborted' }]
+}
+
+function demoted(message: Message, trusted: boolean): Message {
+  if (trusted) return message
+  const content = message.content.map((part): Part => {
+    const label = part.label && { label: lowered(part.label, trusted) }
+    if (part.type !== 'tool-result' || !part.fields) return { ...part, ...label }
+    const fields = Object.fromEntries(Object.entries(part.fields).map(([at, one]) => [at, lowered(one, trusted)]))
+    return { ...part, ...label, fields }
+  })
+  return { ...message, content, label: lowered(message.label, trusted) }
+}
+
+function lowered(label: LabelInit | undefined, trusted: boolean): Label {
+  const whole = fillLabel(label, outside)
+  return trusted ? whole : joinLabels(whole, outside)
+}
+
+function approvedTokens(entries: readonly Entry[]): ReadonlySet<string> {
+  const approved = new Set<string>()
+  for (const entry of entries) {
+    if (entry.type === 'resolved' && isRecord(entry.value) && entry.value['decision'] === 'approve') {
+      approved.add(entry.token)
+    }
+  }
+  return approved
+}

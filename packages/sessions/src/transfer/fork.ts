@@ -1,0 +1,215 @@
+import type { Entry, EntryOf, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
+import { checkOptions, isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
+
+import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
+import { artifactLogIn } from '../kit/owned-logs.ts'
+import { shown } from '../kit/store-error.ts'
+
+/** Where a session is forked, and for whom. */
+export interface ForkOptions {
+  /** The id of a message: the fork ends with the turn that holds it. Default: the last turn that has ended. */
+  readonly at?: string
+  /** Of the new session; default a new one. */
+  readonly id?: string
+  /** On whose behalf the copied runs count; default nobody's: authority is not copied. */
+  readonly principal?: Principal
+}
+
+/** A session that began as a copy. */
+export interface Fork {
+  readonly sessionId: string
+  /** The last entry of the original that it goes back to. */
+  readonly offset: number
+}
+
+const optionKeys = {
+  at: true,
+  id: true,
+  principal: true,
+} satisfies KnownKeys<ForkOptions>
+
+/**
+ * Makes a new session of the turns of another one, in the same store: both go on by themselves from there. A turn ends
+ * where the agent would stop; what is still under way is left out.
+ *
+ * What was said is copied, with its labels, results, views and memos. What gives somebody a right or a bill is not:
+ * waits and the decisions on them (so a sticky approval is asked for again), principals and grants, usage, the audit
+ * trail, and the logs of children, whose results are there.
+ *
+ * @throws ProvostError `unknown-session`, `unknown-message`, `no-turn` when no turn has ended there, `session-exists`,
+ * `session-busy` when somebody else writes the new session
+ *
+ * @example
+ * const { sessionId } = await forkSession(store, 'the one so far')
+ * await agent.run('And the other way round?', { sessionId })
+ */
+export async function forkSession(store: SessionStore, sessionId: string, options: ForkOptions = {}): Promise<Fork> {
+  checkOptions(options, optionKeys, 'forkSession')
+  const { at, id = uuidv7(), principal } = options
+  const entries: Entry[] = []
+  for await (const entry of store.read(sessionId)) entries.push(entry)
+  if (entries.length === 0) throw unknownSession(sessionId)
+  const offset = endOfTurn(entries, sessionId, at)
+  const copied = copyOf(entries.slice(0, offset), principal)
+  const [first] = entries
+  if (first && isCreated(first)) {
+    const { agent, repairs } = createdIn(first)
+    const body = createdBody({ agent, repairs, ...(principal && { principal }) })
+    copied.unshift({ ...placeOf(first), runId: id, id: createdId(id), ...body })
+  }
+  const last = entries[offset - 1]
+  if (last) {
+    const mark = { ...placeOf(last), id: `${id}/forked`, type: 'ext', name: 'provost', key: 'forked-from' } as const
+    copied.push({ ...mark, data: { sessionId, offset } })
+  }
+  const lease = await store.lease(id, uuidv7(), 60_000)
+  if (lease === 'busy')
+    throw new ProvostError('session-busy', `Session ${shown(id)} is being written.`, { hint: 'Take another id.' })
+  try {
+    await store.append(id, copied, { after: 0, fence: lease.fence })
+  } catch (error) {
+    throw isRecord(error) && error['code'] === 'wrong-offset' ? sessionExists(id) : error
+  } finally {
+    await store.release(id, lease.fence)
+  }
+  return { sessionId: id, offset }
+}
+
+/** How many entries the turns come to, up to the one that holds a message. */
+function endOfTurn(entries: readonly Entry[], sessionId: string, at: string | undefined): number {
+  const ends = turnEnds(entries)
+  const holder = at === undefined ? undefined : entries.findIndex((entry) => holds(entry, at))
+  if (holder === -1) {
+    throw new ProvostError('unknown-message', `Session ${shown(sessionId)} has no message ${shown(at ?? '')}.`, {
+      hint: 'Give the id of one of its messages.',
+    })
+  }
+  const end = holder === undefined ? ends.at(-1) : ends.find((one) => one > holder)
+  if (end === undefined) {
+    throw new ProvostError('no-turn', `No turn of session ${shown(sessionId)} has ended there.`, {
+      hint: 'Wait for the run to end, or fork at an earlier message.',
+    })
+  }
+  return end
+}
+
+/**
+ * Where turns end, as numbers of entries: with their run, before what was queued behind an answer, and behind what was
+ * written between runs (a history that was imported, an edit of what the model sees).
+ */
+function turnEnds(entries: readonly Entry[]): readonly number[] {
+  const ends: number[] = []
+  const open = new Set<string>()
+  let answered = false
+  let running = false
+  for (const [index, entry] of entries.entries()) {
+    if (entry.type === 'run') {
+      if (!running && index > 0) ends.push(index)
+      running = entry.op !== 'ended'
+    }
+    if (entry.type === 'message' && entry.via === 'model') {
+      for (const part of entry.message.content) {
+        if (part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
+      }
+      answered = open.size === 0 && entry.held === undefined
+    } else if (entry.type === 'message') {
+      if (answered && entry.via === 'queue') ends.push(index)
+      answered = false
+    } else if (entry.type === 'call' && entry.op === 'settled') {
+      open.delete(entry.callId)
+    } else if (entry.type === 'run' && entry.op === 'ended') {
+      ends.push(index + 1)
+      answered = false
+      open.clear()
+    }
+  }
+  if (!running) ends.push(entries.length)
+  return ends
+}
+
+function holds(entry: Entry, at: string): boolean {
+  if (entry.type === 'message') return entry.message.id === at
+  if (entry.type === 'view') return entry.with.some((message) => message.id === at)
+  // The message of a step's results is made from them.
+  const settled = entry.type === 'call' && entry.op === 'settled'
+  return settled && positionId(entry.runId, entry.step, 'message', 'tool') === at
+}
+
+function copyOf(entries: readonly Entry[], principal: Principal | undefined): NewEntry[] {
+  const approved = approvedTokens(entries)
+  const copied: NewEntry[] = []
+  let running: Entry | undefined
+  for (const entry of entries) {
+    const { offset: _, ...rest } = entry
+    switch (rest.type) {
+      case 'wait':
+      case 'resolved':
+      case 'attempt':
+      case 'child':
+      case 'audit':
+        break
+      case 'message': {
+        const { held, ...message } = rest
+        // An answer that was held back is in the history only once it was let through.
+        if (held === undefined || approved.has(held)) copied.push(message)
+        break
+      }
+      case 'run':
+        if (rest.op === 'started') {
+          const { principal: __, grant: ___, trace: ____, ...start } = rest
+          copied.push({ ...start, ...(principal && { principal }) })
+          running = entry
+        } else if (rest.op === 'ended') {
+          copied.push(rest)
+          running = undefined
+        }
+        break
+      case 'call':
+      case 'handoff':
+      case 'view':
+      case 'tail':
+      case 'memo':
+        copied.push(rest)
+        break
+      case 'ext':
+        // It says whose the original is, or what it left behind.
+        if (!isCreated(rest) && artifactLogIn(rest) === undefined) copied.push(rest)
+        break
+    }
+  }
+  const last = entries.at(-1)
+  // A run that went on in the original is over here.
+  if (running && last) {
+    const { runId, agent } = running
+    copied.push({
+      ...placeOf(last),
+      runId,
+      agent,
+      id: `${runId}/forked/ended`,
+      type: 'run',
+      op: 'ended',
+      status: 'completed',
+    })
+  }
+  return copied
+}
+
+function approvedTokens(entries: readonly Entry[]): ReadonlySet<string> {
+  const approves = (entry: Entry): entry is EntryOf<'resolved'> =>
+    entry.type === 'resolved' && isRecord(entry.value) && entry.value['decision'] === 'approve'
+  return new Set(entries.filter(approves).map(({ token }) => token))
+}
+
+function placeOf({ at, runId, step, agent, v }: Entry): Pick<NewEntry, 'at' | 'runId' | 'step' | 'agent' | 'v'> {
+  return { at, runId, step, agent, v }
+}
+
+function unknownSession(sessionId: string): ProvostError {
+  return new ProvostError('unknown-session', `The store has no session ${shown(sessionId)}.`, {
+    hint: 'Check its id, or list the sessions of the store.',
+  })
+}
+
+function sessionExists(id: string): ProvostError {
+  return new ProvostError('session-exists', `There is a session ${shown(id)} already.`, { hint: 'Take another id.' })
+}

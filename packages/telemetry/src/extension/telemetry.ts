@@ -1,0 +1,194 @@
+import type { Context, Span } from '@opentelemetry/api'
+import { context, trace } from '@opentelemetry/api'
+import type { Extension, HookContext, KnownKeys, MovedKeys, TimedOperationOf, Watching } from '@provost/core'
+import { assertNever, checkOptions, defineExtension } from '@provost/core'
+
+import type { ContentKind } from '../attributes/content.ts'
+import { createRecorder } from '../attributes/content.ts'
+import type { TelemetryOptions } from '../attributes/telemetry-options.ts'
+import { instruments } from '../spans/instruments.ts'
+import type { RunInContext } from '../spans/run-context.ts'
+import { withinRun } from '../spans/run-context.ts'
+import type { RunTrace } from '../spans/run-trace.ts'
+import { traceRun } from '../spans/run-trace.ts'
+import { withSpan } from '../spans/span-context.ts'
+import { logName } from '../spans/trace-context.ts'
+import { heardEvents } from './observed-events.ts'
+
+/** Runs under way, by what they are traced with: where two extensions meet in one, the outer one traces it. */
+const taken = new WeakMap<object, Set<string>>()
+
+/** A hook may still ask a model when its run is over. */
+const mostLeft = 100
+const ownOps: Watching['ops'] = ['run', 'child']
+const everyOp: Watching['ops'] = [...ownOps, 'model', 'tool']
+const everything: readonly ContentKind[] = ['messages', 'instructions', 'tools', 'errors']
+
+const optionKeys = {
+  tracer: true,
+  meter: true,
+  recordContent: true,
+  scrubber: true,
+  maxContentLength: true,
+  retrievalTools: true,
+  sandboxTools: true,
+} satisfies KnownKeys<TelemetryOptions>
+
+const movedKeys: MovedKeys = {
+  recordInputs: "Write recordContent: ['messages', 'tools'].",
+  recordOutputs: "Write recordContent: ['messages', 'tools'].",
+  isEnabled: 'Remove it: the extension traces where it is in "extensions".',
+  functionId: 'Remove it: spans carry the name of the agent.',
+}
+
+/**
+ * Traces runs by the OpenTelemetry conventions for generative AI, and measures them. It is an extension like any other:
+ * what it knows it has from hooks and events. It covers children and handoff targets too.
+ *
+ * - Spans: `invoke_agent`, `chat`, `execute_tool`, `invoke_workflow`, `plan`, `retrieval`.
+ * - Span events: decisions of policies, approvals with their waiting times, retries, fallbacks, steering, compaction.
+ * - A run that goes on is a span of its own, linked with the one before; the log holds the context, so this also works
+ *   from one process to another.
+ * - Without a registered SDK, `tracer` and `meter` it does nothing.
+ *
+ * @example
+ * const agent = createAgent({ name: 'desk', model, tools, extensions: [telemetry({ recordContent: ['errors'] })] })
+ */
+export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
+  checkOptions(options, optionKeys, 'telemetry', movedKeys)
+  const { recordContent = false, scrubber, maxContentLength = 16_384 } = options
+  const kinds = recordContent === true ? everything : recordContent === false ? [] : recordContent
+  const recorded: ReadonlySet<ContentKind> = new Set(kinds)
+  const present = instruments(options)
+  const [events, measuredEvents] = [heardEvents(recorded, false), heardEvents(recorded, true)]
+  // Spans under way: of a process, as they are. All that has to outlive it is in the log.
+  const runs = new Map<string, RunTrace>()
+  /** Runs that this extension came to when they were under way. */
+  const joined = new Map<string, RunInContext>()
+  /** Runs that this extension is around from their beginning, traced or not. */
+  const around = new Set<string>()
+  /** Of the last of those that were joined and are over. */
+  const left = new Set<string>()
+  const key = options.tracer ?? trace
+  const claimed = taken.get(key) ?? new Set<string>()
+  taken.set(key, claimed)
+
+  /** The span that set a run off: a call of the run above, or whatever is active where the run was started. */
+  function parentOf(runId: string, ctx: HookContext): Context {
+    const active = context.active()
+    const above = ctx.run.id === runId ? ctx.run.parents[0] : ctx.run.id
+    const span: Span | undefined = above === undefined ? undefined : runs.get(above)?.spanAbove(runId)
+    return span ? withSpan(active, span) : active
+  }
+
+  function begin(op: TimedOperationOf<'run' | 'child'>, ctx: HookContext, joins = false): RunTrace | undefined {
+    const shared = present()
+    if (!shared) return undefined
+    const { runId } = op
+    const scrub = (text: string): string => ctx.scrub(scrubber ? scrubber.scrub(text) : text)
+    const run = traceRun(
+      { ...shared, record: createRecorder(recorded, scrub, maxContentLength) },
+      op,
+      ctx,
+      parentOf(runId, ctx),
+      () => forget(runId),
+      joins,
+    )
+    runs.set(runId, run)
+    claimed.add(runId)
+    return run
+  }
+
+  function forget(runId: string): void {
+    runs.delete(runId)
+    claimed.delete(runId)
+    if (!joined.delete(runId)) return
+    left.add(runId)
+    const [oldest] = left
+    if (left.size > mostLeft && oldest !== undefined) left.delete(oldest)
+  }
+
+  /** The trace of a run that works. One that was handed on to an agent that traces, by others that do not, begins here. */
+  function traceOf(ctx: HookContext): RunTrace | undefined {
+    const { id, sessionId } = ctx.run
+    const known = runs.get(id)
+    if (known || around.has(id) || claimed.has(id) || left.has(id)) return known
+    const agent = ctx.agent.name
+    const run = begin({ kind: 'run', id, runId: id, agent }, ctx, true)
+    if (run) joined.set(id, { runId: id, sessionId, agent, scrub: ctx.scrub, span: run.span.spanContext() })
+    return run
+  }
+
+  /** What is done for a run that was joined; for others all is in their context. */
+  function inJoined<T>(runId: string, next: () => Promise<T>): () => Promise<T> {
+    const run = joined.size > 0 ? joined.get(runId) : undefined
+    return run ? () => withinRun(run, next) : next
+  }
+
+  async function aroundRun<T>(
+    op: TimedOperationOf<'run' | 'child'>,
+    next: () => Promise<T>,
+    ctx: HookContext,
+  ): Promise<T> {
+    const { runId } = op
+    if (op.kind === 'run') around.add(runId)
+    try {
+      return await followRun(op, next, ctx)
+    } finally {
+      if (op.kind === 'run') around.delete(runId)
+    }
+  }
+
+  async function followRun<T>(
+    op: TimedOperationOf<'run' | 'child'>,
+    next: () => Promise<T>,
+    ctx: HookContext,
+  ): Promise<T> {
+    const { runId, agent } = op
+    const known = runs.get(runId)
+    if (!known && claimed.has(runId)) return next()
+    const run = known ?? begin(op, ctx)
+    if (known && op.kind === 'run') known.enters(op, ctx)
+    const span = run?.span.spanContext()
+    const inContext = (): Promise<T> =>
+      withinRun({ runId, sessionId: ctx.run.sessionId, agent, scrub: ctx.scrub, ...(span && { span }) }, next)
+    if (!run) return inContext()
+    try {
+      return await context.with(withSpan(context.active(), run.span), inContext)
+    } catch (thrown) {
+      // Not a run of ours, so no event tells of its end.
+      if (op.kind === 'child') run.broken()
+      throw thrown
+    }
+  }
+
+  return defineExtension({
+    name: logName,
+    scope: 'tree',
+    watches() {
+      const shared = present()
+      return shared ? { ops: everyOp, events: shared.meters ? measuredEvents : events } : { ops: ownOps, events: false }
+    },
+    hooks: {
+      around(op, next, ctx) {
+        switch (op.kind) {
+          case 'run':
+          case 'child':
+            return aroundRun(op, next, ctx)
+          case 'model':
+            return traceOf(ctx)?.aroundModel(op, inJoined(ctx.run.id, next), ctx) ?? next()
+          case 'tool':
+            return traceOf(ctx)?.aroundTool(op, inJoined(ctx.run.id, next), ctx) ?? next()
+          case 'step':
+            return next()
+          default:
+            return assertNever(op)
+        }
+      },
+      event(event, ctx) {
+        // Those of children come to the children themselves, too.
+        if (event.runId === ctx.run.id) runs.get(event.runId)?.event(event, ctx)
+      },
+    },
+  })
+}

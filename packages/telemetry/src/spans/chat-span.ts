@@ -1,0 +1,126 @@
+import type { Attributes, Context, Span } from '@opentelemetry/api'
+import { context, SpanKind } from '@opentelemetry/api'
+import type { Message, ModelOutcome, TimedOperationOf } from '@provost/core'
+
+import { splitModel } from '../attributes/provider-name.ts'
+import { attr, own } from '../attributes/semconv.ts'
+import type { Instruments } from './instruments.ts'
+import { fail, secondsSince } from './open-span.ts'
+import { withSpan } from './span-context.ts'
+
+/** The span of one call of a model. */
+export interface ChatSpan {
+  /** Of the message that comes of it. */
+  readonly id: string
+  readonly started: number
+  /** The answer began. */
+  began(): void
+  /** A piece of the answer came. */
+  piece(): void
+  /** Runs the call inside. */
+  run<T>(next: () => Promise<T>): Promise<T>
+  /** What was said, as far as it counts. */
+  said(message: Message): void
+  /** Writes the span, with the time the call ended at. */
+  end(): void
+}
+
+/**
+ * Opens the span of a model call.
+ *
+ * @param given what the run says of itself in each of its spans, and of this call.
+ * @param mayTell whether what the provider says of an error may be recorded.
+ * @param waits whether the span is kept open for the message that comes of the call.
+ */
+export function openChat(
+  { tracer, meters, record }: Instruments,
+  op: TimedOperationOf<'model'>,
+  parent: Context,
+  given: Attributes,
+  mayTell: () => boolean,
+  waits: boolean,
+): ChatSpan {
+  const { provider, model } = splitModel(record.name(op.model))
+  const { temperature, maxOutputTokens } = op.settings
+  const attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
+  const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, parent)
+  // What a span starts with is for samplers: the SDK checks it twice.
+  const told: Attributes = { [own.step]: op.step, [own.attempt]: op.attempt }
+  if (temperature !== undefined) told[attr.temperature] = temperature
+  if (maxOutputTokens !== undefined) told[attr.maxTokens] = maxOutputTokens
+  if (op.purpose !== undefined) told[own.purpose] = op.purpose
+  span.setAttributes(given).setAttributes(told)
+  const measured = meters?.model(provider, model)
+  const started = performance.now()
+  let first: number | undefined
+  /** Of the last piece that came. */
+  let last: number | undefined
+  let ended: number | undefined
+  let written = false
+
+  function begin(now: number): void {
+    if (first !== undefined) return
+    first = now
+    measured?.firstChunk(secondsSince(started, now))
+  }
+
+  function end(): void {
+    if (written) return
+    written = true
+    span.end(ended)
+  }
+
+  function close(outcome: ModelOutcome | undefined, thrown: boolean): void {
+    ended = performance.now()
+    const type = outcome || thrown ? describe(span, outcome) : undefined
+    measured?.inference(outcome, secondsSince(started, ended), type)
+    if (!waits || type !== undefined) end()
+  }
+
+  /** @returns the type of the error, if it was one. */
+  function describe(at: Span, outcome: ModelOutcome | undefined): string | undefined {
+    if (!outcome) return fail(at, record, undefined, false)
+    const { usage, cost, responseModel, finishReason, fault } = outcome
+    const answer: Attributes = {}
+    if (responseModel !== undefined) answer[attr.responseModel] = record.name(responseModel)
+    if (finishReason !== undefined) answer[attr.finishReasons] = [finishReason]
+    if (first !== undefined) answer[attr.timeToFirstChunk] = secondsSince(started, first)
+    // The names of the conventions are for what a provider reported.
+    const names = usage.estimated ? own : attr
+    if (usage.inputTokens !== undefined) answer[names.inputTokens] = usage.inputTokens
+    if (usage.outputTokens !== undefined) answer[names.outputTokens] = usage.outputTokens
+    if (usage.estimated) answer[own.estimated] = true
+    if (usage.cacheReadTokens !== undefined) answer[attr.cacheRead] = usage.cacheReadTokens
+    if (usage.cacheWriteTokens !== undefined) answer[attr.cacheWrite] = usage.cacheWriteTokens
+    if (usage.reasoningTokens !== undefined) answer[attr.reasoning] = usage.reasoningTokens
+    if (cost !== undefined) answer[own.cost] = cost
+    at.setAttributes(answer)
+    return fault && fail(at, record, { code: fault.class, message: fault.message }, mayTell())
+  }
+
+  return {
+    id: op.id,
+    started,
+    began: () => begin(performance.now()),
+    piece() {
+      const now = performance.now()
+      begin(now)
+      if (last !== undefined) measured?.outputChunk(secondsSince(last, now))
+      last = now
+    },
+    async run(next) {
+      try {
+        const answer = await context.with(withSpan(parent, span), next)
+        close(op.outcome, false)
+        return answer
+      } catch (thrown) {
+        close(op.outcome, true)
+        throw thrown
+      }
+    },
+    said(message) {
+      if (!written) span.setAttribute(attr.outputMessages, record.messages([message]))
+    },
+    end,
+  }
+}

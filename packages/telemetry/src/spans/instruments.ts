@@ -1,0 +1,56 @@
+import type { Tracer } from '@opentelemetry/api'
+import { ProxyTracerProvider, createNoopMeter, metrics, trace } from '@opentelemetry/api'
+
+import type { Recorder } from '../attributes/content.ts'
+import type { Meters } from '../attributes/meters.ts'
+import { metersOf } from '../attributes/meters.ts'
+import type { TelemetryOptions } from '../attributes/telemetry-options.ts'
+
+/** What runs are traced and measured with. */
+export interface Instruments extends Shared {
+  readonly record: Recorder
+}
+
+/** What is the same for all runs. */
+export interface Shared {
+  readonly tracer: Tracer
+  readonly meters: Meters | undefined
+  /** Tools that retrieve. */
+  readonly retrieval: ReadonlySet<string>
+  /** Tools that run what the model wrote. */
+  readonly sandbox: ReadonlySet<string>
+}
+
+const scopeName = '@provost/telemetry'
+const noTracing = new ProxyTracerProvider().getDelegate()
+const noMeter = createNoopMeter().constructor
+
+/**
+ * Gives what is there to trace and measure with when a run starts: an SDK may be registered after the agent was made.
+ *
+ * @returns undefined where nobody would see any of it.
+ */
+export function instruments(options: TelemetryOptions): () => Shared | undefined {
+  const retrieval = new Set(options.retrievalTools ?? ['memory_recall'])
+  const sandbox = new Set(options.sandboxTools ?? ['code_execute'])
+  const made = options.meter && metersOf(options.meter)
+  const proxy = trace.getTracer(scopeName)
+  let known: Shared | undefined
+  let registered: Meters | undefined
+  return () => {
+    const meters = made ?? (registered ??= registeredMeters())
+    if (!options.tracer && !meters && !isTraced()) return undefined
+    if (known?.meters !== meters || !known) known = { tracer: options.tracer ?? proxy, meters, retrieval, sandbox }
+    return known
+  }
+}
+
+function isTraced(): boolean {
+  const provider = trace.getTracerProvider()
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== noTracing
+}
+
+function registeredMeters(): Meters | undefined {
+  const meter = metrics.getMeter(scopeName)
+  return meter.constructor === noMeter ? undefined : metersOf(meter)
+}

@@ -1,0 +1,42 @@
+import type { Attributes, Span } from '@opentelemetry/api'
+import { SpanStatusCode } from '@opentelemetry/api'
+import type { ErrorInfo } from '@provost/core'
+
+import type { Recorder } from '../attributes/content.ts'
+import { codeOf } from '../attributes/content.ts'
+import { attr } from '../attributes/semconv.ts'
+
+/** What an attribute can be here. */
+export type Value = string | number | boolean | string[]
+/** Attributes of which some may be missing. */
+export type Given = Readonly<Record<string, Value | undefined>>
+
+/** Attributes without those that are missing. */
+export function present(given: Given): Attributes {
+  const attributes: Attributes = {}
+  for (const key in given) if (given[key] !== undefined) attributes[key] = given[key]
+  return attributes
+}
+
+/** An error as spans tell of it: always what kind it is, its message only where messages are recorded. */
+export function fail(
+  span: Span,
+  record: Recorder,
+  error: Pick<ErrorInfo, 'code' | 'message'> | undefined,
+  mayTell: boolean,
+): string {
+  const type = record.name(codeOf(error?.code))
+  span.setAttribute(attr.errorType, type)
+  const message = error && mayTell && record.records('errors') ? record.text(error.message) : undefined
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) })
+  return type
+}
+
+/** Marks that something happened in a span. */
+export function mark(span: Span, name: string, given: Given = {}): void {
+  if (span.isRecording()) span.addEvent(name, present(given))
+}
+
+export function secondsSince(start: number, end: number = performance.now()): number {
+  return Math.max(0, end - start) / 1000
+}

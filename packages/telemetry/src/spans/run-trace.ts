@@ -1,0 +1,331 @@
+import type { Attributes, Context, Span } from '@opentelemetry/api'
+import { context, SpanKind, trace } from '@opentelemetry/api'
+import type { AgentEvent, EventOf, HookContext, Message, TimedOperationOf } from '@provost/core'
+
+import { isSecret } from '../attributes/content.ts'
+import { attr, own } from '../attributes/semconv.ts'
+import type { ChatSpan } from './chat-span.ts'
+import { openChat } from './chat-span.ts'
+import type { Instruments } from './instruments.ts'
+import { errandsOf, isRelayed, relays, told, wasCompacted, waitsSince } from './log-fold.ts'
+import type { Given } from './open-span.ts'
+import { fail, mark, present, secondsSince } from './open-span.ts'
+import { hear } from './run-events.ts'
+import { withSpan } from './span-context.ts'
+import type { ToolSpan } from './tool-span.ts'
+import { openTool } from './tool-span.ts'
+import { fromHeaders, lastSpans, logKeyOf, toHeaders } from './trace-context.ts'
+
+/** What a run is doing now, as spans. */
+export interface RunTrace {
+  readonly span: Span
+  aroundModel<T>(op: TimedOperationOf<'model'>, next: () => Promise<T>, ctx: HookContext): Promise<T>
+  aroundTool<T>(op: TimedOperationOf<'tool'>, next: () => Promise<T>, ctx: HookContext): Promise<T>
+  event(event: AgentEvent, ctx: HookContext): void
+  /** The span that a child run belongs under. */
+  spanAbove(childRun: string): Span
+  /** The run of a child comes to its own hooks: its log is at hand. */
+  enters(op: TimedOperationOf<'run' | 'child'>, ctx: HookContext): void
+  /** It ended without saying so. */
+  broken(): void
+}
+
+/** What those who hear the events of a run change in its trace. */
+export interface TracedRun {
+  readonly parts: Instruments
+  /** The innermost span that what happens next stands under. */
+  current(): Span
+  /** The call of an id, while its span is open. */
+  call(callId: string): ToolSpan | undefined
+  chat(messageId: string): ChatSpan | undefined
+  /** What the run began with: it is written when it ends, when all secrets that were used are known. */
+  opens(more: Opening): void
+  /** What was said since the model was last asked. */
+  enters(message: Message): void
+  /** Keeps the name of a call that has no span of its own yet, as that of a handoff. */
+  unspanned(callId: string, toolName: string): void
+  /** The name of such a call. */
+  nameOf(callId: string): string | undefined
+  /** Keeps what a call is given, until it runs. */
+  given(callId: string, input: string): void
+  /** Keeps to whom a call goes that is about to run. */
+  errand(callId: string, to: string): void
+  settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
+  /** Puts what follows under a span of its own, until it is left. */
+  enter(key: string, name: string, given: Given, startTime?: number): Span
+  /** Ends it, and all that was entered in it. @returns seconds it took; undefined where it is not open. */
+  leave(key: string): number | undefined
+  /** Puts children of a call under a span of their own. */
+  fansOut(callId: string, children: ReadonlySet<string | undefined>, given: Given): void
+  /** The span of children that a call has. */
+  fanOut(callId: string): Span | undefined
+  /** Ends it. @returns seconds it took; undefined where none is open. */
+  merged(callId: string, given: Given): number | undefined
+  /** When the last model call began. */
+  lastChat(): number | undefined
+  compacted(): void
+  waitedSince(token: string, ctx: HookContext): number | undefined
+  link(ctx: HookContext): void
+  close(event: EventOf<'agent.end'>): void
+}
+
+interface Opening {
+  readonly input?: readonly Message[]
+  readonly instructions?: string
+}
+
+interface Entered {
+  readonly key: string
+  readonly span: Span
+  readonly started: number
+}
+
+interface OpenFanOut {
+  readonly span: Span
+  readonly started: number
+  /** Run ids. */
+  readonly children: ReadonlySet<string | undefined>
+}
+
+/**
+ * Opens the trace of a run.
+ *
+ * @param over is called when it ends.
+ * @param joins the run is under way: others may have traced it before.
+ */
+export function traceRun(
+  parts: Instruments,
+  op: TimedOperationOf<'run' | 'child'>,
+  ctx: HookContext,
+  parent: Context,
+  over: () => void,
+  joins = false,
+): RunTrace {
+  const { tracer, meters, record } = parts
+  const { sessionId } = ctx.run
+  const agent = record.name(op.agent)
+  const session = record.name(sessionId)
+  const shared = present({
+    [attr.conversationId]: session,
+    [attr.sessionId]: session,
+    [attr.userId]: ctx.principal && record.name(ctx.principal.id),
+  })
+  const base = { [attr.operation]: 'invoke_agent', [attr.agentName]: agent }
+  const attributes = {
+    ...base,
+    ...shared,
+    ...present({
+      [own.runId]: op.runId,
+      [own.parentRun]: ctx.run.id === op.runId ? ctx.run.parents[0] : ctx.run.id,
+      [own.resumed]: op.resumed,
+    }),
+  }
+  const span = tracer.startSpan(`invoke_agent ${agent}`, { kind: SpanKind.INTERNAL, attributes }, parent)
+  const started = performance.now()
+  const entered: Entered[] = []
+  const calls = new Map<string, ToolSpan>()
+  const inputs = new Map<string, string>()
+  const errands = new Map<string, string>()
+  /** By call, those first that began first. */
+  const fanOuts = new Map<string, OpenFanOut[]>()
+  let chats: ChatSpan[] = []
+  let fresh: Message[] = []
+  let [asked, called] = [0, 0]
+  let cut: boolean | undefined
+  let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
+  let opening: Opening = {}
+  /** The run is there for what its only call does: that has no span of its own. */
+  let relayed = false
+  let only: string | undefined
+  let closed = false
+
+  // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
+  if (joins) link(ctx)
+  else if (!op.resumed && op.kind === 'run') keep(ctx)
+
+  function keep(at: HookContext): void {
+    const headers = toHeaders(span.spanContext())
+    if (headers) at.append(logKeyOf(span.spanContext()), headers).catch(() => {})
+  }
+
+  /** Says which span of the run was the last. */
+  function link(at: HookContext): void {
+    const before = fromHeaders(at.fold(lastSpans)[op.runId])
+    if (before) span.addLink({ context: before, attributes: { [own.runId]: op.runId } })
+    keep(at)
+  }
+
+  const current = (): Span => entered.at(-1)?.span ?? span
+  /** What is active here, with a span that stands above what is opened next. */
+  function under(above: Span): Context {
+    const active = context.active()
+    return trace.getSpan(active) === above ? active : withSpan(active, above)
+  }
+  const mayTell = (at: HookContext): boolean => !isSecret(at.view.label)
+
+  function endChats(): void {
+    for (const chat of chats) chat.end()
+    chats = []
+  }
+
+  function leave(key: string): number | undefined {
+    const index = entered.findLastIndex((one) => one.key === key)
+    const left = index < 0 ? [] : entered.splice(index)
+    for (const { span: inner } of left.toReversed()) inner.end()
+    return left[0] && secondsSince(left[0].started)
+  }
+
+  /** Spans that are still open end with the run. */
+  function finish(suspended = false): void {
+    closed = true
+    const { input, instructions } = opening
+    if (input) span.setAttribute(attr.inputMessages, record.messages(input))
+    if (instructions !== undefined) {
+      span.setAttribute(attr.instructions, record.json([{ type: 'text', content: instructions }]))
+    }
+    endChats()
+    for (const open of [...fanOuts.values()].flat()) open.span.end()
+    fanOuts.clear()
+    for (const [callId, call] of calls) {
+      calls.delete(callId)
+      // A call that waits goes on with the run, in a span of its own.
+      const error = suspended ? undefined : { code: 'unfinished', message: 'The run ended before the call did.' }
+      call.settle({ ...(error ? { error } : { parked: true }), mayTell: false })
+    }
+    while (entered.length > 0) entered.pop()?.span.end()
+    span.end()
+    over()
+  }
+
+  const traced: TracedRun = {
+    parts,
+    current,
+    call: (callId) => calls.get(callId),
+    chat: (messageId) => chats.find(({ id }) => id === messageId),
+    opens: (more) => void (opening = { ...opening, ...more }),
+    enters(message) {
+      if (record.records('messages')) fresh.push(message)
+    },
+    unspanned: (callId, toolName) => void (lastUnspanned = { callId, toolName }),
+    nameOf: (callId) => (lastUnspanned?.callId === callId ? lastUnspanned.toolName : undefined),
+    given: (callId, input) => void inputs.set(callId, input),
+    errand: (callId, to) => void errands.set(callId, to),
+    settle(callId, result) {
+      if (callId === only) return true
+      if (errands.size > 0) errands.delete(callId)
+      const call = calls.get(callId)
+      call?.settle(result)
+      return calls.delete(callId)
+    },
+    enter(key, name, given, startTime) {
+      const options = { kind: SpanKind.INTERNAL, attributes: { ...shared, ...present(given) } }
+      const made = tracer.startSpan(
+        name,
+        startTime === undefined ? options : { ...options, startTime },
+        under(current()),
+      )
+      entered.push({ key, span: made, started: startTime ?? performance.now() })
+      return made
+    },
+    leave,
+    fansOut(callId, children, given) {
+      const above = calls.get(callId)?.span ?? current()
+      const options = { kind: SpanKind.INTERNAL, attributes: { ...shared, ...present(given) } }
+      const made = tracer.startSpan('invoke_workflow fan_out', options, under(above))
+      const open = fanOuts.get(callId) ?? []
+      fanOuts.set(callId, [...open, { span: made, started: performance.now(), children }])
+    },
+    fanOut: (callId) => fanOuts.get(callId)?.at(-1)?.span,
+    merged(callId, given) {
+      const open = fanOuts.get(callId)?.shift()
+      open?.span.setAttributes(present(given)).end()
+      return open && secondsSince(open.started)
+    },
+    lastChat: () => chats.at(-1)?.started ?? undefined,
+    compacted: () => void (cut = true),
+    waitedSince: (token, at) => told(at.fold(waitsSince), token),
+    link,
+    close(event) {
+      const { status, usage, cost, error } = event
+      const known = { [own.runStatus]: status, [own.steps]: event.step, [own.cost]: cost }
+      span.setAttributes(
+        present({
+          ...known,
+          // Not under the conventions' names: who sums those up over a trace would count everything twice.
+          [own.inputTokens]: usage.inputTokens,
+          [own.outputTokens]: usage.outputTokens,
+          [own.estimated]: usage.estimated,
+          'provost.inference_calls': asked,
+          'provost.tool_calls': called,
+        }),
+      )
+      const type = status === 'failed' ? fail(span, record, error, true) : undefined
+      const measured = present({ ...base, [own.runStatus]: status, [attr.errorType]: type })
+      meters?.agent(secondsSince(started), asked, called, measured)
+      finish(status === 'suspended')
+    },
+  }
+
+  return {
+    span,
+    aroundModel(ask, next, at) {
+      if (closed) return next()
+      if (relays(ask.model)) {
+        relayed = true
+        return next()
+      }
+      endChats()
+      const answers = ask.purpose === undefined
+      if (answers) asked++
+      cut ??= at.fold(wasCompacted)
+      const messages = answers && record.records('messages')
+      let given: Attributes = cut ? { ...shared, [attr.compacted]: true } : shared
+      if (messages) given = { ...given, [attr.inputMessages]: record.messages(fresh) }
+      const chat = openChat(parts, ask, under(current()), given, () => mayTell(at), messages)
+      if (answers) fresh = []
+      chats.push(chat)
+      return chat.run(next)
+    },
+    aroundTool(ran, next, at) {
+      if (closed) return next()
+      if (op.resumed) relayed ||= at.fold(isRelayed)
+      if (relayed && (only ??= ran.callId) === ran.callId) return next()
+      called++
+      const above = ran.parent === undefined ? undefined : calls.get(ran.parent)
+      const { callId } = ran
+      const input = inputs.size > 0 ? inputs.get(callId) : undefined
+      const call = openTool(parts, ran, under(above?.span ?? current()), shared, at.run.step, input)
+      if (inputs.size > 0) inputs.delete(callId)
+      // Where it began is told only once; one that goes on elsewhere has it from the log.
+      const begun = op.resumed || joins ? told(at.fold(errandsOf), callId) : undefined
+      const to = errands.get(callId) ?? begun
+      if (to !== undefined) call.transfers(to, 'return')
+      // Entered anew after it waited.
+      calls.get(callId)?.settle({ parked: true, mayTell: false })
+      calls.set(callId, call)
+      return call.run(next)
+    },
+    event(event, at) {
+      if (!closed) hear(traced, event, at, mayTell)
+    },
+    spanAbove(childRun) {
+      // The id of a child is that of the call that spawned it, or begins with it.
+      for (let id = childRun; id !== ''; id = id.slice(0, Math.max(0, id.lastIndexOf('/')))) {
+        const open = fanOuts.get(id)
+        // One that none has told of is a judge: of the one that is done with its children.
+        const above = (open?.find(({ children }) => children.has(childRun)) ?? open?.at(0))?.span ?? calls.get(id)?.span
+        if (above) return above
+      }
+      return current()
+    },
+    enters(entering, at) {
+      if (!entering.resumed) keep(at)
+    },
+    broken() {
+      if (closed) return
+      mark(span, 'provost.error')
+      fail(span, record, undefined, false)
+      finish()
+    },
+  }
+}

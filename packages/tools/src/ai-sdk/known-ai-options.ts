@@ -1,0 +1,49 @@
+import type { KnownKeys, MovedKeys } from '@provost/core'
+
+import type { AiTool, AiToolMore } from './ai-tool.ts'
+
+/** What fromAiTool takes beside the tool. */
+export const aiMoreKeys: KnownKeys<AiToolMore> = {
+  effect: true,
+  args: true,
+  returns: true,
+  timeoutMs: true,
+  idempotent: true,
+  executionMode: true,
+  cache: true,
+}
+
+/** The shape of a tool of the AI SDK. Of these, `metadata` and `supportsDeferredResults` have no meaning here. */
+export const aiKeys = {
+  type: true,
+  id: true,
+  args: true,
+  isProviderExecuted: true,
+  supportsDeferredResults: true,
+  title: true,
+  description: true,
+  metadata: true,
+  inputSchema: true,
+  outputSchema: true,
+  inputExamples: true,
+  contextSchema: true,
+  strict: true,
+  deferLoading: true,
+  providerOptions: true,
+  needsApproval: true,
+  execute: true,
+  toModelOutput: true,
+  onInputStart: true,
+  onInputDelta: true,
+  onInputAvailable: true,
+} satisfies KnownKeys<AiTool>
+
+/** What else such objects are known to bring: `_meta` is what an MCP client of the AI SDK puts there. */
+export const aiToolKeys: Readonly<Record<string, true>> = { ...aiKeys, _meta: true }
+
+/** What a tool of the AI SDK cannot say of itself. */
+export const movedAiKeys: MovedKeys = {
+  ...Object.fromEntries(Object.keys(aiMoreKeys).map((key) => [key, `Say it in fromAiTool(name, tool, { ${key} }).`])),
+  parameters: 'Name it "inputSchema".',
+  experimental_toToolResultContent: 'Name it "toModelOutput".',
+}

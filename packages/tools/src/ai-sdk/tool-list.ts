@@ -1,0 +1,77 @@
+import type { Tool } from '@provost/core'
+import { isRecord, ProvostError } from '@provost/core'
+
+import { withInfo } from '../definition/define-tool.ts'
+import type { AiTool } from './ai-tool.ts'
+import { fromAiTool, isAiTool } from './ai-tool.ts'
+
+/** Tools under names: a tool set of the AI SDK, or a mixture. A name here goes before the tool's own. */
+export type ToolRecord = Readonly<Record<string, Tool | AiTool>>
+
+/** What an agent takes as its tools: tools, sets of them, tools of the AI SDK, and lists of all these. */
+export type ToolsInput = ToolRecord | readonly (Tool | AiTool | ToolRecord)[]
+
+/** Those of the tools that were made by `tool()`, for what their types say. */
+export type ToolsIn<T> = T extends readonly (infer Item)[] ? Own<Item> : Own<T>
+type Own<T> = T extends Tool ? T : T extends AiTool ? never : Extract<T[keyof T], Tool>
+
+/**
+ * Tools of all kinds as a plain list.
+ *
+ * @throws ProvostError `invalid-tool` for what is no tool, or a tool of the AI SDK without a name.
+ */
+export function listTools(tools: ToolsInput): readonly Tool[] {
+  return isList(tools) ? tools.flatMap((item, index) => listItem(item, index)) : listRecord(tools)
+}
+
+function isList(tools: ToolsInput): tools is Extract<ToolsInput, readonly unknown[]> {
+  return Array.isArray(tools)
+}
+
+function listItem(item: Tool | AiTool | ToolRecord, index: number): readonly Tool[] {
+  if (isTool(item)) return [item]
+  if (isAiTool(item)) return [fromAiTool(nameOfProviderTool(item, index), item)]
+  return listRecord(item, `tools[${index}]`)
+}
+
+/** A function can be anybody's. A tool that a provider defines has an id such as `openai.web_search`. */
+function nameOfProviderTool(tool: AiTool, index: number): string {
+  if (tool.type === 'provider') return tool.id.slice(tool.id.indexOf('.') + 1)
+  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK, which has no name of its own.`, {
+    hint: 'Give it one: tools: [{ weather: weatherTool }].',
+  })
+}
+
+function listRecord(record: ToolRecord, path = 'tools'): readonly Tool[] {
+  if (!isRecord(record)) throw notATool(path)
+  return Object.entries(record).map(([name, item]) => {
+    if (isTool(item)) return item.name === name ? item : withInfo(item, { name })
+    if (isAiTool(item)) return fromAiTool(name, item)
+    throw notATool(`${path}.${name.slice(0, 100)}`)
+  })
+}
+
+function notATool(path: string): ProvostError {
+  return new ProvostError('invalid-tool', `${path} is no tool.`, {
+    hint: 'Make it with tool({ name, input, execute }), or give a tool or tool set of the AI SDK.',
+  })
+}
+
+function isTool(item: unknown): item is Tool {
+  return isRecord(item) && isRecord(item['~tool'])
+}
+
+/**
+ * Puts tools from elsewhere, such as those of an MCP server, under a name: it tells where they come from, goes before
+ * those of their names that are taken, and marks what they say of themselves as not the developer's own words.
+ *
+ * @throws ProvostError `invalid-tool`
+ *
+ * @example
+ * createAgent({ name: 'desk', model, tools: [refund, ...toolSet('github', await client.tools())] })
+ */
+export function toolSet<const T extends ToolsInput>(name: string, tools: T): readonly (ToolsIn<T> | Tool)[] {
+  if (typeof name !== 'string' || name === '')
+    throw new ProvostError('invalid-tool', 'A tool set needs a name.', { hint: "Give toolSet('github', tools)." })
+  return listTools(tools).map((tool) => withInfo(tool, { set: name }))
+}

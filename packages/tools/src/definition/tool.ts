@@ -1,0 +1,258 @@
+import { checkLabel, checkOptions, escapePointer, isRecord, isStandardSchema } from '@provost/core'
+import type {
+  AnySchema,
+  ArgRole,
+  Effect,
+  InboundPolicy,
+  JsonPointer,
+  StandardSchemaV1,
+  Stated,
+  Tier,
+  Tool,
+  ToolCaching,
+  ToolDefinition,
+  Truncation,
+  WrittenFor,
+} from '@provost/core'
+
+import { invalidTool, makeTool } from './define-tool.ts'
+import type { ToolParts } from './define-tool.ts'
+import { cacheKeys, movedToolKeys, toolKeys } from './known-tool-options.ts'
+import { fixLabel, isPointer } from './result-label.ts'
+import { checkSandbox } from './sandbox.ts'
+import { checkExamples } from './tool-example.ts'
+import type { ResultOf, ToolOptions } from './tool-options.ts'
+
+/** Milliseconds a call may take unless its tool says otherwise. */
+export const defaultTimeoutMs: number = 60_000
+
+/** Milliseconds that a result is kept unless its tool says otherwise. */
+const defaultCacheMs = 300_000
+
+const longestTimeoutMs = 2 ** 31 - 1
+
+/**
+ * Defines a tool. Types follow from the schemas and from what `execute` returns.
+ *
+ * @throws ProvostError `unknown-option`; `invalid-tool` for a name, schema, timeout, role, pointer or example that cannot
+ *   work, saying which; `invalid-label` for `returns`.
+ *
+ * @example
+ * const refund = tool({
+ *   name: 'refund',
+ *   input: z.object({ orderId: z.string(), amount: z.number() }),
+ *   args: { orderId: 'selector', amount: 'amount' },
+ *   needsApproval: ({ amount }) => amount > 50,
+ *   execute: ({ orderId, amount }) => `refunded ${amount} on ${orderId}`,
+ * })
+ */
+export function tool<
+  const S extends AnySchema,
+  R = unknown,
+  App = unknown,
+  O extends StandardSchemaV1 = StandardSchemaV1,
+  Asking = unknown,
+  C extends boolean = false,
+  const Secret extends string = never,
+>(options: ToolOptions<S, R, App, O, Asking, C, Secret>): Tool<WrittenFor<S>, ResultOf<R, O>, Stated<App & Asking>> {
+  checkOptions(options, toolKeys, placeOf(options?.name), movedToolKeys)
+  const { name, title, description, effect = 'write', idempotent = false, deferLoading = false } = options
+  if (!isStandardSchema(options.input) && !isRecord(options.input))
+    throw invalidTool(
+      name,
+      'its input is no schema',
+      'Give a Standard Schema such as z.object({ … }), or a JSON Schema.',
+    )
+  const remote = options.execute === undefined
+  if (options.sandbox !== undefined) checkSandbox({ name, remote }, options.sandbox)
+  return makeTool({
+    name,
+    version: versionOf(options),
+    title,
+    description,
+    effect,
+    roles: rolesOf(name, options.args ?? {}),
+    idempotent,
+    remote,
+    sandbox: options.sandbox,
+    composite: compositeOf(options, options.execute, options.lookup),
+    deferred: deferLoading,
+    modelOnly: options.modelOnly,
+    definition: definitionOf(options),
+    lazy: deferLoading,
+    ...limitOf(options),
+    sanitize: sanitizeOf(options),
+  })
+}
+
+/** How messages name the call that makes a tool. */
+function placeOf(name: unknown): string {
+  return typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(name.slice(0, 100))}` : 'tool'
+}
+
+function versionOf({ name, version }: { readonly name: string; readonly version?: string }): string | undefined {
+  if (version === undefined || (typeof version === 'string' && version !== '')) return version
+  throw invalidTool(name, `its version is ${JSON.stringify(version)}`, "Give a text such as '2'.")
+}
+
+function compositeOf(
+  { name, composite = false }: { readonly name: string; readonly composite?: boolean },
+  execute: unknown,
+  lookup: unknown,
+): boolean {
+  if (composite && !execute)
+    throw invalidTool(name, 'it is a composite without an execute', 'Give it one, or leave `composite` out.')
+  if (composite && lookup)
+    throw invalidTool(name, 'it is a composite with a lookup', 'It is entered again after a crash: leave `lookup` out.')
+  return composite
+}
+
+function definitionOf<
+  S extends AnySchema,
+  R,
+  App,
+  O extends StandardSchemaV1,
+  Asking,
+  C extends boolean,
+  Secret extends string,
+>(options: ToolOptions<S, R, App, O, Asking, C, Secret>): ToolDefinition {
+  const { name, input, output, execute, returns, needsApproval, preferredModel, lookup, secrets } = options
+  const { timeoutMs = timeoutOf(execute), executionMode = 'parallel', examples = [], effect = 'write' } = options
+  checkWord(name, 'effect', effect, effects)
+  checkWord(name, 'executionMode', executionMode, modes)
+  if (preferredModel !== undefined) checkWord(name, 'preferredModel', preferredModel, tiers)
+  if (typeof returns !== 'function') checkLabel(returns, `"returns" of tool ${name}`)
+  const cache = cachingOf(name, options.cache, effect, execute === undefined)
+  const trustedFields = (options.trustedFields ?? []).map((field) => pointerIn(name, field))
+  if (options.timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
+    throw invalidTool(name, `timeoutMs is ${timeoutMs}`, `Give milliseconds from 1 to ${longestTimeoutMs}.`)
+  if (secrets && !execute)
+    throw invalidTool(
+      name,
+      'it is remote and declares secrets',
+      'They are given to what is executed here, and to nobody else.',
+    )
+  if (lookup && !execute)
+    throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
+  const checking = checkExamples(name, examples, input, output)
+  // Told of where it is waited for.
+  if (checking) checking.catch(() => {})
+  const definition: ToolDefinition = Object.freeze({
+    input,
+    ...(checking && { prepare: () => checking }),
+    ...(output && { output }),
+    timeoutMs,
+    executionMode,
+    trustedFields,
+    ...(secrets && { secrets: Object.freeze([...secrets]) }),
+    examples,
+    ...(preferredModel && { preferredModel }),
+    ...(cache && { cache }),
+    ...(execute && { execute }),
+    ...(lookup && { lookup }),
+    ...(needsApproval && { needsApproval: needsApproval === true ? () => true : needsApproval }),
+    ...(returns && { returns: typeof returns === 'function' ? returns : () => returns }),
+  })
+  if (returns && typeof returns !== 'function') fixLabel(definition, returns)
+  return definition
+}
+
+/** A process that hangs is given up; whoever answers from far away may take days. */
+export function timeoutOf(execute: unknown): number {
+  return execute ? defaultTimeoutMs : Number.POSITIVE_INFINITY
+}
+
+/**
+ * How a tool's results are kept.
+ *
+ * @throws ProvostError `invalid-tool` where a kept result would hide an effect.
+ */
+export function cachingOf(
+  name: string,
+  cache: ToolOptions<AnySchema, unknown, unknown, StandardSchemaV1>['cache'],
+  effect: Effect,
+  remote: boolean,
+): ToolCaching | undefined {
+  if (cache === undefined || cache === false) return undefined
+  if (effect !== 'none' && effect !== 'read')
+    throw invalidTool(
+      name,
+      `its effect is ${effect}, and a kept result would leave it out`,
+      "Cache only tools of effect 'read' or 'none', and say so.",
+    )
+  if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Keep results where it is executed.')
+  if (cache !== true) checkOptions(cache, cacheKeys, `"cache" of tool ${name}`)
+  const { ttlMs = defaultCacheMs, share = 'session' } = cache === true ? {} : cache
+  checkWord(name, 'share', share, shares)
+  if (!(ttlMs > 0)) throw invalidTool(name, `its cache has ttlMs: ${ttlMs}`, 'Give milliseconds from 1.')
+  return { ttlMs, share }
+}
+
+function limitOf(
+  options: Pick<Tool, 'name' | 'maxResultTokens' | 'truncation'>,
+): Pick<ToolParts, 'maxResultTokens' | 'truncation'> {
+  const { name, maxResultTokens, truncation } = options
+  if (maxResultTokens !== undefined && !(Number.isSafeInteger(maxResultTokens) && maxResultTokens > 0))
+    throw invalidTool(name, `maxResultTokens is ${maxResultTokens}`, 'Give a whole number from 1.')
+  if (truncation !== undefined && !truncations.has(truncation))
+    throw invalidTool(name, `truncation is ${JSON.stringify(truncation)}`, `Give ${[...truncations].join(', ')}.`)
+  return { maxResultTokens, truncation }
+}
+
+const truncations: ReadonlySet<Truncation> = new Set<Truncation>(['head', 'middle', 'spill'])
+
+function sanitizeOf({ name, sanitize }: Pick<Tool, 'name' | 'sanitize'>): Tool['sanitize'] {
+  if (typeof sanitize === 'string') checkWord(name, 'sanitize', sanitize, policies)
+  return sanitize
+}
+
+const effects: readonly Effect[] = ['none', 'read', 'write', 'egress']
+const modes: readonly ToolDefinition['executionMode'][] = ['parallel', 'sequential']
+const tiers: readonly Tier[] = ['fast', 'balanced', 'smart']
+const shares: readonly ToolCaching['share'][] = ['session', 'agent']
+const policies: readonly InboundPolicy[] = ['flag', 'strip', 'wrap', 'strip+wrap']
+
+/** Words that the compiler has not seen come from JavaScript, or from a file. */
+export function checkWord(name: string, option: string, word: unknown, words: readonly string[]): void {
+  if (words.some((known) => known === word)) return
+  const said = typeof word === 'string' ? JSON.stringify(word.slice(0, 60)) : String(word).slice(0, 60)
+  throw invalidTool(name, `${option} is ${said}`, `Give ${words.map((known) => `'${known}'`).join(', ')}.`)
+}
+
+const roleWords: Readonly<Record<ArgRole, true>> = {
+  destination: true,
+  content: true,
+  selector: true,
+  attachment: true,
+  credential: true,
+  amount: true,
+  time: true,
+  flag: true,
+}
+
+/**
+ * Roles by JSON pointer.
+ *
+ * @throws ProvostError `invalid-tool` for a role that there is not.
+ */
+export function rolesOf(
+  name: string,
+  args: Readonly<Record<string, ArgRole | undefined>>,
+): Record<JsonPointer, ArgRole> {
+  const roles: Record<JsonPointer, ArgRole> = {}
+  for (const [key, role] of Object.entries(args)) {
+    if (role === undefined) continue
+    checkWord(name, `the role of "${key}" in args`, role, Object.keys(roleWords))
+    roles[pointerOf(key)] = role
+  }
+  return roles
+}
+
+function pointerIn(name: string, field: string): JsonPointer {
+  if (isPointer(field)) return field
+  throw invalidTool(name, `trustedFields has ${JSON.stringify(field)}`, 'Give JSON pointers such as /id.')
+}
+
+function pointerOf(key: string): JsonPointer {
+  return isPointer(key) ? key : `/${escapePointer(key)}`
+}

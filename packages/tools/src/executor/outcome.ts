@@ -1,0 +1,44 @@
+import type { CallOutcome, ErrorInfo, Json, JsonPointer, Label, Tool, ToolOutput } from '@provost/core'
+
+import { cut } from '../definition/issues.ts'
+import { errorLabel } from '../definition/result-label.ts'
+
+/** How a call ended, for the log, the events and the model. */
+export interface ToolOutcome {
+  readonly outcome: Extract<CallOutcome, 'ok' | 'error' | 'timeout' | 'aborted'>
+  /** What the model sees. */
+  readonly output: ToolOutput
+  /** The result itself, where there is one. */
+  readonly value?: Json
+  readonly label: Label
+  readonly fields?: Readonly<Record<JsonPointer, Label>>
+  readonly details?: Json
+  readonly error?: ErrorInfo
+  /** Milliseconds, to the microsecond. */
+  readonly durationMs: number
+}
+
+const maxErrorLength = 4_000
+
+/** The outcome of a call that gave no result. */
+export function failedOutcome(
+  tool: Tool,
+  outcome: Exclude<ToolOutcome['outcome'], 'ok'>,
+  thrown: ErrorInfo,
+  durationMs: number,
+): ToolOutcome {
+  const error =
+    thrown.message.length > maxErrorLength ? { ...thrown, message: cut(thrown.message, maxErrorLength) } : thrown
+  return {
+    outcome,
+    output: { type: 'error-text', value: error.hint ? `${error.message}\n${error.hint}` : error.message },
+    label: errorLabel(tool),
+    error,
+    durationMs,
+  }
+}
+
+/** Milliseconds since a `performance.now()`, to the microsecond: more digits only lengthen the log. */
+export function elapsed(since: number): number {
+  return Math.round((performance.now() - since) * 1000) / 1000
+}

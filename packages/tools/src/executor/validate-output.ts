@@ -1,0 +1,115 @@
+import { isPromise, parseWith, ProvostError, toErrorInfo, toJson } from '@provost/core'
+import type { Json, MaybePromise, Parsed, Tool, ToolOutput } from '@provost/core'
+
+import { sayIssues } from '../definition/issues.ts'
+import { parseInput } from '../definition/parse-input.ts'
+import type { ParsedInput } from '../definition/parse-input.ts'
+import { labelsOf } from '../definition/result-label.ts'
+import { unwrap } from '../definition/rich.ts'
+import type { RichMore } from '../definition/rich.ts'
+import { failedOutcome } from './outcome.ts'
+import type { ToolOutcome } from './outcome.ts'
+
+/**
+ * What a value that did not come from `execute` (from a remote side, a human, a hook) comes to: validated with the
+ * tool's `output` schema, made JSON and labelled just as an executed one. Never throws or rejects; `durationMs` is 0.
+ *
+ * @param input the call's input as it is logged.
+ */
+export function resultOf(tool: Tool, value: unknown, input: Json): MaybePromise<ToolOutcome> {
+  // Only `returns` looks at the input, so only for it is it parsed again.
+  const parsed: MaybePromise<ParsedInput> = tool['~tool'].returns ? parseInput(tool, input) : { ok: true, value: input }
+  return isPromise(parsed) ? parsed.then((done) => resultFor(tool, value, done)) : resultFor(tool, value, parsed)
+}
+
+function resultFor(tool: Tool, value: unknown, input: ParsedInput): MaybePromise<ToolOutcome> {
+  if (!input.ok) return failedOutcome(tool, 'error', input.error, 0)
+  try {
+    const made = conclude(tool, value, input.value)
+    return isPromise(made)
+      ? made.then(
+          (outcome) => outcome,
+          (error: unknown) => failed(tool, error),
+        )
+      : made
+  } catch (error) {
+    return failed(tool, error)
+  }
+}
+
+function failed(tool: Tool, error: unknown): ToolOutcome {
+  return failedOutcome(tool, 'error', toErrorInfo(error, 'tool-failed'), 0)
+}
+
+/**
+ * The outcome `ok` of what `execute` came to.
+ *
+ * @param input what `execute` was given.
+ * @throws ProvostError `invalid-tool-output`, `not-json`, `tool-label-failed`.
+ */
+export function conclude(tool: Tool, given: unknown, input: unknown): MaybePromise<ToolOutcome> {
+  const { value, more } = unwrap(given)
+  // Returned or thrown, an error is an error: as JSON it would say nothing.
+  if (value instanceof Error) throw value
+  const schema = tool['~tool'].output
+  if (!schema) return finish(tool, value, input, more)
+  const parsed = parseWith(schema, value)
+  return isPromise(parsed)
+    ? parsed.then((done) => finish(tool, validated(tool, done), input, more))
+    : finish(tool, validated(tool, parsed), input, more)
+}
+
+function validated({ name }: Tool, parsed: Parsed<unknown>): unknown {
+  if (parsed.ok) return parsed.value
+  throw new ProvostError(
+    'invalid-tool-output',
+    `${name} gave a result that does not fit its output schema: ${sayIssues(parsed.issues)}.`,
+    {
+      hint: 'This is a fault of the tool: the same call will fail again.',
+    },
+  )
+}
+
+function finish(tool: Tool, result: unknown, input: unknown, more: RichMore | undefined): ToolOutcome {
+  const value = jsonOf(tool, result)
+  return {
+    outcome: 'ok',
+    output: more?.output ?? (more?.content ? { type: 'content', value: more.content } : outputOf(value)),
+    value,
+    ...labelled(tool, result, input, more),
+    ...(more?.details !== undefined && { details: jsonOf(tool, more.details) }),
+    durationMs: 0,
+  }
+}
+
+/** A result as the AI SDK has it: text as text, everything else as JSON. */
+export function outputOf(value: Json): ToolOutput {
+  return typeof value === 'string' ? { type: 'text', value } : { type: 'json', value }
+}
+
+/** @throws ProvostError `not-json`, also for what would silently become `{}`. */
+export function jsonOf({ name }: Tool, value: unknown): Json {
+  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+    throw new ProvostError('not-json', `${name} gave a ${value.constructor.name}, which cannot be written as JSON.`, {
+      hint: 'Return plain objects and arrays; bytes as base64, or as a file part with rich().',
+    })
+  try {
+    return toJson(value)
+  } catch (error) {
+    const { code, message, hint } = toErrorInfo(error, 'not-json')
+    throw new ProvostError(code, `${name} gave a result that is no data. ${message}`, { hint, cause: error })
+  }
+}
+
+/** A `returns` that throws leaves the result without a label: it is withheld. */
+function labelled(...args: Parameters<typeof labelsOf>): ReturnType<typeof labelsOf> {
+  try {
+    return labelsOf(...args)
+  } catch (cause) {
+    throw new ProvostError(
+      'tool-label-failed',
+      `${args[0].name} ran, but its result is withheld because it could not be labelled: ${toErrorInfo(cause).message}`,
+      { hint: 'Correct `returns` of the tool. Do not call it again: it has run.', cause },
+    )
+  }
+}

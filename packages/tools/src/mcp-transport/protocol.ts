@@ -1,0 +1,64 @@
+import type { MCPTransport } from '@ai-sdk/mcp'
+import { isRecord } from '@provost/core'
+
+import type { McpOptions } from './mcp-options.ts'
+
+/** A message of the protocol, as `@ai-sdk/mcp` has it. */
+export type McpMessage = Parameters<MCPTransport['send']>[0]
+
+/** What is heard of a server besides its answers. */
+export interface McpListener {
+  /** Its tools may have changed. */
+  onListChanged(): void
+}
+
+/** The id of a message that wants an answer. */
+export function requestId(message: unknown): string | number | undefined {
+  if (!isRecord(message) || typeof message['method'] !== 'string') return undefined
+  return idOf(message)
+}
+
+/** The id that a message answers. */
+export function answeredId(message: unknown): string | number | undefined {
+  return isRecord(message) && message['method'] === undefined ? idOf(message) : undefined
+}
+
+function idOf({ id }: Record<string, unknown>): string | number | undefined {
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined
+}
+
+/** Adds to the `_meta` of a call. */
+export type AddMeta = (message: McpMessage) => McpMessage
+
+/** What adds the `_meta` that an application wants to calls of tools, and leaves all other messages alone. */
+export function metaAdder(server: string, meta: NonNullable<McpOptions['meta']>): AddMeta {
+  return (message) => {
+    if (!('method' in message) || message.method !== 'tools/call' || !('id' in message)) return message
+    const params: Record<string, unknown> = message.params ?? {}
+    const known = isRecord(params['_meta']) ? params['_meta'] : {}
+    const added = meta({ method: 'tools/call', server, tool: String(params['name']) })
+    return { ...message, params: { ...params, _meta: { ...known, ...added } } }
+  }
+}
+
+/** The name of a message that wants no answer. */
+export function notificationOf(message: unknown): string | undefined {
+  if (!isRecord(message) || message['id'] !== undefined) return undefined
+  return typeof message['method'] === 'string' ? message['method'] : undefined
+}
+
+export const listChanged = 'notifications/tools/list_changed'
+
+/** The answer of a server that did not answer. */
+export function failureOf(id: string | number, message: string): McpMessage {
+  return { jsonrpc: '2.0', id, error: { code: -32_000, message } }
+}
+
+/** Tells a server that nobody waits for the answer any more. */
+export function cancelled(id: string | number): McpMessage {
+  return {
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: id, reason: 'The caller waits no longer.' },
+  }
+}

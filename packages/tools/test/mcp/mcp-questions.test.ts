@@ -1,0 +1,124 @@
+import type { Json, ToolQuestion } from '@provost/core'
+import { ProvostError } from '@provost/core'
+import type { McpTools } from '@provost/tools'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+import { seen } from '../executor/call.ts'
+import { callTo, connected, fake } from './connect.ts'
+import { definition, httpServer, json } from './http-server.ts'
+
+const object = { type: 'object' as const }
+
+describe('a question of an MCP server to the user', () => {
+  let server: McpTools
+  beforeAll(async () => {
+    const { mcpTools } = await import('@provost/tools')
+    server = await mcpTools({ name: 'fake', transport: fake() })
+    return () => server.close()
+  })
+  const answering = (...answers: Json[]) => {
+    const asked: ToolQuestion[] = []
+    const ask = async (question: ToolQuestion): Promise<Json> => {
+      asked.push(question)
+      return answers[asked.length - 1] ?? null
+    }
+    return { ask, asked }
+  }
+
+  test('is put with the name of the server and its schema, and the answer goes back', async () => {
+    const { ask, asked } = answering({ key: 'k' })
+    expect(seen(await callTo(server, 'ask', {}, { ask }))).toBe('got {"action":"accept","content":{"key":"k"}}')
+    expect(asked).toMatchObject([
+      { message: 'The MCP server fake asks: Your API key?', schema: { properties: { key: { type: 'string' } } } },
+    ])
+  })
+
+  test('that is answered with null is declined, and the model is told', async () => {
+    const { outcome, error } = await callTo(server, 'ask', {}, answering(null))
+    expect(outcome).toBe('error')
+    expect(error).toMatchObject({
+      message: 'got {"action":"decline"}',
+      hint: expect.stringContaining('would not give'),
+    })
+  })
+
+  test('is put again, with the reason, until the answer fits; three times', async () => {
+    const good = answering({ key: 1 }, 'k', { key: 'k' })
+    expect(seen(await callTo(server, 'ask', {}, good))).toContain('"accept"')
+    expect(good.asked.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^The MCP server/),
+      expect.stringMatching(/^The last answer does not fit: key: .*The MCP server fake asks/),
+      expect.stringMatching(/^The last answer does not fit: /),
+    ])
+    const bad = answering(1, 2, 3, { key: 'k' })
+    expect((await callTo(server, 'ask', {}, bad)).error?.message).toBe('got {"action":"cancel"}')
+    expect(bad.asked).toHaveLength(3)
+  })
+
+  test('that nobody answers in time is cancelled, and the model is told', async () => {
+    const ask = () => Promise.reject(new ProvostError('input-expired', 'late'))
+    const { error } = await callTo(server, 'ask', {}, { ask })
+    expect(error).toMatchObject({
+      message: 'got {"action":"cancel"}',
+      hint: expect.stringContaining('nobody answered'),
+    })
+  })
+
+  test('ends before its call, so that the server can say what came of it', async () => {
+    let left = 0
+    const ask = async (_: ToolQuestion, { deadline }: { readonly deadline: number }): Promise<Json> => {
+      left = deadline - Date.now()
+      return null
+    }
+    await callTo(server, 'ask', {}, { ask })
+    expect(left).toBeLessThanOrEqual(55_000)
+    expect(left).toBeGreaterThan(0)
+  })
+
+  test('in one of several calls that run is put to nobody, where the server cannot say which', async () => {
+    const first = answering({ key: 'a' })
+    const second = answering({ key: 'b' })
+    const outcomes = await Promise.all([callTo(server, 'ask', {}, first), callTo(server, 'ask', {}, second)])
+    expect([...first.asked, ...second.asked]).toEqual([])
+    expect(outcomes.map(({ error }) => error?.hint)).toEqual([
+      expect.stringContaining('one at a time'),
+      expect.stringContaining('one at a time'),
+    ])
+  })
+
+  test('is refused with elicitation: refuse, and the server knows that it may not ask', async () => {
+    const closed = await connected({ transport: fake(), elicitation: 'refuse' })
+    const { ask, asked } = answering({ key: 'k' })
+    expect((await callTo(closed, 'ask', {}, { ask })).error?.hint).toContain('which is refused')
+    expect(asked).toEqual([])
+  })
+
+  test('over the stateless protocol belongs to its call, whatever else runs', async () => {
+    const { transport } = await httpServer([definition('act')], ({ id, method, params }, response) => {
+      const said = JSON.stringify(params)
+      const inputRequests = {
+        key: {
+          method: 'elicitation/create',
+          params: { message: `Key of ${/"n":"(.)"/.exec(said)?.[1]}?`, requestedSchema: object },
+        },
+      }
+      const call = said.includes('inputResponses')
+        ? { content: [{ type: 'text', text: /"content":(\{[^}]*\})/.exec(said)?.[1] }], resultType: 'complete' }
+        : { resultType: 'input_required', inputRequests }
+      const results: Record<string, object> = {
+        'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, resultType: 'complete' },
+        'tools/list': { tools: [definition('act')], resultType: 'complete' },
+        'tools/call': call,
+      }
+      json(response, { id, result: results[method] })
+      return true
+    })
+    const connection = await connected({ transport })
+    const people = ['a', 'b', 'c'].map((n) => ({ n, ...answering({ key: n }) }))
+    const outcomes = await Promise.all(people.map(({ n, ask }) => callTo(connection, 'act', { n }, { ask })))
+    expect(outcomes.map(seen)).toEqual(['{"key":"a"}', '{"key":"b"}', '{"key":"c"}'])
+    expect(people.map(({ asked }) => asked[0]?.message)).toEqual(
+      ['a', 'b', 'c'].map((n) => `The MCP server fake asks: Key of ${n}?`),
+    )
+  })
+})
