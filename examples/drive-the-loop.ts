@@ -1,6 +1,6 @@
 // The loop by hand. It asks what it wants decided and done, and knows nothing but the log; here we answer for model and tools.
 // The first driver dies on the way. The second one goes on from the log, and the tool does not run twice.
-import { createAgent, drive, reduceLog, loop, nextAction, startEntries, tool, trustedLabel, z } from 'provost'
+import { createAgent, drive, foldLog, loop, nextAction, startEntries, tool, trustedLabel, z } from 'provost'
 import type { Entry, LoopHandlers } from 'provost'
 
 const clock = tool({
@@ -42,7 +42,7 @@ function handlers(dies: boolean): LoopHandlers {
     wait: () => 'suspend',
     append({ entries }) {
       for (const entry of entries) log.push({ ...entry, offset: log.length + 1 })
-      if (dies && nextAction(reduceLog(log)) === 'context') throw new Error('the driver died')
+      if (dies && nextAction(foldLog(log)) === 'context') throw new Error('the driver died')
       return { offset: log.length }
     },
   }
@@ -53,7 +53,7 @@ await drive(loop(agent, log), handlers(true)).catch((error: Error) => console.lo
 // → executes clock {"city":"Ulm"}
 // → the driver died
 
-console.log(nextAction(reduceLog(log))) // → context
+console.log(nextAction(foldLog(log))) // → context
 console.log(await drive(loop(agent, log), handlers(false)))
 // → asks the model, showing it 3 messages
 // → completed

@@ -38,7 +38,7 @@ const clerk = createAgent({
 const stream = clerk.stream('What does the blue team earn?')
 for await (const event of stream) {
   if (event.type === 'step.start') console.log(`step ${event.step} asks ${event.model}`)
-  if (event.type === 'agent.model.fellback') console.log(`${event.from} → ${event.to}: ${event.class}`)
+  if (event.type === 'model.fallback') console.log(`${event.from} → ${event.to}: ${event.class}`)
   if (event.type === 'message.end' && event.discarded) console.log('what it had said does not count')
 }
 // → step 1 asks scripted/balanced

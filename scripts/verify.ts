@@ -24,7 +24,7 @@ const present = Object.entries(services).flatMap(([name, there]) => (there ? [na
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const force = process.argv.includes('--force') || process.env['TURBO_FORCE'] === 'true'
 // The linter, which has all types at hand, tells their errors as well; in full runs the compiler does so once more.
-const checks = ['format', 'boundaries', 'workspace', ...(full ? ['types', 'peers', 'unused'] : [])]
+const checks = ['format', 'boundaries', 'layers', 'workspace', ...(full ? ['types', 'peers', 'unused'] : [])]
 
 const env: NodeJS.ProcessEnv = {
   ...process.env,

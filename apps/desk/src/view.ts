@@ -150,10 +150,10 @@ export function createView(write: (text: string) => void, colours: Palette, colu
         case 'tool.approval.resolved':
           line(`  ${yellow('?')} ${oneLine(event.toolName, 40)}: ${event.decision} by ${oneLine(event.by, 40)}`)
           return
-        case 'agent.model.retried':
+        case 'model.retry':
           line(`  ${yellow(`the model failed (${event.class}), trying again in ${Math.round(event.afterMs)} ms`)}`)
           return
-        case 'agent.model.fellback':
+        case 'model.fallback':
           line(
             `  ${yellow(`${oneLine(event.from, 60)} failed (${event.class}), going on with ${oneLine(event.to, 60)}`)}`,
           )

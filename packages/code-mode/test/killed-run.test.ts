@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-import { reduceLog } from '@provost/agent'
+import { foldLog } from '@provost/agent'
 import type { Entry, RunResult, SessionStore } from '@provost/core'
 import { sqliteStore } from '@provost/sessions'
 import { assertWellFormed, crashAt, type CrashInjector, type CrashMoment } from '@provost/testing'
@@ -123,7 +123,7 @@ async function tryMoments(moments: readonly Moment[], expected: object): Promise
   for (const line of resumed) {
     const { sessionId, deeds } = line
     const entries = await readLog(store, sessionId)
-    const { messages } = reduceLog(entries)
+    const { messages } = foldLog(entries)
     assertWellFormed(messages)
     const { result, logs } = outcomeOf(messages)
     const made = bridged(entries)

@@ -317,8 +317,8 @@ const payloads: { readonly [K in EventType]: fc.Arbitrary<EventPayloads[K]> } = 
   'input.resolved': both(both(ofWait, ofCall), record({ by: text })),
   'agent.steered': record({ text, messageId: id }),
   'agent.followup.queued': record({ text, messageId: id }),
-  'agent.model.fellback': record({ from: text, to: text, class: errorClass }),
-  'agent.model.retried': record({ model: text, attempt, afterMs: count, class: errorClass }),
+  'model.fallback': record({ from: text, to: text, class: errorClass }),
+  'model.retry': record({ model: text, attempt, afterMs: count, class: errorClass }),
   'context.compacted': record({
     beforeTokens: count,
     afterTokens: count,

@@ -286,7 +286,7 @@ describe('confidential history', () => {
     for (let turn = 0; turn < 12 && last?.status !== 'failed'; turn++) {
       last = await agent.run(words(150), { sessionId: 's' })
     }
-    expect(last).toMatchObject({ status: 'failed', error: { code: 'context-not-cleared' } })
+    expect(last).toMatchObject({ status: 'failed', error: { code: 'context-clearance-denied' } })
     expect(given).toEqual([])
     for (const { tokens, overhead } of views) expect(tokens + overhead).toBeLessThanOrEqual(1500)
   })

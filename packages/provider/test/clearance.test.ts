@@ -38,7 +38,7 @@ describe('a model that does not accept everything', () => {
     const answer = await ask(await resolveModel(cleared('public')), labelled('secret'))
     expect(answer).toMatchObject({
       ok: false,
-      error: { code: 'not-cleared' },
+      error: { code: 'clearance-denied' },
       fault: {
         class: 'invalid-request',
         retryable: false,

@@ -204,7 +204,7 @@ export type {
 // Agents that work for each other.
 export { evaluatorOptimizer, runFanOut } from '@provost/agent'
 export type {
-  ToolInput,
+  AgentToolInput,
   Evaluator,
   EvaluatorOptimizerOptions,
   EvaluatorVerdict,
@@ -383,7 +383,7 @@ export type {
 // The log, its store and the loop.
 export {
   drive,
-  reduceLog,
+  foldLog,
   loop,
   nextAction,
   pendingWork,

@@ -6,12 +6,12 @@ import { z } from 'zod'
 import { checkToTool } from '../definition/known-team-options.ts'
 import { unfinished } from '../result/child-error.ts'
 import { longestTimerMs } from '../state/wait-deadlines.ts'
-import type { ToToolOptions, ToolInput } from '../types/agent.ts'
+import type { ToToolOptions, AgentToolInput } from '../types/agent.ts'
 
 /** Makes the tool that runs an agent as a child. What its types are, the agent says who offers it. */
 export function agentTool(
   agent: Spawnable,
-  options: ToToolOptions & Partial<ToolInput<AnySchema>>,
+  options: ToToolOptions & Partial<AgentToolInput<AnySchema>>,
   // oxlint-disable-next-line typescript/no-explicit-any -- the agent's own type says what goes in and what comes out
 ): Tool<any, any, any> {
   checkToTool(options)

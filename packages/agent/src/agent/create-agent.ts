@@ -25,7 +25,7 @@ import type {
   HandoffTarget,
   SessionBeginning,
   ToToolOptions,
-  ToolInput,
+  AgentToolInput,
 } from '../types/agent.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunHandle } from '../types/run-context.ts'
@@ -105,7 +105,7 @@ export function createAgent<
       return (await join(agent, input, given)) as RunResult<Output>
     },
     fanOut: (given) => fanOutFor(options, given),
-    toTool: (given: ToToolOptions & Partial<ToolInput<AnySchema>>) => agentTool(agent, given),
+    toTool: (given: ToToolOptions & Partial<AgentToolInput<AnySchema>>) => agentTool(agent, given),
     async abort(abortOptions) {
       checkAbortOptions(abortOptions, 'agent.abort')
       await Promise.all([...running].map((handle) => handle.abort(abortOptions)))

@@ -176,7 +176,7 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
 /** What a child that has joined came to, by its log. */
 async function pastResult(scope: RunContext, id: string, plan: ResolvedAgent): Promise<RunResult<unknown>> {
   const child = scope.state.run?.children.get(id)
-  if (!child) throw new ProvostError('call-open', `The child ${id} has no result.`)
+  if (!child) throw new ProvostError('tool-calls-pending', `The child ${id} has no result.`)
   const known = logSnapshot(scope.sessionId)
   applyEntries(known, await readLog(plan.store, child.log))
   return childResult(scope, child, plan, known.state)

@@ -144,7 +144,7 @@ export function createCompositeCall(
         ),
       )
       const inner = state.run && callOf(state.run, id)
-      if (!inner) throw new ProvostError('call-open', `The call ${id} has no result.`)
+      if (!inner) throw new ProvostError('tool-calls-pending', `The call ${id} has no result.`)
       return bridgedResult(plan, inner)
     }
     const result = make()
@@ -273,7 +273,7 @@ export function createCompositeCall(
     rest: () => Promise.race([live.ended, acts.parking()]),
     look: acts.look,
     async close() {
-      stop(new ProvostError('tool-left-behind', `${toolName} has ended for its run.`))
+      stop(new ProvostError('tool-abandoned', `${toolName} has ended for its run.`))
       if (acts.size === 0) return
       const enough = Promise.withResolvers<void>()
       const timer = setTimeout(enough.resolve, scope.graceMs + closingMs)

@@ -98,7 +98,7 @@ async function inSlot(scope: RunContext, call: CallState, maker: Maker): Promise
 /** The result of a call as the composite that made it gets it: from the log, live as after a crash. */
 export function bridgedResult(plan: ResolvedAgent, call: CallState): ToolResult {
   const { part, args, parentCallId, settled } = call
-  if (!settled) throw new ProvostError('call-open', `The call ${part.callId} has no result.`)
+  if (!settled) throw new ProvostError('tool-calls-pending', `The call ${part.callId} has no result.`)
   const { outcome, via, output, label, fields, details, error } = settled
   const value = settled.value ?? (outcome === 'ok' ? outputValue(output) : undefined)
   return {

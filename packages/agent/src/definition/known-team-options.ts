@@ -13,7 +13,13 @@ import type {
 import { ProvostError, checkChoice, checkOptions, isRecord } from '@provost/core'
 import { checkModel } from '@provost/provider'
 
-import type { Evaluator, EvaluatorOptimizerOptions, FanOutOptions, ToToolOptions, ToolInput } from '../types/agent.ts'
+import type {
+  Evaluator,
+  EvaluatorOptimizerOptions,
+  FanOutOptions,
+  ToToolOptions,
+  AgentToolInput,
+} from '../types/agent.ts'
 import { isAgent } from './agent-registry.ts'
 import type { HandoffOptions } from './handoff.ts'
 import { checkDecisions } from './known-options.ts'
@@ -75,7 +81,7 @@ const toToolKeys = {
   timeoutMs: true,
   input: true,
   prompt: true,
-} satisfies KnownKeys<ToToolOptions & ToolInput<AnySchema>>
+} satisfies KnownKeys<ToToolOptions & AgentToolInput<AnySchema>>
 
 const movedToTool: MovedKeys = {
   ...movedSpawn,
@@ -87,7 +93,7 @@ const movedToTool: MovedKeys = {
 }
 
 /** @throws ProvostError `unknown-option`, `invalid-option` */
-export function checkToTool(options: ToToolOptions & Partial<ToolInput<AnySchema>>): void {
+export function checkToTool(options: ToToolOptions & Partial<AgentToolInput<AnySchema>>): void {
   checkOptions(options, toToolKeys, 'toTool', movedToTool)
   checkLending(options, 'toTool')
   if ((options.input === undefined) === (options.prompt === undefined)) return

@@ -48,7 +48,7 @@ export function resolvedEntries(state: SessionState, decisions: Decisions): Reso
       by,
     )
     if (wait && decision !== 'approve' && state.run?.candidate?.token === id) {
-      denied = { code: 'answer-denied', message: reason ?? 'The answer was not approved.' }
+      denied = { code: 'response-denied', message: reason ?? 'The answer was not approved.' }
     }
   }
   for (const { callId, output, by = 'remote' } of decisions.toolResults ?? []) {

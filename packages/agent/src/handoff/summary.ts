@@ -13,7 +13,7 @@ const usualTokens = 1_000
  * Each is kept as a memo: a crash does not have it written again.
  *
  * @param history of which something is to cross.
- * @throws ProvostError with the class of the model's failure, or `not-cleared` for what it may not read
+ * @throws ProvostError with the class of the model's failure, or `clearance-denied` for what it may not read
  */
 export async function writeSummaries(
   scope: RunContext,

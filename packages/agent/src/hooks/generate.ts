@@ -114,7 +114,7 @@ async function generated(
     }
     const delay = answer.aborted || attempt > maxRetries ? undefined : retryDelayMs(answer.fault, attempt)
     if (delay === undefined) {
-      if (answer.error instanceof ProvostError && answer.error.code === 'not-cleared') throw answer.error
+      if (answer.error instanceof ProvostError && answer.error.code === 'clearance-denied') throw answer.error
       throw new ProvostError(answer.fault.class, answer.fault.message, { cause: answer.error })
     }
     await sleep(delay, undefined, { signal })

@@ -51,7 +51,7 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
   const [before, after] = [looseEnds(cut), looseEnds(messages)]
   const torn = before.find((callId) => !after.includes(callId))
   if (torn !== undefined) {
-    throw new ProvostError('split-pair', `The edit would part call ${torn} from its result.`, {
+    throw new ProvostError('orphaned-tool-result', `The edit would part call ${torn} from its result.`, {
       hint: 'Cut before the assistant message that holds the call, or behind the tool message that holds the result.',
     })
   }

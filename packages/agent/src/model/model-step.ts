@@ -73,14 +73,10 @@ export async function askModel(scope: RunContext, options: StepRequest = {}): Pr
     if (remedy.kind === 'model') {
       spec = chooseModel(remedy.model, tierOf(scope))
       model = await resolveModel(spec)
-      journal.emit('agent.model.fellback', { from: name, to: modelName(model), class: failed.class }, scope.step)
+      journal.emit('model.fallback', { from: name, to: modelName(model), class: failed.class }, scope.step)
     } else if (remedy.kind === 'retry') {
       const { afterMs } = remedy
-      journal.emit(
-        'agent.model.retried',
-        { model: name, attempt: scope.attempt, afterMs, class: failed.class },
-        scope.step,
-      )
+      journal.emit('model.retry', { model: name, attempt: scope.attempt, afterMs, class: failed.class }, scope.step)
       // An abort ends the wait; the next attempt then ends at once.
       await sleep(afterMs, undefined, { signal: scope.signal }).catch(() => {})
     } else {

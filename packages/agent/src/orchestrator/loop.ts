@@ -8,7 +8,7 @@ import { resolvedEntries } from '../entries/decision-entries.ts'
 import { answerEntries } from '../entries/response-entries.ts'
 import { endedEntry, failureEntries, suspendedEntry } from '../entries/run-entries.ts'
 import { activeAgent } from '../handoff/active-agent.ts'
-import { reduceLog } from '../reducers/reducer.ts'
+import { foldLog } from '../reducers/reducer.ts'
 import { placeOf } from '../state/entry.ts'
 import { nextAction, pendingWork } from '../state/next-action.ts'
 import { toolCall } from '../state/tool-call.ts'
@@ -32,7 +32,7 @@ import { callsToJudge, toolPhase } from './tool-phase.ts'
  */
 export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): Loop {
   const plan = resolvedAgentOf(agent)
-  return inTurn(loopOf(reduceLog(entries), plan, plan.maxSteps))
+  return inTurn(loopOf(foldLog(entries), plan, plan.maxSteps))
 }
 
 /** The loop of a plan: led by its orchestrator, or on its own where that is the default one. */

@@ -142,7 +142,7 @@ async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>>
   const { run } = state
   if (run && hasAnswered(state)) {
     if (run.openCalls > 0) {
-      throw new Misuse('calls-open', 'The model cannot be asked while its calls have no results.', {
+      throw new Misuse('tool-calls-pending', 'The model cannot be asked while its calls have no results.', {
         hint: 'Call run.execute() first.',
       })
     }
@@ -274,13 +274,13 @@ function resultsSince(
 async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'say' }>): Stretch<Came<Message>> {
   const { past, state, nth } = turn
   if ((past.state.run?.openCalls ?? 0) > 0) {
-    throw new Misuse('calls-open', 'Nothing can be said while calls have no results.', {
+    throw new Misuse('tool-calls-pending', 'Nothing can be said while calls have no results.', {
       hint: 'Call run.execute() first.',
     })
   }
   // A loop that never asks the model meets no other bound, and would fill the log.
   if (++turn.saidInARow > mostSaidInARow) {
-    throw new Misuse('said-too-much', `The orchestrator said more than ${mostSaidInARow} things in a row.`, {
+    throw new Misuse('too-many-messages', `The orchestrator said more than ${mostSaidInARow} things in a row.`, {
       hint: 'Call run.model() in between, or say it in one message.',
     })
   }

@@ -1,7 +1,7 @@
 import type { Entry, Message } from '@provost/core'
 import { ProvostError, positionId } from '@provost/core'
 
-import { reduceEntry, reduceLog } from '../reducers/reducer.ts'
+import { reduceEntry, foldLog } from '../reducers/reducer.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /**
@@ -38,7 +38,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
   let at = log.entries.findLastIndex((entry) => (entry.type === 'run' && entry.op === 'started') || isTakeover(entry))
   // What stands there before anybody was asked for anything.
   while (at < log.entries.length && isPreface(log.entries[at])) at++
-  let state = at < log.entries.length ? reduceLog(log.entries.slice(0, at)) : log
+  let state = at < log.entries.length ? foldLog(log.entries.slice(0, at)) : log
 
   const isOver = (): boolean => state === log
   function read(): Entry | undefined {

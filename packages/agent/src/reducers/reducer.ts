@@ -13,7 +13,7 @@ import { applyHandoff, applyView } from './view-reducer.ts'
 import { applyResolved, applyWait } from './wait-reducer.ts'
 
 /** The state that a log's entries come to. */
-export function reduceLog(entries: Iterable<Entry>): SessionState {
+export function foldLog(entries: Iterable<Entry>): SessionState {
   const state = emptyLog()
   for (const entry of entries) reduceEntry(state, entry)
   return state

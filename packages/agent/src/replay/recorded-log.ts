@@ -128,7 +128,7 @@ function isClosingError({ message, runId, step }: EntryOf<'message'>): boolean {
 
 /** The loop itself fails runs for two reasons, and where a model failed, which stands before. */
 function isFromOutside({ status, error }: EntryOf<'run', 'ended'>): boolean {
-  return status === 'failed' && error?.code !== 'max-steps' && error?.code !== 'answer-denied'
+  return status === 'failed' && error?.code !== 'max-steps' && error?.code !== 'response-denied'
 }
 
 /** What happens within composites, or goes through the log to and from their children: nobody asks the loop for it. */

@@ -56,7 +56,7 @@ export function waitExpired(tokens: readonly string[]): ProvostError {
 /** Nobody is there to shorten the view. */
 export function nothingCompacts(sessionId: string, agent: string): ProvostError {
   return new ProvostError(
-    'nothing-compacts',
+    'no-compactor',
     `Session ${sessionId} cannot be compacted: agent ${agent} has nothing for it.`,
     {
       hint: 'Give the agent compaction() of @provost/memory, or an extension of your own with a context hook.',

@@ -3,7 +3,7 @@ import type { SessionStore } from '@provost/core'
 import { readLog } from '../log/log-snapshot.ts'
 import type { Standing } from '../messages/child-message.ts'
 import { standingOf } from '../messages/child-message.ts'
-import { reduceLog } from '../reducers/reducer.ts'
+import { foldLog } from '../reducers/reducer.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /**
@@ -20,6 +20,6 @@ export async function findBelow(
   for (;;) {
     const found = standingOf(state, to, logs)
     if (!found || 'agent' in found) return found
-    logs.set(found.unread, reduceLog(await readLog(store, found.unread)))
+    logs.set(found.unread, foldLog(await readLog(store, found.unread)))
   }
 }

@@ -26,7 +26,7 @@ export interface Optimized<Out> {
  * Each try after the first is told what was made before and what is to be done better.
  *
  * @throws ProvostError `unknown-option`; `generator-failed` where no output was made, `judge-failed`, `invalid-option`,
- *   `waits-for-somebody` (WaitsForSomebodyError), `aborted`
+ *   `pending-input` (WaitsForSomebodyError), `aborted`
  *
  * @example
  * const { output, accepted } = await evaluatorOptimizer({

@@ -8,7 +8,7 @@ import { runStandalone } from './standalone.ts'
 /**
  * Runs agents side by side and makes one output of what they say.
  *
- * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `waits-for-somebody` (WaitsForSomebodyError); `aborted`
+ * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `pending-input` (WaitsForSomebodyError); `aborted`
  *
  * @example
  * const { output, children } = await runFanOut({

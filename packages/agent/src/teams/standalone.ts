@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 import { resolveAgent } from '../definition/resolved-agent.ts'
 import { readLog } from '../log/log-snapshot.ts'
-import { reduceLog } from '../reducers/reducer.ts'
+import { foldLog } from '../reducers/reducer.ts'
 import { PendingInputError } from '../result/pending-input-error.ts'
 import { cursorOf, localState } from '../result/run-state-data.ts'
 import { startRun } from '../run/start-run.ts'
@@ -90,7 +90,7 @@ export async function runStandalone<T>(
   const listeners = governing ? [governing.judge] : []
   const plan: ResolvedAgent = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
   const sessionId = within && `${within.session.id}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
-  const past = sessionId === undefined ? undefined : reduceLog(await readLog(plan.store, sessionId))
+  const past = sessionId === undefined ? undefined : foldLog(await readLog(plan.store, sessionId))
   const { run } = past ?? {}
   const broken = past && run && (run.status === 'running' || run.status === 'suspended')
   const start = broken
@@ -112,7 +112,7 @@ export async function runStandalone<T>(
   if (outcome && 'error' in outcome) throw outcome.error
   if (outcome && result.status === 'completed') return outcome.value
   if (broken && result.status === 'completed') {
-    const { memos } = reduceLog(await readLog(plan.store, sessionId ?? ''))
+    const { memos } = foldLog(await readLog(plan.store, sessionId ?? ''))
     const known = [...memos].findLast(
       ([key]) => key.startsWith(`${result.runId}/`) && key.endsWith(`/memo/${outcomeKey}`),
     )

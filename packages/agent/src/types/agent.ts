@@ -202,7 +202,7 @@ export interface ToToolOptions extends Pick<SpawnOptions, 'secrets' | 'inheritSe
 }
 
 /** What the caller's model writes, and what the child is told of it. */
-export interface ToolInput<S extends AnySchema> {
+export interface AgentToolInput<S extends AnySchema> {
   readonly input: S
   readonly prompt: (input: ParsedBy<S>) => Input
 }
@@ -357,11 +357,11 @@ export interface Agent<Output = string, App = unknown> extends NeedsContext<App>
    */
   toTool(options: ToToolOptions): Tool<{ task: string }, Output, App>
   /** The same with an input of your own, and what the agent is told of it. */
-  toTool<S extends AnySchema>(options: ToToolOptions & ToolInput<S>): Tool<WrittenFor<S>, Output, App>
+  toTool<S extends AnySchema>(options: ToToolOptions & AgentToolInput<S>): Tool<WrittenFor<S>, Output, App>
   /**
    * Runs agents side by side and makes one output of what they say: what governs this agent governs them.
    *
-   * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `waits-for-somebody`; `aborted`
+   * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `pending-input`; `aborted`
    */
   fanOut<R = string>(options: FanOutOptions<R>): Promise<FanOutResult<R>>
 }

@@ -52,7 +52,7 @@ export interface OrchestratorRun {
    * One step: the model answers, with all hooks, retries and events of any step. What the human steers enters before.
    * An answer that a hook sends back is asked for again; one that waits for a human is waited for.
    *
-   * @throws ProvostError `calls-open` while calls wait to be executed, `nothing-to-answer` when the model has had the
+   * @throws ProvostError `tool-calls-pending` while calls wait to be executed, `nothing-to-answer` when the model has had the
    * last word and is given neither a message nor a tail; `run-over` when the run ends or is suspended in it.
    */
   model(options?: StepOptions): Promise<Message>

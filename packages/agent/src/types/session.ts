@@ -206,7 +206,7 @@ export interface Session<Output = string, App = unknown> {
    * was said stays in the log, and `context.compacted` tells what came of it. Where there is nothing to shorten, nothing
    * happens.
    *
-   * @throws SessionBusyError while another process runs the session; ProvostError `nothing-compacts` for an agent
+   * @throws SessionBusyError while another process runs the session; ProvostError `no-compactor` for an agent
    * without `compaction()` or an extension like it, and whatever kept the extensions from it: nothing has changed then.
    */
   compact(): Promise<void>

@@ -464,7 +464,7 @@ test('a session remembers a fan-out that was broken off', async () => {
   const options = { children, mergeStrategy: 'concat', session, signal: controller.signal } as const
   const waits: unknown = await desk.fanOut(options).catch((error: unknown) => error)
   if (!(waits instanceof PendingInputError)) throw new Error('It waits for nobody.')
-  expect(waits).toMatchObject({ code: 'waits-for-somebody', hint: expect.stringContaining('decisions') })
+  expect(waits).toMatchObject({ code: 'pending-input', hint: expect.stringContaining('decisions') })
   const approvals = waits.pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const }))
   expect(approvals).toHaveLength(1)
   const { output } = await desk.fanOut({ ...options, decisions: { approvals } })

@@ -645,7 +645,7 @@ test('a tool outside its agent is not called, and what is left behind calls noth
     }),
   ])
   expect((await agent().run('Go.')).text).toContain('gone')
-  await expect(late).rejects.toMatchObject({ code: 'tool-left-behind' })
+  await expect(late).rejects.toMatchObject({ code: 'tool-abandoned' })
 })
 
 test('a recorded composite replays, what it made happen included', async () => {

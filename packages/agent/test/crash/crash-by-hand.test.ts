@@ -1,4 +1,4 @@
-import { createAgent, drive, reduceLog, loop, nextAction, pendingWork, startEntries } from '@provost/agent'
+import { createAgent, drive, foldLog, loop, nextAction, pendingWork, startEntries } from '@provost/agent'
 import type { LoopHandlers } from '@provost/agent'
 import type { Entry, Message, Part, ToolCall, ToolResult } from '@provost/core'
 import { trustedLabel } from '@provost/core'
@@ -106,7 +106,7 @@ function begin(): Hand {
 test('a loop driven by hand goes on from wherever its log ends: same history, no effect twice', async () => {
   const whole = begin()
   expect(await drive(loop(agent, whole.log), handlers(whole, Infinity, 'after'))).toBe('completed')
-  const { messages } = reduceLog(whole.log)
+  const { messages } = foldLog(whole.log)
   assertWellFormed(messages)
   const expected = comparable(messages, whole.log[0]?.runId ?? '')
   expect([...whole.paid.values()]).toEqual([1, 1, 1])
@@ -121,7 +121,7 @@ test('a loop driven by hand goes on from wherever its log ends: same history, no
       expect(first).toBeInstanceOf(Died)
       deaths++
       expect(await drive(loop(agent, hand.log), handlers(hand, Infinity, 'after'))).toBe('completed')
-      const state = reduceLog(hand.log)
+      const state = foldLog(hand.log)
       expect(comparable(state.messages, hand.log[0]?.runId ?? '')).toEqual(expected)
       expect([...hand.paid.values()]).toEqual([1, 1, 1])
       expect(nextAction(state)).toBe('end')
@@ -137,8 +137,8 @@ test('a suspended run that is driven by hand can be gone on with, and completed 
   const hand = begin()
   const holding: LoopHandlers = { ...handlers(hand, Infinity, 'after'), wait: () => 'suspend' }
   expect(await drive(loop(agent, hand.log), holding)).toBe('suspended')
-  expect(nextAction(reduceLog(hand.log))).toBe('wait')
-  expect(pendingWork(reduceLog(hand.log))).toMatchObject({
+  expect(nextAction(foldLog(hand.log))).toBe('wait')
+  expect(pendingWork(foldLog(hand.log))).toMatchObject({
     approvals: [{ toolName: 'pay', input: { n: 6 }, reason: 'six?' }],
     remoteCalls: [{ toolName: 'courier', input: { n: 4 } }],
   })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-import { reduceLog } from '@provost/agent'
+import { foldLog } from '@provost/agent'
 import type { Entry, Message, SessionStore } from '@provost/core'
 import { SessionBusyError } from '@provost/core'
 import { assertWellFormed, crashAt, findPostgres, startPostgres } from '@provost/testing'
@@ -64,7 +64,7 @@ interface Legacy {
 function legacyOf(entries: readonly Entry[]): Legacy {
   expect(entries.map(({ offset }) => offset)).toEqual(entries.map((_, index) => index + 1))
   expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length)
-  const { messages } = reduceLog(entries)
+  const { messages } = foldLog(entries)
   assertWellFormed(isOpen(messages) ? messages.slice(0, -1) : messages)
   const reads = new Set(
     messages.flatMap(({ content }) =>
@@ -134,7 +134,7 @@ async function tryPoints(site: Site, store: SessionStore, points: readonly Crash
     // Taken as it was where it came through unharmed: its timing may have been another one.
     tried.push({ died: 'at' in death ? death.at : 'nowhere', uncertain: line.deeds.uncertain.length })
     const entries = await readLog(store, sessionId)
-    const { messages, run: ended } = reduceLog(entries)
+    const { messages, run: ended } = foldLog(entries)
     expect([sessionId, line.status, ended?.status]).toEqual([sessionId, 'completed', 'completed'])
     expect(comparable(messages, ended?.id ?? '')).toEqual(expected)
     assertWellFormed(messages)
@@ -266,7 +266,7 @@ describe.each(['sqlite', 'postgres'] as const)('a run on %s', (kind) => {
         expect(end).toSatisfy(
           (one: { status: string; error?: string }) => one.status === 'completed' || one.error === 'fenced',
         )
-        assertWellFormed(reduceLog(entries).messages)
+        assertWellFormed(foldLog(entries).messages)
       }
     },
     full ? 600_000 : 30_000,

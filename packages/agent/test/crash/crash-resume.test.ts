@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises'
 
-import { reduceLog } from '@provost/agent'
+import { foldLog } from '@provost/agent'
 import type { Message, RunStatus } from '@provost/core'
 import { assertWellFormed } from '@provost/testing'
 import * as fc from 'fast-check'
@@ -72,7 +72,7 @@ async function expectSameEnd(world: World): Promise<void> {
   expect(comparable(result.messages, result.runId)).toEqual(expected)
   assertWellFormed(result.messages)
   await expectLogged(world.store, result)
-  expect(reduceLog(await readLog(world.store, sessionId)).messages).toEqual(result.messages)
+  expect(foldLog(await readLog(world.store, sessionId)).messages).toEqual(result.messages)
   // Two bookings, a payment and two notes; each with one key, once.
   expect([...world.effects.values()].map(({ keys }) => keys.length)).toEqual([1, 1, 1, 1, 1])
 }
@@ -97,14 +97,14 @@ describe('a driver that dies', () => {
       for (let lives = appends % every; lives < appends; lives += every) {
         const world = createWorld()
         const result = await goOn(clerk(world, hiccup(world, lives, fate === 'lost')), world, sessionId)
-        const { messages } = reduceLog(await readLog(world.store, sessionId))
+        const { messages } = foldLog(await readLog(world.store, sessionId))
         const resumed = await goOn(clerk(world, mortal(world, Infinity, 'refused').store), world, sessionId)
         // An end that was stored counts, whatever the store said of it.
         expect(fate === 'lost' ? ['failed'] : ['failed', 'completed']).toContain(result.status)
         expect([lives, resumed.status, resumed.error]).toEqual([lives, 'completed', undefined])
         // Where even the end could not be written, the log waits for another driver.
         if (!isOpen(messages)) assertWellFormed(messages)
-        assertWellFormed(reduceLog(await readLog(world.store, sessionId)).messages)
+        assertWellFormed(foldLog(await readLog(world.store, sessionId)).messages)
         expect([...world.effects.values()].map(({ keys }) => keys.length)).not.toContain(2)
       }
     },

@@ -1,7 +1,7 @@
 import {
   createAgent,
   filters,
-  reduceLog,
+  foldLog,
   handoff,
   replayHandoffs,
   replayInputs,
@@ -349,7 +349,7 @@ test(
             expect(result.usage.inputTokens ?? 0).toBe(paid)
             for (const own of logs.values()) {
               if (own.length === 0) continue
-              const { run, messages } = reduceLog(own)
+              const { run, messages } = foldLog(own)
               expect(['completed', 'failed', 'aborted']).toContain(run?.status)
               assertWellFormed(messages)
             }

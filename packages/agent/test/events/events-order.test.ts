@@ -145,7 +145,7 @@ describe('the events of a run come in the documented order', () => {
       'text.delta  ans',
       'text.end Half an ans',
       'message.end assistant 1 discarded',
-      'agent.model.retried',
+      'model.retry',
       'message.start assistant 2',
       'text.start',
       'text.delta Full answer',
@@ -163,7 +163,7 @@ describe('the events of a run come in the documented order', () => {
     expect(await story([{ error: new Error('busy') }, { text: 'Yes' }], { extensions: [again] })).toEqual([
       ...opening,
       'step.start 1',
-      'agent.model.retried',
+      'model.retry',
       'message.start assistant 2',
       'text.start',
       'text.delta Yes',

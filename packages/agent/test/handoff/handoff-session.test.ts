@@ -3,7 +3,7 @@ import {
   replayHandoffs,
   createAgent,
   filters,
-  reduceLog,
+  foldLog,
   handoff,
   replaySession,
   RunState,
@@ -293,7 +293,7 @@ describe('a driver that dies at any append', () => {
     const work = processOf(store).run('I want to pay.', { sessionId: 's' })
     const first = await Promise.race([work, died])
     const entries = await logOf(world.store, 's')
-    const started = reduceLog(entries).run
+    const started = foldLog(entries).run
     const agent = processOf(world.store)
     const cursor = { sessionId: 's', runId: started?.id ?? '', offset: entries.length }
     const state = started && RunState.fromJSON({ v: 1, manifest: started.manifest, agent: 'triage', cursor }, agent)
@@ -310,7 +310,7 @@ describe('a driver that dies at any append', () => {
     expect(log.filter(({ id }) => id.endsWith('/note'))).toHaveLength(1)
     ended.add(
       JSON.stringify(
-        reduceLog(log).messages.map(({ role, content, agent: by }) => [role, by, content]),
+        foldLog(log).messages.map(({ role, content, agent: by }) => [role, by, content]),
         withoutRun,
       ),
     )

@@ -88,7 +88,7 @@ describe('an answer of model.error', () => {
       agentOf([refused, { text: 'ok' }], [onError('again', () => ({ retryAfterMs: 3 }))]).stream('go'),
     )
     expect(result).toMatchObject({ status: 'completed', text: 'ok' })
-    expect(only(events, 'agent.model.retried')).toMatchObject([
+    expect(only(events, 'model.retry')).toMatchObject([
       { model: 'scripted/scripted-model', attempt: 1, afterMs: 3, class: 'invalid-request' },
     ])
   })
@@ -104,7 +104,7 @@ describe('an answer of model.error', () => {
     })
     const { events, result } = await watch(agent.stream('go'))
     expect(result).toMatchObject({ status: 'completed', text: 'Full answer' })
-    expect(only(events, 'agent.model.fellback')).toMatchObject([
+    expect(only(events, 'model.fallback')).toMatchObject([
       { from: 'scripted/scripted-model', to: 'scripted/other', class: 'network' },
     ])
     expect(await entriesOfType(store, result, 'attempt')).toMatchObject([
@@ -198,7 +198,7 @@ describe('without an answer', () => {
     const { events, result } = await watch(agentOf([flaky, { text: 'ok' }], [onError('look', hook)]).stream('go'))
     expect(result.text).toBe('ok')
     expect(hook).toHaveBeenCalledTimes(1)
-    expect(typesOf(events)).toContain('agent.model.retried')
+    expect(typesOf(events)).toContain('model.retry')
   })
 
   it('what may not is not, and the run says what it met', async () => {
@@ -206,7 +206,7 @@ describe('without an answer', () => {
     const { events, result } = await watch(agent.stream('go'))
     expect(failure(result)).toMatchObject({ code: 'invalid-request', message: 'bad request' })
     expect(transcript(result.messages)).toEqual(['user: go', 'error: Half an'])
-    expect(only(events, 'agent.model.retried')).toEqual([])
+    expect(only(events, 'model.retry')).toEqual([])
     assertWellFormed(result.messages)
   })
 

@@ -272,7 +272,7 @@ describe('ask', () => {
   it('denied, the run ends as failed and the answer is in no message', async () => {
     const { decide } = await held()
     const { events, result } = await watch(decide('deny', 'wrong tone'))
-    expect(failure(result)).toMatchObject({ code: 'answer-denied', message: 'wrong tone' })
+    expect(failure(result)).toMatchObject({ code: 'response-denied', message: 'wrong tone' })
     expect(JSON.stringify([events, result.messages]).includes('Dear')).toBe(false)
     assertWellFormed(result.messages)
   })

@@ -58,7 +58,7 @@ describe('what enters', () => {
   ])('keeps one that messages of the AI SDK do not know: on %s', async ([, message]) => {
     const gate = { model: scriptedModel([{ text: 'never' }]), accepts: ['internal'] } as const
     const { messages, error } = await agentOf([], { model: gate }).run([message])
-    expect(error?.code).toBe('not-cleared')
+    expect(error?.code).toBe('clearance-denied')
     expect(labelsOf(messages)[0]).toEqual({ ...trustedLabel, confidentiality: 'secret' })
   })
 })

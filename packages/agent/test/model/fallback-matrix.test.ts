@@ -140,7 +140,7 @@ async function meet(name: string, make: (baseURL: string) => LanguageModelV4): P
   })
   const { events, result } = await watch(agent.stream('go'))
   const failure = seen ?? missing(`${name} did not fail`)
-  const [fell] = only(events, 'agent.model.fellback')
+  const [fell] = only(events, 'model.fallback')
   // Whatever was said by the one that failed is gone.
   const { status, text } = result
   const expected = fell ? { status: 'completed', text: 'Full answer' } : { status: 'failed', text }

@@ -149,9 +149,7 @@ describe.each(Object.entries(providers))('%s behind an agent', (_, { model, name
     server.play({ failure: { status: 429, retryAfterSeconds: 0, message: 'slow down' } }, { text: 'Now I can.' })
     const { events, result } = await watch(agentOf().stream('Can you?'))
     expect(result).toMatchObject({ status: 'completed', text: 'Now I can.' })
-    expect(only(events, 'agent.model.retried')).toMatchObject([
-      { model: name, attempt: 1, afterMs: 0, class: 'rate-limit' },
-    ])
+    expect(only(events, 'model.retry')).toMatchObject([{ model: name, attempt: 1, afterMs: 0, class: 'rate-limit' }])
     expect(server.requests).toHaveLength(2)
   })
 
@@ -161,7 +159,7 @@ describe.each(Object.entries(providers))('%s behind an agent', (_, { model, name
     const { events, result } = await watch(agentOf([atOnce]).stream('Well?'))
     expect(result).toMatchObject({ status: 'completed', text: 'Full answer.' })
     expect(transcript(result.messages)).toEqual(['user: Well?', 'assistant: Full answer.'])
-    expect(only(events, 'agent.model.retried')).toMatchObject([{ class: 'network', attempt: 1 }])
+    expect(only(events, 'model.retry')).toMatchObject([{ class: 'network', attempt: 1 }])
     const [discarded] = only(events, 'message.end').filter((event) => event.discarded)
     const first = textOf(discarded?.message ?? missing('nothing was discarded'))
     expect(first.length).toBeGreaterThan(0)
@@ -274,7 +272,7 @@ it('a stream that is cut is tried again by default, after a moment', async () =>
   })
   const { events, result } = await watch(agent.stream('Well?'))
   expect(result.text).toBe('Full answer.')
-  expect(only(events, 'agent.model.retried')[0]?.afterMs).toBeGreaterThanOrEqual(500)
+  expect(only(events, 'model.retry')[0]?.afterMs).toBeGreaterThanOrEqual(500)
 })
 
 it('another provider takes over when one is out of service, with the whole history in its own format', async () => {
@@ -301,7 +299,7 @@ it('another provider takes over when one is out of service, with the whole histo
   })
   const { events, result } = await watch(agent.stream('Where is 17?'))
   expect(result).toMatchObject({ status: 'completed', text: 'On its way.' })
-  expect(only(events, 'agent.model.fellback')).toMatchObject([
+  expect(only(events, 'model.fallback')).toMatchObject([
     { from: 'openai/gpt-5', to: 'anthropic/claude-sonnet-5', class: 'capacity' },
   ])
   expect(server.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses', '/v1/messages'])

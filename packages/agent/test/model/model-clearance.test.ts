@@ -45,7 +45,7 @@ describe('a model that is not cleared for a view', () => {
     const { spec, sent } = cloud([open, { text: 'never' }])
     const result = await agentOf(spec).run('What does Ann earn?')
     expect(failure(result)).toMatchObject({
-      code: 'not-cleared',
+      code: 'clearance-denied',
       message: 'scripted/cloud accepts public, internal, and this call is secret: nothing was sent.',
       hint: expect.stringContaining('cleared'),
     })
@@ -60,7 +60,7 @@ describe('a model that is not cleared for a view', () => {
 
   it('nor a secret in the tail', async () => {
     const { spec, sent } = cloud([{ text: 'never' }])
-    expect(failure(await agentOf(spec, [secretTail]).run('hello')).code).toBe('not-cleared')
+    expect(failure(await agentOf(spec, [secretTail]).run('hello')).code).toBe('clearance-denied')
     expect(sent).toEqual([])
   })
 
@@ -70,7 +70,7 @@ describe('a model that is not cleared for a view', () => {
       { type: 'text', text: 'Sum up:' },
       { type: 'text', text: salary, label: { integrity: 'trusted', confidentiality: 'secret', sources: [] } },
     ])
-    expect(failure(result).code).toBe('not-cleared')
+    expect(failure(result).code).toBe('clearance-denied')
     expect(sent).toEqual([])
   })
 
@@ -79,7 +79,7 @@ describe('a model that is not cleared for a view', () => {
     const first = await agentOf(local(open, { text: '81,000' }), [], { store }).run('What does Ann earn?')
     const { spec, sent } = cloud([{ text: 'never' }])
     const result = await agentOf(spec, [], { store }).run('And Ben?', { sessionId: first.sessionId })
-    expect(failure(result).code).toBe('not-cleared')
+    expect(failure(result).code).toBe('clearance-denied')
     expect(sent).toEqual([])
   })
 
@@ -98,7 +98,7 @@ describe('a model that is not cleared for a view', () => {
     ] as const
     expect((await bare.run(said)).status).toBe('completed')
     const told = createAgent({ name: 'a', model, instructions: 'Be kind.' })
-    expect(failure(await told.run(said)).code).toBe('not-cleared')
+    expect(failure(await told.run(said)).code).toBe('clearance-denied')
     expect(sent).toHaveLength(1)
   })
 
@@ -114,7 +114,7 @@ describe('a model that is not cleared for a view', () => {
     const model = who === 'agent' ? spec : who === 'tier' ? { balanced: spec } : down
     const agent = agentOf(model, [...chooser, secretTail])
     const result = await agent.run('hello', who === 'run' ? { model: spec } : {})
-    expect(failure(result).code).toBe('not-cleared')
+    expect(failure(result).code).toBe('clearance-denied')
     expect(sent).toEqual([])
   })
 
@@ -132,7 +132,7 @@ describe('a model that is not cleared for a view', () => {
     })
     await agentOf(local(open, { text: 'done' }), [judge]).run('What does Ann earn?')
     expect(sent).toHaveLength(1)
-    expect(errors).toMatchObject([{ code: 'not-cleared' }])
+    expect(errors).toMatchObject([{ code: 'clearance-denied' }])
   })
 
   it('nor in a part of a message that a hook gives', async () => {
@@ -148,7 +148,7 @@ describe('a model that is not cleared for a view', () => {
       },
     })
     await agentOf(local({ text: 'done' }), [judge]).run('hello')
-    expect(errors).toMatchObject([{ code: 'not-cleared' }])
+    expect(errors).toMatchObject([{ code: 'clearance-denied' }])
     expect(sent).toEqual([])
   })
 
@@ -157,7 +157,7 @@ describe('a model that is not cleared for a view', () => {
     let asked = 0
     const choose = extension('choose', { 'model.request': () => (asked++ < 2 ? undefined : { model: spec }) })
     const agent = agentOf(local(open, { text: 'no JSON' }), [choose], { output: z.object({ salary: z.number() }) })
-    expect(failure(await agent.run('What does Ann earn?')).code).toBe('not-cleared')
+    expect(failure(await agent.run('What does Ann earn?')).code).toBe('clearance-denied')
     expect(sent).toEqual([])
   })
 

@@ -55,9 +55,7 @@ describe('modelFallback', () => {
     const agent = agentOf(first, modelFallback([first, named('two', { text: 'Full answer' })]))
     const { events, result } = await watch(agent.stream('go'))
     expect(result).toMatchObject({ status: 'completed', text: 'Full answer' })
-    expect(only(events, 'agent.model.fellback')).toMatchObject([
-      { from: 'scripted/one', to: 'scripted/two', class: kind },
-    ])
+    expect(only(events, 'model.fallback')).toMatchObject([{ from: 'scripted/one', to: 'scripted/two', class: kind }])
     assertWellFormed(result.messages)
   })
 
@@ -81,7 +79,7 @@ describe('modelFallback', () => {
       'text.delta',
       'text.end',
       'message.end',
-      'agent.model.fellback',
+      'model.fallback',
       'message.start',
       'text.start',
     ])
@@ -125,7 +123,7 @@ describe('modelFallback', () => {
     const [a, b, c] = [scriptedModel([busy]), scriptedModel([full]), scriptedModel([{ text: 'third' }])] as const
     const { events, result } = await watch(agentOf(a, modelFallback([a, b, c])).stream('go'))
     expect(result.text).toBe('third')
-    expect(only(events, 'agent.model.fellback').map((event) => event.class)).toEqual(['rate-limit', 'capacity'])
+    expect(only(events, 'model.fallback').map((event) => event.class)).toEqual(['rate-limit', 'capacity'])
   })
 
   it('begins with the agent’s model again in the next step', async () => {
@@ -156,7 +154,7 @@ describe('modelFallback', () => {
     const last = named('last', { text: 'never' })
     const { events, result } = await watch(agentOf(effect(), modelFallback([last])).stream('go'))
     expect(failure(result).code).toBe('stream-cut')
-    expect(only(events, 'agent.model.fellback')).toEqual([])
+    expect(only(events, 'model.fallback')).toEqual([])
 
     const second = failure(await agentOf(named('one', cut), modelFallback([effect(), last])).run('go'))
     expect(second).toMatchObject({ code: 'models-failed', hint: expect.stringContaining('ran a tool of its own') })
@@ -190,7 +188,7 @@ describe('modelFallback', () => {
     })
     const { events, result } = await watch(agent.stream('go'))
     expect(result.text).toBe('after all')
-    expect(only(events, 'agent.model.retried')).toMatchObject([{ model: 'scripted/two', attempt: 2 }])
+    expect(only(events, 'model.retry')).toMatchObject([{ model: 'scripted/two', attempt: 2 }])
   })
 
   it('passes over a model that cannot be loaded, and says so', async () => {
@@ -231,7 +229,7 @@ describe('modelFallback', () => {
         const last = each.findIndex((step) => step === 'ok' || step === 'denied')
         const count = last < 0 ? each.length : last + 1
         expect(asked).toEqual(['0', '1', '2', '3'].slice(0, count))
-        expect(only(events, 'agent.model.fellback')).toHaveLength(count - 1)
+        expect(only(events, 'model.fallback')).toHaveLength(count - 1)
         expect(result.status).toBe(each[last] === 'ok' ? 'completed' : 'failed')
         const told = result.error?.message ?? 'm0 m1 m2 m3'
         expect(asked.every((index) => count === 1 || told.includes(`m${index}`))).toBe(true)

@@ -58,7 +58,7 @@ describe.each(Object.entries(others))('when %s steps in for Anthropic', (_, othe
     })
     const { events, result } = await watch(agent.stream('go'))
     expect(result).toMatchObject({ status: 'completed', text: 'Done.' })
-    expect(only(events, 'agent.model.fellback')).toMatchObject([{ class: 'network' }])
+    expect(only(events, 'model.fallback')).toMatchObject([{ class: 'network' }])
 
     const [, cut, taken, back] = server.requests.slice(before)
     if (!cut || !taken || !back) return missing('four requests')

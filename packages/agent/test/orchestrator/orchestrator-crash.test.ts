@@ -1,7 +1,7 @@
 import { setImmediate as tick } from 'node:timers/promises'
 
 import type { Orchestrator } from '@provost/agent'
-import { agentic, reduceLog, planAndExecute, react } from '@provost/agent'
+import { agentic, foldLog, planAndExecute, react } from '@provost/agent'
 import { textOf } from '@provost/core'
 import { assertWellFormed } from '@provost/testing'
 import * as fc from 'fast-check'
@@ -84,7 +84,7 @@ async function finish(world: World, way: Way): Promise<Outcome> {
   expect(result.error).toBeUndefined()
   assertWellFormed(result.messages)
   await expectLogged(world.store, result)
-  expect(reduceLog(await readLog(world.store, sessionId)).messages).toEqual(result.messages)
+  expect(foldLog(await readLog(world.store, sessionId)).messages).toEqual(result.messages)
   return result
 }
 

@@ -1,5 +1,5 @@
 import type { Orchestrator, OrchestratorRun } from '@provost/agent'
-import { agentic, createAgent, drive, reduceLog, loop, startEntries } from '@provost/agent'
+import { agentic, createAgent, drive, foldLog, loop, startEntries } from '@provost/agent'
 import type { AgentEvent, Entry } from '@provost/core'
 import { defineExtension, textOf, untrustedLabel } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
@@ -286,7 +286,7 @@ describe('an orchestrator', () => {
       [{ toolCalls: [call('look', 1)] }, { text: 'Done.' }],
     )
     expect(await agent.run('Go.')).toMatchObject({ status: 'completed', text: 'Done.' })
-    expect(codes).toEqual(['calls-open', 'calls-open', 'nothing-to-answer', 'not-json'])
+    expect(codes).toEqual(['tool-calls-pending', 'tool-calls-pending', 'nothing-to-answer', 'not-json'])
   })
 
   test('that talks without end, and never asks the model, is stopped', async () => {
@@ -296,7 +296,7 @@ describe('an orchestrator', () => {
       },
       [{ text: 'Never.' }],
     )
-    expect(await agent.run('Go.')).toMatchObject({ status: 'failed', error: { code: 'said-too-much' } })
+    expect(await agent.run('Go.')).toMatchObject({ status: 'failed', error: { code: 'too-many-messages' } })
   })
 
   test.for<[string, Orchestrator, string]>([
@@ -429,7 +429,7 @@ describe('an orchestrator', () => {
     })
     expect(status).toBe('completed')
     expect(asks).toEqual(['hello', ['some/other', 0, 1, 'some/other'], ['nobody/at-home', 1, 0, undefined]])
-    expect(said(reduceLog(log).messages)).toEqual([
+    expect(said(foldLog(log).messages)).toEqual([
       'user: Go.',
       'assistant: Answer 1.',
       'user: More.',

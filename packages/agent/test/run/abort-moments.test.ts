@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises'
 
-import { createAgent, reduceLog, RunState } from '@provost/agent'
+import { createAgent, foldLog, RunState } from '@provost/agent'
 import type { AbortOptions, AgentStream } from '@provost/agent'
 import type { AgentEvent, Hooks, Message, Tool } from '@provost/core'
 import { defineExtension, textOf } from '@provost/core'
@@ -157,7 +157,7 @@ describe('a run that is aborted', () => {
 
     const next = await agent.run('Still there?', { sessionId: seen.result.sessionId })
     expect(next.text).toBe('Here.')
-    assertWellFormed(reduceLog(await readLog(store, next.sessionId)).messages)
+    assertWellFormed(foldLog(await readLog(store, next.sessionId)).messages)
     expect(prompts).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: [{ type: 'text' }, { type: 'tool-call' }, { type: 'tool-call' }] },
@@ -229,7 +229,7 @@ describe('a run that is aborted', () => {
     const { agent } = actor([{ error: new TypeError('terminated') }], [], {
       'model.error': () => ({ retryAfterMs: 2 ** 30 }),
     })
-    const seen = await abortAt(agent.stream('Go.'), ({ type }) => type === 'agent.model.retried')
+    const seen = await abortAt(agent.stream('Go.'), ({ type }) => type === 'model.retry')
     expectSound(seen)
     expect(seen.result.status).toBe('aborted')
   })

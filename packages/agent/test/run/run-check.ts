@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { createAgent, reduceLog } from '@provost/agent'
+import { createAgent, foldLog } from '@provost/agent'
 import type { AgentStream } from '@provost/agent'
 import type { AgentEvent, Entry, Message, RunResult, SessionStore } from '@provost/core'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
@@ -71,7 +71,7 @@ export async function expectLogged(store: SessionStore, result: RunResult<unknow
   expect(new Set(entries.map((entry) => entry.id)).size).toBe(entries.length)
   if (!entries.every(isLasting)) expect(JSON.parse(JSON.stringify(entries))).toStrictEqual(entries)
   // What was held back and then sent back for repair is nobody's to see.
-  const state = reduceLog(entries)
+  const state = foldLog(entries)
   const messages = state.messages.filter(({ id }) => !state.unsaid.has(id))
   expect(messages.slice(messages.length - result.messages.length)).toEqual(result.messages)
 }
@@ -106,7 +106,7 @@ export async function expectTaken(store: SessionStore, sessionId: string): Promi
   const next = await createAgent({ name: 'actor', model, store }).run('Go on?', { sessionId })
   expect(next).toMatchObject({ status: 'completed', text: 'Yes.' })
   const entries = await readLog(store, sessionId)
-  assertWellFormed(reduceLog(entries).messages)
+  assertWellFormed(foldLog(entries).messages)
 }
 
 /** What is wrong with the events of one stream, in words. */

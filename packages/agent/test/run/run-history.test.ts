@@ -1,4 +1,4 @@
-import { createAgent, reduceLog } from '@provost/agent'
+import { createAgent, foldLog } from '@provost/agent'
 import type { LanguageModelV4 } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
@@ -116,7 +116,7 @@ describe('after an attempt that failed in mid-answer', () => {
     for (const one of seen) {
       expectSound(one)
       expect(one.result).toMatchObject({ status: 'completed', text: 'Whole.' })
-      expect(only(one.events, 'agent.model.retried')).toMatchObject([{ attempt: 1, class: 'network' }])
+      expect(only(one.events, 'model.retry')).toMatchObject([{ attempt: 1, class: 'network' }])
     }
   })
 
@@ -136,7 +136,7 @@ describe('after an attempt that failed in mid-answer', () => {
     expectSound(seen)
     expect(seen.result.usage.byModel).toMatchObject({ 'scripted/second': { inputTokens: 10, outputTokens: 2 } })
     expect(seen.result.usage.byModel['scripted/second']?.discarded).toBeUndefined()
-    expect(only(seen.events, 'agent.model.fellback')).toMatchObject([{ from: 'scripted/first', to: 'scripted/second' }])
+    expect(only(seen.events, 'model.fallback')).toMatchObject([{ from: 'scripted/first', to: 'scripted/second' }])
     expect(only(seen.events, 'step.end')).toMatchObject([{ usage: { inputTokens: 10, outputTokens: 2 } }])
   })
 })
@@ -187,5 +187,5 @@ test('a model that ends without a word leaves a history that any provider takes'
   expect(second.text).toBe('Here.')
   expect(prompts[1]?.every(({ content }) => content.length > 0)).toBe(true)
   expectSound(first)
-  assertWellFormed(reduceLog(await readLog(store, second.sessionId)).messages)
+  assertWellFormed(foldLog(await readLog(store, second.sessionId)).messages)
 })

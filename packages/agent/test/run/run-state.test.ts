@@ -1,4 +1,4 @@
-import { createAgent, reduceLog, RunState } from '@provost/agent'
+import { createAgent, foldLog, RunState } from '@provost/agent'
 import type { Agent, AgentOptions } from '@provost/agent'
 import type { Decisions, Extension, RunResult, SessionStore, Tool } from '@provost/core'
 import { defineExtension } from '@provost/core'
@@ -553,6 +553,6 @@ describe('a run that ended otherwise', () => {
     const seen = await collect(agent.stream(RunState.fromJSON(JSON.stringify(state), agent)))
     expectSound(seen)
     expect(seen.result).toMatchObject({ status: 'completed', text: 'Whole.' })
-    assertWellFormed(reduceLog(await readLog(store, seen.result.sessionId)).messages)
+    assertWellFormed(foldLog(await readLog(store, seen.result.sessionId)).messages)
   })
 })

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual, promisify } from 'node:util'
 
-import { createAgent, reduceLog } from '@provost/agent'
+import { createAgent, foldLog } from '@provost/agent'
 import type { Message, SessionStore } from '@provost/core'
 import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
@@ -56,7 +56,7 @@ async function countRun(steps: number): Promise<Count & { readonly messages: rea
   for await (const _ of stream) count.events++
   const { messages, status, sessionId } = await stream.result
   expect(status).toBe('completed')
-  expect(isDeepStrictEqual(reduceLog(await readLog(store, sessionId)).messages, messages)).toBe(true)
+  expect(isDeepStrictEqual(foldLog(await readLog(store, sessionId)).messages, messages)).toBe(true)
   return { ...count, messages }
 }
 

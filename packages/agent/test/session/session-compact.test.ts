@@ -109,7 +109,7 @@ describe('session.compact()', () => {
 
   it('needs somebody who does it', async () => {
     const session = await agentOf([]).createSession({})
-    await expect(session.compact()).rejects.toMatchObject({ code: 'nothing-compacts' })
+    await expect(session.compact()).rejects.toMatchObject({ code: 'no-compactor' })
   })
 
   it('is refused while another process has the session, and by one that is closed', async () => {

@@ -39,7 +39,7 @@ export interface ToolContext<App = unknown, Secret extends string = never> exten
    * `session.pending.inputs` and comes as `input.requested`; a process that dies takes it along.
    *
    * @returns the answer, as it was given: it has not been checked against the schema. By custom, null declines.
-   * @throws ProvostError `nobody-to-ask`; `input-expired` shortly before the call is given up
+   * @throws ProvostError `no-elicitation-handler`; `input-expired` shortly before the call is given up
    */
   ask(question: ToolQuestion): Promise<Json>
 }

@@ -97,8 +97,8 @@ export interface EventPayloads {
   'input.resolved': OfWait & OfCall & { by: string }
   'agent.steered': { text: string; messageId: string }
   'agent.followup.queued': { text: string; messageId: string }
-  'agent.model.fellback': { from: string; to: string; class: ErrorClass }
-  'agent.model.retried': { model: string; attempt: number; afterMs: number; class: ErrorClass }
+  'model.fallback': { from: string; to: string; class: ErrorClass }
+  'model.retry': { model: string; attempt: number; afterMs: number; class: ErrorClass }
   'context.compacted': {
     beforeTokens: number
     afterTokens: number
@@ -221,8 +221,8 @@ const types: Readonly<Record<EventType, true>> = {
   'input.resolved': true,
   'agent.steered': true,
   'agent.followup.queued': true,
-  'agent.model.fellback': true,
-  'agent.model.retried': true,
+  'model.fallback': true,
+  'model.retry': true,
   'context.compacted': true,
   'handoff.start': true,
   'handoff.end': true,

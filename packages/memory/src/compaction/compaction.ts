@@ -26,7 +26,7 @@ import { inTime } from './time-limit.ts'
  * result stay whole; labels join into what stands for others.
  *
  * Where nothing helps, the run goes on as long as the request fits, and then fails with `context-overflow`, or with
- * `context-not-cleared` where the history is too confidential for the summariser. A model that refuses a request as too
+ * `context-clearance-denied` where the history is too confidential for the summariser. A model that refuses a request as too
  * long is asked once more, after a compaction. Where the window is neither known nor given, only that happens.
  *
  * @throws ProvostError `invalid-option`
@@ -257,6 +257,6 @@ function takenOver(view: View, state: CompactionState): ViewEdit | undefined {
 function overflow(before: number, { window }: Budget, model: string, problem?: SummaryProblem): Stop {
   const fits = `The request is about ${Math.round(before)} tokens, and ${model} takes ${Math.round(window)}.`
   const why = problem ? ` ${problem.message}` : ' What has to stay as it is does not fit.'
-  const code = problem?.code === 'context-not-cleared' ? problem.code : 'context-overflow'
+  const code = problem?.code === 'context-clearance-denied' ? problem.code : 'context-overflow'
   return { stop: { code, message: `${fits}${why}` } }
 }

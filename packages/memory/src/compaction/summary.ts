@@ -20,7 +20,7 @@ export interface Summing {
 const frameTokens = 400
 
 /** Why there is no summary. */
-export type SummaryProblem = { readonly code: 'summary-failed' | 'context-not-cleared'; readonly message: string }
+export type SummaryProblem = { readonly code: 'summary-failed' | 'context-clearance-denied'; readonly message: string }
 
 /**
  * A message that stands in for others. Whatever wrote it, it carries the labels of all that it was made from, and is
@@ -40,7 +40,7 @@ export async function summaryOf(
   } catch (thrown) {
     // The run is to end: that is no failure of the summariser.
     if (ctx.signal.aborted) throw thrown
-    if (thrown instanceof ProvostError && thrown.code === 'not-cleared') return { problem: notCleared(label) }
+    if (thrown instanceof ProvostError && thrown.code === 'clearance-denied') return { problem: notCleared(label) }
     ctx.report(thrown, 'summarize')
     return { problem: { code: 'summary-failed', message: thrown instanceof Error ? thrown.message : String(thrown) } }
   }
@@ -55,7 +55,7 @@ function maySee({ accepts, summarize }: Settings, label: Label): boolean {
 
 function notCleared({ confidentiality }: Label): SummaryProblem {
   return {
-    code: 'context-not-cleared',
+    code: 'context-clearance-denied',
     message: `The history is ${confidentiality}, and the summariser is not cleared for it: nothing was given to it.`,
   }
 }

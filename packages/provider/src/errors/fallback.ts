@@ -89,7 +89,7 @@ export function modelFallback(
 
       async 'model.error'(failure, ctx) {
         const { tried } = failure
-        const gate = failure.error.code === 'not-cleared'
+        const gate = failure.error.code === 'clearance-denied'
         const passed: Passed[] = []
         if (!failure.effects && (gate || on.includes(failure.class))) {
           let left = models.filter((model) => !tried.some(({ spec }) => isSame(spec, model)))

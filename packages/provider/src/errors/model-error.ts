@@ -247,7 +247,7 @@ const otherwise: readonly Rule[] = [
       'ai_nosuchmodelerror',
       'ai_unsupportedfunctionalityerror',
       'unsupported-file',
-      'not-cleared',
+      'clearance-denied',
     ],
   },
   // What arrived was garbled on its way; the next answer need not be.

@@ -81,7 +81,7 @@ export function gated(spec: ClearedModel, model: AnyModel): AnyModel {
 function notCleared(model: AnyModel, spec: ClearedModel, confidentiality: Confidentiality): ProvostError {
   const list = spec.accepts.length > 0 ? spec.accepts.join(', ') : 'nothing'
   return new ProvostError(
-    'not-cleared',
+    'clearance-denied',
     `${model.provider}/${model.modelId} accepts ${list}, and this call is ${confidentiality}: nothing was sent.`,
     {
       hint: 'Use a model that is cleared for it, or keep what is confidential out of the view: labels say where it came from.',

@@ -70,9 +70,9 @@ export function tell(event: AgentEvent): string {
     case 'agent.steered':
     case 'agent.followup.queued':
       return event.text
-    case 'agent.model.fellback':
+    case 'model.fallback':
       return `${event.from} ${event.to} ${event.class}`
-    case 'agent.model.retried':
+    case 'model.retry':
       return `${event.attempt} ${event.afterMs}`
     case 'context.compacted':
       return `${event.beforeTokens} ${event.afterTokens}`

@@ -1,5 +1,5 @@
 // Checked by the compiler alone: a loop driven by hand, where each handler knows its question and must give its answer.
-import { createAgent, drive, reduceLog, loop, nextAction, pendingWork, startEntries } from 'provost'
+import { createAgent, drive, foldLog, loop, nextAction, pendingWork, startEntries } from 'provost'
 import type { Decisions, SessionState, Loop, LoopAsk, NewEntry, PendingWork, NextAction, RunStatus } from 'provost'
 import { expectTypeOf } from 'vitest'
 
@@ -43,7 +43,7 @@ export async function byHand(): Promise<void> {
   const first = await turns.next()
   if (!first.done) expectTypeOf(first.value).toEqualTypeOf<LoopAsk>()
 
-  const state: SessionState = reduceLog(log)
+  const state: SessionState = foldLog(log)
   expectTypeOf(nextAction(state)).toEqualTypeOf<NextAction>()
   expectTypeOf(pendingWork(state)).toEqualTypeOf<PendingWork>()
 }

@@ -1,4 +1,4 @@
-import { reduceLog, pendingWork } from '@provost/agent'
+import { foldLog, pendingWork } from '@provost/agent'
 import type { Entry, Json, PendingApproval, Principal, SessionInfo, SessionStatus, SessionStore } from '@provost/core'
 import { displayText, questionText } from '@provost/core'
 
@@ -91,7 +91,7 @@ async function rowsOf(
 ): Promise<readonly WaitRow[]> {
   const entries: Entry[] = []
   for await (const entry of store.read(info.id)) entries.push(entry)
-  const state = reduceLog(entries)
+  const state = foldLog(entries)
   const requester = state.run?.principal
   const all = waitingIn(pendingWork(state))
   // One that is over by now was before all that are still there.

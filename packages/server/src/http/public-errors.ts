@@ -15,7 +15,7 @@ const ownWords: ReadonlySet<string> = new Set([
   'tool-deferred',
   'tool-timeout',
   'tool-aborted',
-  'tool-left-behind',
+  'tool-abandoned',
   'tool-output-too-long',
   'invalid-tool-input',
   'unknown-tool',

@@ -127,12 +127,12 @@ export function hear(
       meters?.count('queued', {})
       return mark(here, 'provost.followup')
     }
-    case 'agent.model.fellback': {
+    case 'model.fallback': {
       const models = { 'provost.model.from': record.name(event.from), 'provost.model.to': record.name(event.to) }
       meters?.count('fallbacks', { ...models, [attr.errorType]: event.class })
       return mark(here, 'provost.model.fellback', { ...models, [attr.errorType]: event.class })
     }
-    case 'agent.model.retried': {
+    case 'model.retry': {
       const model = { [attr.requestModel]: record.name(event.model), [attr.errorType]: event.class }
       meters?.count('retries', model)
       return mark(here, 'provost.model.retried', {

@@ -152,7 +152,7 @@ function executeWith(call: Call, value: unknown): MaybePromise<ToolOutcome> {
 }
 
 function leftBehind({ name }: Tool): ProvostError {
-  return new ProvostError('tool-left-behind', `${name} has ended for its run.`)
+  return new ProvostError('tool-abandoned', `${name} has ended for its run.`)
 }
 
 function settle(call: Call, given: unknown, input: unknown): MaybePromise<ToolOutcome> {
@@ -212,7 +212,7 @@ const longestEndMs = 5_000
 /** A question ends before its call does: the tool is to have time to say what came of it. */
 async function put({ tool, run, started, signal, over, scrubber }: Call, question: ToolQuestion): Promise<Json> {
   if (!run.ask || over)
-    throw new ProvostError('nobody-to-ask', `Nobody can answer what ${tool.name} asks.`, {
+    throw new ProvostError('no-elicitation-handler', `Nobody can answer what ${tool.name} asks.`, {
       hint: 'Give the run `onInput`, read its stream, or run it in a session.',
     })
   const { timeoutMs } = tool['~tool']

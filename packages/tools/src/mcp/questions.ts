@@ -111,7 +111,7 @@ async function elicit(
     try {
       value = await ask({ message: complaint + said, schema })
     } catch (thrown) {
-      if (thrown instanceof ProvostError && thrown.code === 'nobody-to-ask') return undefined
+      if (thrown instanceof ProvostError && thrown.code === 'no-elicitation-handler') return undefined
       return { action: 'cancel' }
     }
     if (value === null) return { action: 'decline' }
