@@ -68,8 +68,8 @@ export function inHookTime<T>(
 
 function start(one: Asked): void {
   one.since = performance.now()
-  // The process may end: a hook that never answers does not keep it.
-  one.timer = setTimeout(one.over, one.left).unref()
+  // Keeps the process alive: a script would end without a result otherwise.
+  one.timer = setTimeout(one.over, one.left)
 }
 
 function stop(one: Asked): void {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createAgent, handoff, runFanOut } from '@provost/agent'
@@ -247,4 +248,19 @@ describe('the time of a hook', () => {
     }
     expect(() => createAgent(options)).toThrow(expect.objectContaining({ code: 'invalid-agent' }))
   })
+})
+
+test('a script with nothing else to do waits for the time-out and gets its result', () => {
+  const script = `
+    import { createAgent } from '@provost/agent'
+    import { defineExtension } from '@provost/core'
+    import { scriptedModel } from '@provost/testing'
+    import { tool } from '@provost/tools'
+    const pay = tool({ name: 'pay', input: { type: 'object' }, execute: () => 'paid' })
+    const slow = defineExtension({ name: 'slow', hooks: { 'tool.call': () => new Promise(() => {}) } })
+    const model = scriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }, { text: 'done' }])
+    const agent = createAgent({ name: 'a', model, tools: [pay], extensions: [slow], hookTimeoutMs: 50 })
+    console.log((await agent.run('go')).text)`
+  const args = ['--conditions=@provost/source', '--input-type=module', '--eval', script]
+  expect(execFileSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })).toBe('done\n')
 })
