@@ -1,5 +1,6 @@
 import { createAgent } from '@provost/agent'
 import { codeMode } from '@provost/code-mode'
+import { defineExtension } from '@provost/core'
 import { dataFlowPolicy } from '@provost/governance'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import { tool } from '@provost/tools'
@@ -9,7 +10,7 @@ import { z } from 'zod'
 /** A short script that sends eight texts of 1 MB: each sign stands for eighteen letters. */
 const source = "await Promise.all(Array(8).fill(0).map(() => tools.post({ body: '\\uFDFA'.repeat(349000) }))); return 1"
 
-function agentThat(limits: { readonly hostBytes?: number; readonly logBytes?: number }, posts = (): void => {}) {
+function agentThat(limits: { readonly hostBytes?: number; readonly logBytes?: number }, judged = (): void => {}) {
   const sent: number[] = []
   const post = tool({
     name: 'post',
@@ -17,12 +18,19 @@ function agentThat(limits: { readonly hostBytes?: number; readonly logBytes?: nu
     args: { body: 'content' },
     input: z.object({ body: z.string() }),
     execute({ body }) {
-      posts()
       sent.push(body.length)
     },
   })
   const model = scriptedModel([{ toolCalls: [{ name: 'code_execute', input: { source } }] }, { text: 'done' }])
-  const extensions = [codeMode(), dataFlowPolicy({ mode: 'enforce' })]
+  const first = defineExtension({
+    name: 'first',
+    hooks: {
+      'tool.call'({ tool: { name } }) {
+        if (name === 'post') judged()
+      },
+    },
+  })
+  const extensions = [codeMode(), first, dataFlowPolicy({ mode: 'enforce' })]
   return { agent: createAgent({ name: 'desk', model, tools: [post], extensions, ...limits }), sent }
 }
 
@@ -38,7 +46,7 @@ test('a short script that sends much does not hold up the process', async () => 
   over = true
   expect(result.status).toBe('completed')
   expect(sent).toHaveLength(8)
-  // From the first of them to the end. In one piece it takes less than one for each.
+  // From the judging of the first text to the end. In one piece it takes about one turn for each text.
   expect(turns).toBeGreaterThan(30)
 })
 
