@@ -5,16 +5,16 @@ import { ProvostError } from '@provost/core'
 
 import type { Messages } from '../types/session.ts'
 
-/** A stretch of messages and what takes its place. */
+/** A range of messages and its replacement. */
 export interface Edit {
   readonly at: number
   readonly remove: number
   readonly insert: readonly MessageInit[]
 }
 
-/** What a guarded list reads from and hands its edits to. */
+/** Where a guarded list reads its messages and sends its edits. */
 export interface MessageSource {
-  /** As they stand now. */
+  /** The current messages. */
   current(): readonly Message[]
   edit(edit: Edit): void
   transaction<T>(work: (draft: Messages) => T): T
@@ -23,8 +23,8 @@ export interface MessageSource {
 type Edits = Omit<Messages, keyof ReadonlyArray<Message>>
 
 /**
- * A live list of messages that can be read like any array, and changed by its own methods only. It copies nothing, so
- * that looking at it costs nothing, however long it is.
+ * Returns a live list of messages that reads like an array and changes only by its own methods. It copies nothing, so
+ * reading has no cost, however long the list is.
  */
 export function guardedMessages(source: MessageSource): Messages {
   const { current } = source
@@ -60,7 +60,7 @@ export function guardedMessages(source: MessageSource): Messages {
   }
 
   const target: Message[] = []
-  // The inspector of Node looks past a proxy: it is shown what the proxy shows.
+  // Node's inspector looks past a proxy: the target shows what the proxy shows.
   Object.defineProperty(target, inspect.custom, { value: () => [...current()], configurable: true })
   const list: unknown = new Proxy(target, {
     get(_, key) {

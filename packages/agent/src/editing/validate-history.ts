@@ -9,14 +9,14 @@ export interface Fault {
 }
 
 /**
- * Why a history could not be sent to a model: all faults, in the order they were met. The user speaks first, each call
- * of a tool has its one result before anything else is said, nothing is a result of no call, call ids are unique, and
- * system messages are not among the messages. All are of a role and have parts that are known, with what belongs to them.
+ * Returns why a history could not be sent to a model: all faults, in the order of the messages. The user speaks first,
+ * and each tool call has one result before the next message. Each result has its call, call ids are unique, and there
+ * are no system messages. Roles and parts are known and complete.
  */
 export function faultsOf(messages: readonly Message[]): readonly Fault[] {
   const faults: Fault[] = []
   const seen = new Set<string>()
-  /** Calls without a result, by id, with where they stand: the tools', and those that the provider runs. */
+  /** Calls without a result, by id, with their index: of the tools, and of the provider. */
   const open = new Map<string, { readonly index: number; readonly call: ToolCallPart }>()
   const deferred: typeof open = new Map()
   let userSpoke = false
@@ -40,7 +40,7 @@ export function faultsOf(messages: readonly Message[]): readonly Fault[] {
     if (role === 'user') close(deferred)
     if ((role === 'assistant' || role === 'tool') && !userSpoke) {
       faults.push({ index, reason: `the ${role} speaks before the user` })
-      // Said once: what follows is not more wrong.
+      // Reported once: later messages are not additional faults.
       userSpoke = true
     }
     if (role === 'user') userSpoke = true
@@ -73,7 +73,7 @@ export function faultsOf(messages: readonly Message[]): readonly Fault[] {
 const mostFaults = 10
 
 /**
- * Refuses a history that is not well formed.
+ * Rejects a history that is not well formed.
  *
  * @throws ProvostError `invalid-messages` with the index and the reason of each fault, up to ten.
  */

@@ -10,26 +10,26 @@ import { callOf } from '../state/session-state.ts'
 import type { EmitDurable, EventProjection } from '../types/log.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 
-/** Emits nothing: nor is what it would emit put together, where that takes a while. */
+/** Emits nothing; expensive payloads are not built for it. */
 export const muted: EmitDurable = Object.assign(() => {}, { passing: () => {} })
 
-/** Makes the projection of a log, at its beginning. */
+/** Creates the projection of a log, at its beginning. */
 export function createEventProjection(sessionId: string, state: SessionState): EventProjection {
-  /** Messages that were begun live, and by which attempt. */
+  /** Messages that started live, with their attempt. */
   const started = new Map<string, number>()
   const waits = new Map<string, EntryOf<'wait'>>()
   let inputs: Message[] | undefined
   let held: Message | undefined
-  /** What was said in the present turn. */
+  /** Messages of the current turn. */
   let turn: Message[] | undefined
   let stepOpen = false
-  /** The word to the agent that goes on, which begins its turn. */
+  /** Id of the note to the agent that takes over; it starts that agent's turn. */
   let note: string | undefined
-  /** Calls that have started, in call order, with what ends each. */
+  /** Started calls in call order, with the entry that settles each. */
   let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
-  /** Handoffs whose answer has not come back, by their calls. */
+  /** Return handoffs without an answer yet, by their calls. */
   const errands = new Map<string, EntryOf<'handoff'>>()
-  /** Names of the calls of the present step. */
+  /** Tool names of the calls of the current step. */
   const names = new Map<string, string>()
 
   function message(emit: EmitDurable, said: Message, tried = 1, fate: { discarded?: true } = {}): void {
@@ -65,11 +65,11 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     emit('step.end', { usage, ...(cost !== undefined && { cost }), finishReason: finish ?? finishReason })
   }
 
-  /** What a model said counts now. */
+  /** Emits an answer of a model that counts now. */
   function answered(emit: EmitDurable, said: Message, fate: { discarded?: true } = {}): void {
     const { run } = state
     const attempt = run?.lastAttempt?.attempt ?? 1
-    // An answer tells of its step; an abort may come before any step has begun.
+    // An answer implies its step; an abort may come before any step has begun.
     if (said.role === 'assistant') stepOpen = true
     message(emit, said, attempt, fate)
     if (said.role !== 'assistant') return endStep(emit, run, said.role === 'aborted' ? 'interrupted' : 'error')
@@ -138,13 +138,13 @@ export function createEventProjection(sessionId: string, state: SessionState): E
         endStep(emit, state.run)
       }
     } else if (entry.op === 'parked') {
-      // Nobody else's end waits for whoever waits for somebody outside.
+      // A parked composite does not delay the end events of other calls.
       inFlight.delete(callId)
       endInOrder(emit)
     }
   }
 
-  /** Tools end in the order they started in, so that the lifecycle reads the same each time. */
+  /** Tools end in the order in which they started, so that the order of events is deterministic. */
   function endInOrder(emit: EmitDurable): void {
     for (const [id, settled] of inFlight) {
       if (!settled) break
@@ -154,7 +154,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   }
 
   function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
-    // Its own events tell of it.
+    // The child's own events report it.
     if (entry.child) return
     waits.set(entry.token, entry)
     const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
@@ -191,7 +191,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
       })
       if (wait.callId === undefined && held) {
         if (decision === 'approve') answered(emit, held)
-        // What a human refused is not given out with the refusal.
+        // The content of a denied answer is not published with the denial.
         else message(emit, { ...held, content: [] }, state.run?.lastAttempt?.attempt, { discarded: true })
         held = undefined
       }
@@ -204,7 +204,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
 
   function projectHandoff(emit: EmitDurable, entry: EntryOf<'handoff'>): void {
     const { from, to, mode, callId = '', denied, label = trustedLabel } = entry
-    // It starts with its call, and ends with it.
+    // It starts and ends with its call.
     if (mode === 'return' && denied === undefined) return void errands.set(callId, entry)
     emit('handoff.start', { from, to, mode, callId })
     if (denied === undefined) {
@@ -301,12 +301,12 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   }
 }
 
-/** Whether a message may have been begun before it was whole. */
+/** Whether a message may have started before it was complete. */
 function isStreamed({ role }: Message): boolean {
   return role === 'assistant' || role === 'error' || role === 'aborted'
 }
 
-/** A handoff that comes back ends with its call. */
+/** Emits the end of a return handoff, with its call. */
 function cameBack(
   emit: EmitDurable,
   { from, to, mode, callId = '' }: EntryOf<'handoff'>,

@@ -4,11 +4,11 @@ import { callOf } from '../state/session-state.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
-/** How deep composites may call composites, and children may have children. */
+/** Maximum depth of composites that call composites, and of children of children. */
 export const deepest = 16
 const longestKey = 256
 
-/** How many composites call each other down to this one. */
+/** Returns the nesting depth of a composite. */
 export function depthOf(scope: RunContext, call: CallState): number {
   let depth = 1
   for (let at: CallState | undefined = call; at?.parentCallId !== undefined; depth++) {
@@ -18,7 +18,7 @@ export function depthOf(scope: RunContext, call: CallState): number {
 }
 
 /**
- * A key as a part of an id: without secrets, as ids are in logs.
+ * Returns a key as a part of an id, without secrets, because logs contain ids.
  *
  * @throws ProvostError `invalid-key`
  */
@@ -30,7 +30,7 @@ export function keyOf(key: unknown, { secrets }: Pick<RunContext, 'secrets'>): s
   })
 }
 
-/** A key stands for one thing alone. */
+/** Returns the error for a key that was used for two operations. */
 export function diverged(toolName: string, key: string): ProvostError {
   return new ProvostError(
     'replay-diverged',
@@ -41,7 +41,7 @@ export function diverged(toolName: string, key: string): ProvostError {
   )
 }
 
-/** Composites that call each other need an end. */
+/** Returns the error for composites that are nested too deep. */
 export function tooDeep(toolName: string): ProvostError {
   return new ProvostError('too-deep', `${toolName} stands ${deepest} deep, and may call or start nothing itself.`, {
     hint: 'Composites that call each other, and agents that are tools of each other, need an end.',

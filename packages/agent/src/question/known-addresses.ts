@@ -7,11 +7,11 @@ import type { Address } from './address.ts'
 import { addressKey, addressesIn } from './address.ts'
 import { skeletonOf } from './confusable.ts'
 
-/** Addresses that a session knows, by what a reader takes them for. */
+/** Addresses that a session knows, indexed by how they look. */
 export interface KnownAddresses {
-  /** Whether the address, or its host, was named as it is. */
+  /** Whether the address, or its host, is known exactly. */
   has(address: Address): boolean
-  /** A known address or host that looks like this one and is another. */
+  /** A known address or host that looks like this one and is different. */
   like(address: Address): string | undefined
 }
 
@@ -21,7 +21,7 @@ interface Shelf {
   readonly bySkeleton: Map<string, string>
 }
 
-/** Addresses that are kept of one session; text of one message that is looked through. */
+/** Limits: addresses kept per session, addresses read per text, characters read per text. */
 const mostKept = 5_000
 const mostOfOne = 500
 const mostText = 100_000
@@ -30,7 +30,7 @@ const shelves = new WeakMap<object, Shelf>()
 const spoken = new WeakMap<Message, readonly string[]>()
 
 /**
- * Returns the addresses that the user's words and the instructions name, and the destinations of earlier calls of the
+ * Returns the addresses in the user's messages and the instructions, and the destinations of earlier calls of the
  * session. Each message is read once.
  */
 export function knownAddresses(
@@ -64,10 +64,10 @@ function namesIn(message: Message): readonly string[] {
   return known
 }
 
-/** Destinations of the calls of finished steps: a refused one warns of a second try as well. */
+/** Reads the destinations of finished steps. Denied calls count too, so that a second attempt gets a warning. */
 function calledBefore({ info }: ResolvedAgent, { messages, run }: SessionState): Shelf {
   let shelf = shelves.get(messages)
-  // What was cut off behind is read again, and known already.
+  // Messages are read again after a cut; their addresses are known already.
   if (!shelf) shelves.set(messages, (shelf = { read: 0, keys: new Set(), bySkeleton: new Map() }))
   const end = run && run.openCalls > 0 ? messages.length - 1 : messages.length
   for (; shelf.read < end; shelf.read++) {

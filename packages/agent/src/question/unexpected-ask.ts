@@ -2,7 +2,7 @@ import type { Extension } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 /**
- * Holds an extension to its promise not to ask: a server may have no approver for it.
+ * Rejects an approval request of an extension that declares `asks: false`: a server may have no approver for it.
  *
  * @throws ProvostError `invalid-answer`
  */
