@@ -28,7 +28,7 @@ export function hookFailed(scope: RunContext, extension: string, hook: string, t
     'hook-failed',
     `The ${hook} hook of ${extension} threw: ${toErrorInfo(thrown).message}`,
     {
-      hint: 'Mend the extension; its hooks fail closed.',
+      hint: 'Fix the extension; its hooks fail closed.',
       cause: thrown,
     },
   )

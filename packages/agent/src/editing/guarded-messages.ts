@@ -31,7 +31,7 @@ export function guardedMessages(source: MessageSource): Messages {
   const indexOf = (id: string): number => {
     const index = current().findIndex((message) => message.id === id)
     if (index >= 0) return index
-    throw new ProvostError('unknown-message', `There is no message ${id} in what the model sees.`, {
+    throw new ProvostError('unknown-message', `Unknown message: ${id} is not in session.messages.`, {
       hint: 'Take ids from session.messages.',
     })
   }
@@ -49,8 +49,8 @@ export function guardedMessages(source: MessageSource): Messages {
       const at = indexOf(from)
       const end = indexOf(to)
       if (end < at) {
-        throw new ProvostError('unknown-message', `Message ${to} stands before message ${from}.`, {
-          hint: 'Name the first message of the range first.',
+        throw new ProvostError('unknown-message', `Message ${to} comes before message ${from}.`, {
+          hint: 'Pass the first message of the range first.',
         })
       }
       splice(at, end - at + 1, ...insert)
@@ -79,7 +79,7 @@ export function guardedMessages(source: MessageSource): Messages {
     deleteProperty: (_, key) => refuse(`${String(key)} was deleted`),
     defineProperty: (_, key) => refuse(`${String(key)} was defined`),
     setPrototypeOf: () => refuse('its prototype was set'),
-    preventExtensions: () => refuse('it was to be frozen'),
+    preventExtensions: () => refuse('it was about to be frozen'),
   })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the traps make it what the type says
   return list as Messages
@@ -100,6 +100,6 @@ const instructions: ReadonlyMap<string, string> = new Map([
 
 function refuse(what: string, instead = anyEdit): never {
   throw new ProvostError('guarded-messages', `session.messages cannot be written to directly: ${what}.`, {
-    hint: `Use session.messages.${instead}: edits are checked, and kept in the log.`,
+    hint: `Use session.messages.${instead}: its edits are validated and recorded in the log.`,
   })
 }

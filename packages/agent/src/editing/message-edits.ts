@@ -140,7 +140,7 @@ function entering(init: MessageInit, id: string, agent: string, removed: readonl
 function checked(init: MessageInit): MessageInit {
   const { role, content, label }: Partial<MessageInit> = isRecord(init) ? init : {}
   if (typeof content !== 'string' && !Array.isArray(content)) {
-    throw new ProvostError('invalid-messages', 'A message has no content.', {
+    throw new ProvostError('invalid-messages', 'The edit has a message without content.', {
       hint: "Pass { role, content: 'text' } or { role, content: [parts] }.",
     })
   }

@@ -33,8 +33,7 @@ export function openCallEntries(state: SessionState): readonly NewEntry[] {
 
 /** The model must not assume that a call had no effect if it may have had one. */
 function whatIsKnown(kind: EntryOf<'wait'>['kind'] | undefined): string {
-  if (kind === 'uncertain')
-    return 'It is not known whether this call took effect: its process died in it, and the run was ended.'
+  if (kind === 'uncertain') return 'Outcome unknown: the process died during this call, and the run was ended.'
   if (kind === 'remote') return 'The run was ended before the result came; the call may still take effect elsewhere.'
   return 'The run was ended before this call had a result.'
 }

@@ -154,7 +154,7 @@ function pick(
 }
 
 function unknownWait(token: string): ProvostError {
-  return new ProvostError('unknown-wait', `This run never waited for ${token}.`, {
+  return new ProvostError('unknown-wait', `Unknown wait: ${token}.`, {
     hint: 'Take ids from result.pending or from the event that asked.',
   })
 }

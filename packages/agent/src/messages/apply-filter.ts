@@ -194,9 +194,13 @@ function rankOf(level: Confidentiality): number {
 }
 
 function refused(level: Confidentiality): ProvostError {
-  return new ProvostError('filter-refused', `Something in the history is more than ${level}, and may not cross.`, {
-    hint: 'Let the target have less with bySensitivity({ keep }), or answer without handing over.',
-  })
+  return new ProvostError(
+    'filter-refused',
+    `The history contains data above the level ${level}, which may not cross.`,
+    {
+      hint: 'Transfer less with bySensitivity({ keep }), or answer without handing over.',
+    },
+  )
 }
 
 function withheld(part: ToolResultPart): ToolResultPart {
@@ -208,8 +212,8 @@ function withheld(part: ToolResultPart): ToolResultPart {
 /** Returns one message in place of all. It names its author, and carries the label of everything it summarises. */
 function summarised(text: string | undefined, messages: readonly Message[]): readonly Message[] {
   if (text === undefined) {
-    throw new ProvostError('summary-unwritten', 'This summary has no text yet: a model writes it at the handoff.', {
-      hint: 'Apply the descriptor that the handoff entry of the log holds.',
+    throw new ProvostError('summary-unwritten', 'The summary filter has no text: a model writes it at the handoff.', {
+      hint: 'Apply the filter that the handoff entry of the log contains.',
     })
   }
   const last = messages.at(-1)

@@ -43,10 +43,10 @@ export function messagesOf(
     : items.every(isModelMessage) && !items.some(isMessage)
       ? imported(input.filter(isModelMessage), key, agent)
       : undefined
-  if (!messages) throw invalidInput('list of mixed or unknown things')
+  if (!messages) throw invalidInput('list of mixed or unknown values')
   checkSystem(messages, to)
   const repaired = repairHistory(sound(messages), agent).messages
-  if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history with nothing to answer in it')
+  if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history without a message to answer')
   return whole(repaired, key, taken)
 }
 
@@ -91,7 +91,7 @@ export function whole(messages: readonly Message[], key: string, taken: (id: str
 export function sound(messages: readonly Message[]): readonly Message[] {
   for (const [index, message] of messages.entries()) {
     const fault = messageFault(message)
-    if (fault !== undefined) throw invalidInput(`list: message ${index} is none (${fault})`)
+    if (fault !== undefined) throw invalidInput(`list: message ${index} is invalid (${fault})`)
   }
   return messages
 }
@@ -99,7 +99,7 @@ export function sound(messages: readonly Message[]): readonly Message[] {
 export function jsonItems(input: readonly unknown[]): readonly unknown[] {
   // The AI SDK's own conversion handles bytes and URLs in its messages.
   if (input.every(isModelMessage) && !input.some(isMessage)) return input
-  if (input.some(holdsBytes)) throw invalidInput('list with bytes in it (write them as base64)')
+  if (input.some(holdsBytes)) throw invalidInput('list with bytes (write them as base64)')
   const copy = toJson(input)
   return Array.isArray(copy) ? copy : []
 }
@@ -119,7 +119,7 @@ export function ours(messages: readonly ModelMessage[]): ReturnType<typeof fromM
   try {
     return fromModelMessages(messages)
   } catch (cause) {
-    throw invalidInput('list with a part that lacks something', cause)
+    throw invalidInput('list with an incomplete part', cause)
   }
 }
 
@@ -169,7 +169,7 @@ export function isModelMessage(value: unknown): value is ModelMessage {
 }
 
 export function refuseInput(): never {
-  throw invalidInput('list with something else than messages in it')
+  throw invalidInput('list that contains other values than messages')
 }
 
 export function invalidInput(got: string, cause?: unknown): ProvostError {

@@ -25,25 +25,29 @@ export function depthOf(scope: RunContext, call: CallState): number {
 export function keyOf(key: unknown, { secrets }: Pick<RunContext, 'secrets'>): string {
   if (typeof key === 'string' && key.length > 0 && key.length <= longestKey && key.isWellFormed())
     return encodeURIComponent(secrets.scrubber.scrub(key))
-  throw new ProvostError('invalid-key', `A key of a composite is a text of 1 to ${longestKey} characters.`, {
-    hint: 'Number what you do, or name it.',
-  })
-}
-
-/** Returns the error for a key that was used for two operations. */
-export function diverged(toolName: string, key: string): ProvostError {
-  return new ProvostError(
-    'replay-diverged',
-    `${toolName} used the key ${key} with another tool or other input before.`,
+  throw new ProvostError(
+    'invalid-key',
+    `The key of a composite operation must be a text of 1 to ${longestKey} characters.`,
     {
-      hint: 'Give each act of a composite a key of its own, and let nothing but its input and its answers decide what it does.',
+      hint: 'Number or name your operations.',
     },
   )
 }
 
+/** Returns the error for a key that was used for two operations. */
+export function diverged(toolName: string, key: string): ProvostError {
+  return new ProvostError('replay-diverged', `${toolName} used the key ${key} before, with another tool or input.`, {
+    hint: 'Give each operation a unique key. Derive operations only from the input and the answers of the composite.',
+  })
+}
+
 /** Returns the error for composites that are nested too deep. */
 export function tooDeep(toolName: string): ProvostError {
-  return new ProvostError('too-deep', `${toolName} stands ${deepest} deep, and may call or start nothing itself.`, {
-    hint: 'Composites that call each other, and agents that are tools of each other, need an end.',
-  })
+  return new ProvostError(
+    'too-deep',
+    `${toolName} is nested ${deepest} levels deep and may not call or start anything.`,
+    {
+      hint: 'End the recursion of composites that call each other, and of agents that are tools of each other.',
+    },
+  )
 }

@@ -15,7 +15,7 @@ export interface Operations {
   /** Brings one answer into the log, unless it is there. Resolves when the answer is next in order. */
   run(id: string, work: (one: Operation) => Promise<void>): Promise<void>
   /** Parks an operation until the callback returns true. */
-  until(one: Operation, come: () => boolean): Promise<void>
+  until(one: Operation, hasCome: () => boolean): Promise<void>
   setParked(one: Operation, now: boolean): void
   /** Marks the composite as working although its operations wait. */
   busy<T>(work: PromiseLike<T>): Promise<T>
@@ -48,14 +48,15 @@ export interface OperationsHost {
 /** Creates the operations of a composite that was started. */
 export function createOperations(host: OperationsHost): Operations {
   const { fold, orStopped, heed } = host
-  const acts = new Map<string, Operation>()
-  let [parkedActs, working, changes, parked] = [0, 0, 0, false]
+  const operations = new Map<string, Operation>()
+  let [parkedCount, working, changes, parked] = [0, 0, 0, false]
   let parking = Promise.withResolvers<void>()
   let quiet: PromiseWithResolvers<void> | undefined
   let watcher: ((parked: boolean) => void) | undefined
-  const deliveries = createOrderedReplay(fold, { asks: (id) => acts.has(id), atWork: () => working > 0 })
+  const replay = createOrderedReplay(fold, { asks: (id) => operations.has(id), atWork: () => working > 0 })
 
-  const allParked = (): boolean => !host.isOver() && working === 0 && acts.size > 0 && parkedActs === acts.size
+  const allParked = (): boolean =>
+    !host.isOver() && working === 0 && operations.size > 0 && parkedCount === operations.size
 
   function turn(now: boolean): void {
     parked = now
@@ -80,13 +81,13 @@ export function createOperations(host: OperationsHost): Operations {
   function setParked(one: Operation, now: boolean): void {
     if (one.parked === now) return
     one.parked = now
-    parkedActs += now ? 1 : -1
+    parkedCount += now ? 1 : -1
     changed()
   }
 
   return {
     get size() {
-      return acts.size
+      return operations.size
     },
     get parked() {
       return parked
@@ -96,28 +97,28 @@ export function createOperations(host: OperationsHost): Operations {
       heed()
       host.begins()
       const one: Operation = { parked: false, look: undefined }
-      acts.set(id, one)
+      operations.set(id, one)
       changed()
-      deliveries.look()
+      replay.look()
       try {
         if (!fold.orders.has(id)) {
           await orStopped(host.open())
           heed()
           await work(one)
         }
-        await orStopped(deliveries.turn(id))
+        await orStopped(replay.turn(id))
       } finally {
         setParked(one, false)
-        acts.delete(id)
+        operations.delete(id)
         changed()
-        if (acts.size === 0) quiet?.resolve()
+        if (operations.size === 0) quiet?.resolve()
       }
     },
-    async until(one, come) {
-      if (come()) return
+    async until(one, hasCome) {
+      if (hasCome()) return
       const coming = Promise.withResolvers<void>()
       const look = (): void => {
-        if (come()) coming.resolve()
+        if (hasCome()) coming.resolve()
       }
       one.look = look
       setParked(one, true)
@@ -136,15 +137,15 @@ export function createOperations(host: OperationsHost): Operations {
       } finally {
         working--
         changed()
-        deliveries.look()
+        replay.look()
       }
     },
     look() {
-      for (const one of acts.values()) one.look?.()
+      for (const one of operations.values()) one.look?.()
     },
     parking: () => parking.promise,
     idle() {
-      if (acts.size === 0) return Promise.resolve()
+      if (operations.size === 0) return Promise.resolve()
       quiet = Promise.withResolvers()
       return quiet.promise
     },

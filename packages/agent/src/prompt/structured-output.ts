@@ -27,7 +27,7 @@ export async function checkOutput(scope: RunContext, message: Message): Promise<
     }
   }
   const error = new ProvostError('output-invalid', `The answer does not fit the output schema: ${problem}.`, {
-    hint: 'Loosen the schema, describe its fields, or use a stronger model.',
+    hint: 'Relax the schema, describe its fields, or use a stronger model.',
   })
   throw new RunEnding('failed', error.toJSON(), error)
 }

@@ -8,7 +8,11 @@ import { ProvostError } from '@provost/core'
  */
 export function checkAsks({ name, asks }: Extension): void {
   if (asks !== false) return
-  throw new ProvostError('invalid-answer', `A hook of ${name} asks a human, and the extension says \`asks: false\`.`, {
-    hint: 'Leave `asks` out of defineExtension, or answer something else.',
-  })
+  throw new ProvostError(
+    'invalid-answer',
+    `A hook of ${name} asked a human, but the extension declares \`asks: false\`.`,
+    {
+      hint: 'Remove `asks` from defineExtension, or return another answer.',
+    },
+  )
 }

@@ -50,7 +50,7 @@ export function warningsOf(input: Json, known: KnownAddresses): readonly Questio
   }
 
   walk('', input)
-  if (isCut) warnings.push({ path: '/', kind: 'not-checked', text: 'is too large to be looked through whole' })
+  if (isCut) warnings.push({ path: '/', kind: 'not-checked', text: 'is too large to be checked completely' })
   return warnings
 }
 

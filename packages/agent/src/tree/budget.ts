@@ -127,7 +127,7 @@ export function checkGrant(grant: Grant): Grant {
   for (const [name, limit] of Object.entries(grant)) {
     if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
     throw new ProvostError('invalid-budget', `The limit ${name} of a grant is ${String(limit)}.`, {
-      hint: 'Give a number from 0, or leave it out.',
+      hint: 'Pass a number of at least 0, or omit the limit.',
     })
   }
   return grant

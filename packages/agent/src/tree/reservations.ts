@@ -32,7 +32,7 @@ export function createReservations(state: SessionState): Reservations {
     expect: (id, isCounted) => void expected.set(id, isCounted),
     set(id, by, most) {
       if (!expected.has(id) && !isUndecided(id)) {
-        throw new ProvostError('unknown-call', `There is no call ${JSON.stringify(id)} to reserve for.`, {
+        throw new ProvostError('unknown-call', `Cannot reserve for the unknown call ${JSON.stringify(id)}.`, {
           hint: 'Reserve in tool.call, for call.callId.',
         })
       }
