@@ -17,8 +17,8 @@ export interface Receiver {
 }
 
 /**
- * Creates the ordered replay of a composite. A turn of the event loop lies between two answers, so that the effects of
- * the first complete before the second, live and after a crash alike.
+ * Creates the ordered replay of a composite. A turn of the event loop lies between two answers. The effects of the first
+ * therefore complete before the second arrives, live and after a crash alike.
  */
 export function createOrderedReplay({ answers, orders }: CompositeState, receiver: Receiver): OrderedReplay {
   const due = new Map<number, () => void>()

@@ -14,8 +14,11 @@ import { callOf } from './session-state.ts'
 /**
  * Returns the next action of a log's last run, from the log alone.
  *
- * `context` begins a step, `model` retries a step whose attempts failed so far, `tools` authorizes and runs its calls,
- * `wait` needs outside input, `end` is final.
+ * - `context` begins a step.
+ * - `model` retries a step whose attempts failed so far.
+ * - `tools` authorizes and runs the calls of the step.
+ * - `wait` needs outside input.
+ * - `end` is final.
  */
 export function nextAction(state: SessionState): NextAction {
   const { run } = state

@@ -24,7 +24,7 @@ import type { ChildMessage } from './inputs.ts'
 
 /** Bytes of a run, including its ended children. */
 export interface RunBytes {
-  /** Bytes that were authorized and parsed: messages, arguments of calls, results, answers to waits. */
+  /** Bytes that were checked and parsed: messages, arguments of calls, results, answers to waits. */
   readonly host: number
   /** Bytes that were written to logs. */
   readonly log: number
