@@ -368,7 +368,7 @@ test('a composite that calls itself comes to an end', async () => {
     }),
   ])
   const { text } = await agent().run('Go.')
-  expect(text).toContain('16 deep')
+  expect(text).toContain('16 levels deep')
 })
 
 test('calls that a composite does not wait for end with it', async () => {
