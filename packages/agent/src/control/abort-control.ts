@@ -7,28 +7,28 @@ import type { PendingInputs } from '../types/inputs.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { AbortOptions } from '../types/stream.ts'
 
-/** What was asked of a run's abort. */
+/** The state of a run's abort. */
 export interface AbortControl {
   readonly controller: AbortController
   options: AbortOptions
-  /** Why the run has to end, where that is a failure. */
+  /** The failure that ends the run, if there is one. */
   failure: ErrorInfo | undefined
   /** Rejects with a `RunEnding` when the grace of a hard abort is over. */
   readonly overdue: Promise<never>
   abort(options?: AbortOptions): void
-  /** The run is over: nothing of it keeps the process alive. */
+  /** The run is over: its timer does not keep the process alive. */
   release(): void
 }
 
-/** Makes the control of one run. */
+/** Creates the abort control of one run. */
 export function createAbortControl(mailbox: PendingInputs): AbortControl {
   const controller = new AbortController()
-  // Whoever aborts: tools and hooks hear of it in the async context that the run was started in.
+  // Tools and hooks receive the abort in the async context that the run was started in.
   const inRun = new AsyncResource('provost.run')
   let timer: NodeJS.Timeout | undefined
   let over = false
   const overdue = Promise.withResolvers<never>()
-  // Nobody may be racing against it any more.
+  // Prevents an unhandled rejection when no race is in progress.
   overdue.promise.catch(() => {})
   const control: AbortControl = {
     controller,
@@ -38,7 +38,7 @@ export function createAbortControl(mailbox: PendingInputs): AbortControl {
     abort(options = {}) {
       if (over) return
       control.options = { ...control.options, ...options }
-      // Nobody waits for a human any more.
+      // The run stops waiting for humans.
       mailbox.drained.resolve()
       if (options.drain) {
         mailbox.draining = true
@@ -46,7 +46,7 @@ export function createAbortControl(mailbox: PendingInputs): AbortControl {
       }
       if (controller.signal.aborted) return
       inRun.runInAsyncScope(() => controller.abort(new ProvostError('aborted', 'The run was aborted.')))
-      // Tools have the grace to stop by themselves; a little more lets their results be written.
+      // Tools have the grace to stop by themselves; the extra time lets their results be written.
       timer = setTimeout(() => overdue.reject(new RunEnding('aborted')), graceOf(control) + 25)
     },
     release() {
@@ -57,15 +57,15 @@ export function createAbortControl(mailbox: PendingInputs): AbortControl {
   return control
 }
 
-/** Milliseconds that tools have after an abort. */
+/** Returns the milliseconds that tools have after an abort. */
 export function graceOf(control: AbortControl): number {
   return control.options.graceMs ?? 50
 }
 
 /**
- * Aborts the run with a signal of the caller's.
+ * Aborts the run when the caller's signal aborts.
  *
- * @returns lets go of the signal: a run that is over is not kept alive by it.
+ * @returns removes the listener, so that the signal does not retain an ended run.
  */
 export function linkSignal(signal: AbortSignal | undefined, control: AbortControl): () => void {
   if (!signal) return () => {}
@@ -80,7 +80,7 @@ export function linkSignal(signal: AbortSignal | undefined, control: AbortContro
   return () => signal.removeEventListener('abort', abort)
 }
 
-/** Waits for work that others do, but not once the run is aborted: it may never end. */
+/** Waits for work that may never end, at most until the run is aborted. */
 export async function unlessAborted(signal: AbortSignal, work: Promise<unknown> | undefined): Promise<void> {
   if (!work || signal.aborted) return
   const aborted = Promise.withResolvers<void>()

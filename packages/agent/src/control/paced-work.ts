@@ -1,18 +1,18 @@
 import type { MaybePromise, Steps } from '@provost/core'
 
-/** Milliseconds of one turn of the event loop that work of all runs in this process may take together. */
+/** Milliseconds per turn of the event loop that such work of all runs in this process may take. */
 const turnMs = 12
 
-/** Until when work may go on in this turn of the event loop; undefined where none has paused in it. */
+/** End of the time for such work in this turn of the event loop; undefined if none has paused in it. */
 let until: number | undefined
 const waiting: (() => void)[] = []
 let pumping = false
 
 /**
- * Does work that can pause, and gives way to the event loop: all such work of this process shares a few milliseconds of
- * each turn, one piece after the other. Work that never pauses is done at once, and its value is no promise.
+ * Runs work that can pause, and yields to the event loop. All such work of this process shares a few milliseconds of
+ * each turn, one piece after the other. Work that never pauses completes synchronously: the result is no promise.
  *
- * @throws the signal's reason, where it is aborted while the work pauses.
+ * @throws the signal's reason, if it is aborted while the work pauses.
  */
 export function inTurns<T>(work: Steps<T>, signal?: AbortSignal): MaybePromise<T> {
   if (until !== undefined && performance.now() >= until) return later(work, signal)
@@ -22,10 +22,10 @@ export function inTurns<T>(work: Steps<T>, signal?: AbortSignal): MaybePromise<T
   }
 }
 
-/** Bytes of a value from which on the host gives way before it goes on with it. */
+/** Bytes of a value from which on the host yields before it processes the value. */
 const largeBytes = 131_072
 
-/** Lets others have their turn where a value is large; undefined where it is not. */
+/** Yields to the event loop for a large value; returns undefined for any other. */
 export function giveWay(bytes: number): Promise<void> | undefined {
   return bytes > largeBytes ? turn() : undefined
 }
@@ -54,7 +54,7 @@ function beginTurn(): number {
   return performance.now() + turnMs
 }
 
-/** Lets one piece of work go on in each turn of the event loop. */
+/** Resumes one piece of work in each turn of the event loop. */
 function pump(): void {
   if (pumping) return
   pumping = true
@@ -62,7 +62,7 @@ function pump(): void {
     pumping = false
     const next = waiting.shift()
     if (next) {
-      // Others that come in this turn find it used.
+      // Work that arrives in this turn finds the time used.
       until = 0
       next()
       pump()

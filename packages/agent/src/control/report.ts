@@ -4,12 +4,12 @@ import { isPromise, toErrorInfo } from '@provost/core'
 import type { Reaction } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
-/** Emits what went wrong without ending anything. */
+/** Emits an error that does not end the run. */
 export function report(scope: RunContext, thrown: unknown, source: ErrorSource, by?: Reaction): void {
   scope.journal.emit('agent.error', { error: toErrorInfo(thrown), source }, scope.step, by)
 }
 
-/** Calls observers, who may not disturb the run: what they throw is reported. */
+/** Calls an observer. Its errors are reported and do not disturb the run. */
 export function observe(scope: RunContext, extension: Extension, by: Reaction, call: () => unknown): void {
   const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name }, by)
   try {

@@ -4,31 +4,31 @@ import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import { report } from './report.ts'
 
-/** The ending that a hook's `stop` asks for. */
+/** Returns the ending that a hook's `stop` requests. */
 export function stopped(answer: { readonly stop: { readonly code: string; readonly message: string } }): RunEnding {
   return new RunEnding('failed', { code: answer.stop.code, message: answer.stop.message })
 }
 
-/** Ends the run here if it was aborted. */
+/** Ends the run if it was aborted. */
 export function stopIfAborted(scope: RunContext): void {
   if (scope.signal.aborted) throw new RunEnding('aborted')
 }
 
 /**
- * A hook that may answer and threw instead: nothing is let through, the run fails.
+ * Handles an error of a hook that decides: the run fails closed.
  *
  * @returns the ending to throw.
  */
 export function hookFailed(scope: RunContext, extension: string, hook: string, thrown: unknown): RunEnding {
   if (thrown instanceof RunEnding) return thrown
-  // A hook that heeds its signal has not failed.
+  // A hook that stops on its signal has not failed.
   if (scope.signal.aborted) return new RunEnding('aborted')
   report(scope, thrown, { kind: 'hook', name: extension })
   const error = new ProvostError(
     'hook-failed',
     `The ${hook} hook of ${extension} threw: ${toErrorInfo(thrown).message}`,
     {
-      hint: 'Mend the extension; its hooks fail closed.',
+      hint: 'Fix the extension; its hooks fail closed.',
       cause: thrown,
     },
   )

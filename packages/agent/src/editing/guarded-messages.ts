@@ -5,16 +5,16 @@ import { ProvostError } from '@provost/core'
 
 import type { Messages } from '../types/session.ts'
 
-/** A stretch of messages and what takes its place. */
+/** A range of messages and its replacement. */
 export interface Edit {
   readonly at: number
   readonly remove: number
   readonly insert: readonly MessageInit[]
 }
 
-/** What a guarded list reads from and hands its edits to. */
+/** Where a guarded list reads its messages and sends its edits. */
 export interface MessageSource {
-  /** As they stand now. */
+  /** The current messages. */
   current(): readonly Message[]
   edit(edit: Edit): void
   transaction<T>(work: (draft: Messages) => T): T
@@ -23,15 +23,15 @@ export interface MessageSource {
 type Edits = Omit<Messages, keyof ReadonlyArray<Message>>
 
 /**
- * A live list of messages that can be read like any array, and changed by its own methods only. It copies nothing, so
- * that looking at it costs nothing, however long it is.
+ * Returns a live list of messages that reads like an array and changes only by its own methods. It copies nothing, so
+ * reading has no cost, however long the list is.
  */
 export function guardedMessages(source: MessageSource): Messages {
   const { current } = source
   const indexOf = (id: string): number => {
     const index = current().findIndex((message) => message.id === id)
     if (index >= 0) return index
-    throw new ProvostError('unknown-message', `There is no message ${id} in what the model sees.`, {
+    throw new ProvostError('unknown-message', `Unknown message: ${id} is not in session.messages.`, {
       hint: 'Take ids from session.messages.',
     })
   }
@@ -49,8 +49,8 @@ export function guardedMessages(source: MessageSource): Messages {
       const at = indexOf(from)
       const end = indexOf(to)
       if (end < at) {
-        throw new ProvostError('unknown-message', `Message ${to} stands before message ${from}.`, {
-          hint: 'Name the first message of the range first.',
+        throw new ProvostError('unknown-message', `Message ${to} comes before message ${from}.`, {
+          hint: 'Pass the first message of the range first.',
         })
       }
       splice(at, end - at + 1, ...insert)
@@ -60,7 +60,7 @@ export function guardedMessages(source: MessageSource): Messages {
   }
 
   const target: Message[] = []
-  // The inspector of Node looks past a proxy: it is shown what the proxy shows.
+  // Node's inspector looks past a proxy: the target shows what the proxy shows.
   Object.defineProperty(target, inspect.custom, { value: () => [...current()], configurable: true })
   const list: unknown = new Proxy(target, {
     get(_, key) {
@@ -79,7 +79,7 @@ export function guardedMessages(source: MessageSource): Messages {
     deleteProperty: (_, key) => refuse(`${String(key)} was deleted`),
     defineProperty: (_, key) => refuse(`${String(key)} was defined`),
     setPrototypeOf: () => refuse('its prototype was set'),
-    preventExtensions: () => refuse('it was to be frozen'),
+    preventExtensions: () => refuse('it was about to be frozen'),
   })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the traps make it what the type says
   return list as Messages
@@ -100,6 +100,6 @@ const instructions: ReadonlyMap<string, string> = new Map([
 
 function refuse(what: string, instead = anyEdit): never {
   throw new ProvostError('guarded-messages', `session.messages cannot be written to directly: ${what}.`, {
-    hint: `Use session.messages.${instead}: edits are checked, and kept in the log.`,
+    hint: `Use session.messages.${instead}: its edits are validated and recorded in the log.`,
   })
 }

@@ -25,16 +25,16 @@ export interface MessageEdits {
   /** What the model would see now. */
   current(): readonly Message[]
   readonly messages: Messages
-  /** To be written before anything else; whoever has written them takes them out. */
+  /** Entries to write before anything else; the writer removes them. */
   readonly entries: NewEntry[]
-  /** Empties what the model sees. */
+  /** Clears what the model sees. */
   reset(): void
 }
 
 /**
- * Edits over the view of a log.
+ * Creates the edits over the view of a log.
  *
- * @param open throws where the messages may not be edited now.
+ * @param open throws if the messages may not be edited now.
  */
 export function createMessageEdits(
   sessionId: string,
@@ -104,7 +104,7 @@ export function createMessageEdits(
     const next = before[at]
     if (first && last)
       return newEntry(own, id, { type: 'view', from: first.id, to: last.id, with: added, reason: 'edit' })
-    // Behind everything there is nothing to name.
+    // An addition at the end has no message to name.
     if (!next) return newEntry(own, id, { type: 'view', from: '', to: '', with: added, reason: 'edit' })
     return newEntry(own, id, { type: 'view', from: next.id, to: next.id, with: [...added, next], reason: 'edit' })
   }
@@ -126,8 +126,8 @@ export function createMessageEdits(
 }
 
 /**
- * A message as it enters by an edit. Without a label of its own it is labelled as what it takes the place of, so that
- * nothing becomes trusted by being written anew.
+ * Returns a message as an edit inserts it. Without a label it gets the label of the messages that it replaces, so that
+ * rewriting does not make data trusted.
  */
 function entering(init: MessageInit, id: string, agent: string, removed: readonly Message[]): Message {
   const { role = 'user', content, label } = checked(init)
@@ -136,11 +136,11 @@ function entering(init: MessageInit, id: string, agent: string, removed: readonl
   return messageOf({ role, content, label: fillLabel(label, base) }, id, base, agent)
 }
 
-/** A copy: what the caller passes stays the caller's. */
+/** Copies the message, so that the caller's is not frozen. */
 function checked(init: MessageInit): MessageInit {
   const { role, content, label }: Partial<MessageInit> = isRecord(init) ? init : {}
   if (typeof content !== 'string' && !Array.isArray(content)) {
-    throw new ProvostError('invalid-messages', 'A message has no content.', {
+    throw new ProvostError('invalid-messages', 'The edit has a message without content.', {
       hint: "Pass { role, content: 'text' } or { role, content: [parts] }.",
     })
   }

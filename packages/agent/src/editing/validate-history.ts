@@ -9,14 +9,14 @@ export interface Fault {
 }
 
 /**
- * Why a history could not be sent to a model: all faults, in the order they were met. The user speaks first, each call
- * of a tool has its one result before anything else is said, nothing is a result of no call, call ids are unique, and
- * system messages are not among the messages. All are of a role and have parts that are known, with what belongs to them.
+ * Returns why a history could not be sent to a model: all faults, in the order of the messages. The user speaks first,
+ * and each tool call has one result before the next message. Each result has its call, call ids are unique, and there
+ * are no system messages. Roles and parts are known and complete.
  */
 export function faultsOf(messages: readonly Message[]): readonly Fault[] {
   const faults: Fault[] = []
   const seen = new Set<string>()
-  /** Calls without a result, by id, with where they stand: the tools', and those that the provider runs. */
+  /** Calls without a result, by id, with their index: of the tools, and of the provider. */
   const open = new Map<string, { readonly index: number; readonly call: ToolCallPart }>()
   const deferred: typeof open = new Map()
   let userSpoke = false
@@ -35,26 +35,26 @@ export function faultsOf(messages: readonly Message[]): readonly Fault[] {
       continue
     }
     const { role, content, error, partial } = message
-    if (role === 'system') faults.push({ index, reason: 'a system message stands among the others' })
+    if (role === 'system') faults.push({ index, reason: 'a system message is not allowed here' })
     if (role === 'user' || role === 'assistant') close(open)
     if (role === 'user') close(deferred)
     if ((role === 'assistant' || role === 'tool') && !userSpoke) {
       faults.push({ index, reason: `the ${role} speaks before the user` })
-      // Said once: what follows is not more wrong.
+      // Reported once: later messages are not additional faults.
       userSpoke = true
     }
     if (role === 'user') userSpoke = true
     if (role === 'assistant' && content.every((part) => part.type === 'text' && part.text === '')) {
-      faults.push({ index, reason: 'the assistant says nothing' })
+      faults.push({ index, reason: 'the assistant message is empty' })
     }
-    if (role === 'error' && !error) faults.push({ index, reason: 'the error does not say what went wrong' })
+    if (role === 'error' && !error) faults.push({ index, reason: 'the error message has no "error"' })
     if (role === 'aborted' && content.length > 0 && !partial) {
-      faults.push({ index, reason: 'what was said before the abort is not marked as partial' })
+      faults.push({ index, reason: 'the content before the abort is not marked as partial' })
     }
     for (const part of content) {
       if (part.type === 'tool-call') {
         if (role !== 'assistant') faults.push({ index, reason: `the ${role} calls ${part.toolName}` })
-        else if (seen.has(part.callId)) faults.push({ index, reason: `the call id ${part.callId} stands there twice` })
+        else if (seen.has(part.callId)) faults.push({ index, reason: `the call id ${part.callId} is used twice` })
         else (part.providerExecuted ? deferred : open).set(part.callId, { index, call: part })
         seen.add(part.callId)
       } else if (part.type === 'tool-result') {
@@ -73,16 +73,16 @@ export function faultsOf(messages: readonly Message[]): readonly Fault[] {
 const mostFaults = 10
 
 /**
- * Refuses a history that is not well formed.
+ * Rejects a history that is not well formed.
  *
  * @throws ProvostError `invalid-messages` with the index and the reason of each fault, up to ten.
  */
 export function checkHistory(messages: readonly Message[]): void {
   const faults = faultsOf(messages)
   if (faults.length === 0) return
-  const told = faults.slice(0, mostFaults).map(({ index, reason }) => `messages[${index}]: ${reason}`)
-  if (faults.length > told.length) told.push(`and ${faults.length - told.length} more`)
-  throw new ProvostError('invalid-messages', `The edit would not leave a well-formed history. ${told.join('; ')}.`, {
-    hint: 'Edit calls together with their results, leave a turn of the user in front, or use transaction() for several edits.',
+  const reasons = faults.slice(0, mostFaults).map(({ index, reason }) => `messages[${index}]: ${reason}`)
+  if (faults.length > reasons.length) reasons.push(`and ${faults.length - reasons.length} more`)
+  throw new ProvostError('invalid-messages', `The edit would not leave a well-formed history. ${reasons.join('; ')}.`, {
+    hint: 'Edit calls together with their results, keep a user message first, or use transaction() for several edits.',
   })
 }

@@ -9,13 +9,13 @@ import type { Authorization } from '../types/loop.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
 import { approvalWait } from './wait-entries.ts'
 
-/** A settled call beyond what hooks see of it. */
+/** Data of a settled call that hooks do not see. */
 export interface Settling {
   readonly error?: ErrorInfo | undefined
   readonly durationMs?: number
 }
 
-/** A call that a composite makes. */
+/** Returns the entry for a call that a composite makes. */
 export function plannedEntry(
   state: SessionState,
   parent: CallState,
@@ -36,7 +36,7 @@ export function plannedEntry(
   })
 }
 
-/** The judgement of a call, and what follows from it at once. */
+/** Returns the entries for the authorization of a call and its direct consequences. */
 export function decidedEntries(state: SessionState, call: CallState, verdict: Authorization): readonly NewEntry[] {
   const place = placeOf(state)
   const { callId } = call.part
@@ -66,9 +66,9 @@ export function decidedEntries(state: SessionState, call: CallState, verdict: Au
 }
 
 /**
- * Commits before the tool starts: after a crash it tells that the effect may have taken place.
+ * Returns the entry that commits before the tool starts: after a crash it shows that the effect may have taken place.
  *
- * @param repeatable whether it would run again unasked then.
+ * @param repeatable whether the call may then run again without a question.
  */
 export function startedEntry(state: SessionState, call: CallState, fence: number, repeatable = false): NewEntry {
   return newEntry(placeOf(state), `${call.part.callId}/started/${call.starts + 1}`, {
@@ -81,11 +81,11 @@ export function startedEntry(state: SessionState, call: CallState, fence: number
   })
 }
 
-/** The result of a call. */
+/** Returns the entry for the result of a call. */
 export function settledEntry(state: SessionState, call: CallState, result: ToolResult, more: Settling = {}): NewEntry {
   const { error, durationMs = 0 } = more
-  // The model gets the output alone; a composite gets the value too.
-  const told = call.parentCallId === undefined || result.value === outputValue(result.output)
+  // The model receives only the output; a composite also receives the value.
+  const isRedundant = call.parentCallId === undefined || result.value === outputValue(result.output)
   return newEntry(placeOf(state), `${call.part.callId}/settled`, {
     type: 'call',
     op: 'settled',
@@ -93,7 +93,7 @@ export function settledEntry(state: SessionState, call: CallState, result: ToolR
     outcome: result.outcome,
     via: result.via,
     output: result.output,
-    ...(!told && result.value !== undefined && { value: result.value }),
+    ...(!isRedundant && result.value !== undefined && { value: result.value }),
     label: result.label,
     ...(result.fields && { fields: result.fields }),
     ...(result.details !== undefined && { details: result.details }),
@@ -102,7 +102,7 @@ export function settledEntry(state: SessionState, call: CallState, result: ToolR
   })
 }
 
-/** A call that will not run, with the reason for the model. */
+/** Returns the entry for a call that will not run, with the reason for the model. */
 export function unstartedEntry(
   state: SessionState,
   call: CallState,
@@ -129,22 +129,22 @@ function settled(place: Place, callId: string, outcome: CallOutcome, output: Too
     outcome,
     via: 'log',
     output,
-    // Our own words, and whatever a hook said.
+    // The text is the runtime's own, or a hook's.
     label: trustedLabel,
     error,
     durationMs: 0,
   })
 }
 
-/** Who decides what becomes of a call that a process died in, where its tool can look it up. */
+/** The `by` of a lookup that decides about a call whose process died. */
 export const lookedUpBy = 'lookup'
 
-/** What a lookup said of a call that a process died in: it took no effect, and may run. */
+/** Returns the entry for a lookup that found no effect of a call whose process died: it may run. */
 export function notDoneEntry(state: SessionState, call: CallState): NewEntry {
   return lookedUp(state, call, 'proceed')
 }
 
-/** What a lookup said of a call that a process died in: it is done. */
+/** Returns the entry for a lookup that found a call whose process died to be done. */
 export function foundEntry(state: SessionState, call: CallState): NewEntry {
   return lookedUp(state, call, 'result')
 }
@@ -161,13 +161,13 @@ function lookedUp(state: SessionState, call: CallState, outcome: 'proceed' | 're
   })
 }
 
-/** All that a composite has under way waits for somebody outside. It may come to that more than once. */
+/** Returns the entry for a composite whose operations all wait for outside input. This may happen more than once. */
 export function parkedEntry(state: SessionState, call: CallState): NewEntry {
   const { callId } = call.part
   return newEntry(placeOf(state), `${callId}/parked/${offsetOf(state)}`, { type: 'call', op: 'parked', callId })
 }
 
-/** What a composite has to know again after a crash. */
+/** Returns the entry for a value that a composite needs again after a crash. */
 export function memoEntry(state: SessionState, call: CallState, key: string, value: Json): NewEntry {
   return newEntry(placeOf(state), `${key}/memo`, { type: 'memo', key, value, callId: call.part.callId })
 }

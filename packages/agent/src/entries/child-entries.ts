@@ -4,7 +4,7 @@ import { newEntry, placeOf } from '../state/entry.ts'
 import { pendingOn } from '../state/next-action.ts'
 import type { CallState, ChildrenState, SessionState } from '../types/session-state.ts'
 
-/** That a composite begins a child. */
+/** Returns the entry for a child that a composite starts. */
 export function spawnedEntry(
   state: SessionState,
   call: CallState,
@@ -22,7 +22,7 @@ export function spawnedEntry(
   })
 }
 
-/** What a child has come to. One that pauses may do so more than once: its offset tells the pauses apart. */
+/** Returns the entry for the end or a pause of a child. The offset tells several pauses apart. */
 export function joinedEntry(
   state: SessionState,
   child: Pick<ChildrenState, 'callId' | 'log'>,
@@ -34,7 +34,7 @@ export function joinedEntry(
   return newEntry(placeOf(state), id, { type: 'child', op: 'joined', callId, log, ...came })
 }
 
-/** That a child waits, for those who answer the runs above it. */
+/** Returns the wait of a child, for callers that answer the runs above it. */
 export function childWait(state: SessionState, callId: string, wait: EntryOf<'wait'>, child: SessionState): NewEntry {
   const { token, kind, reason, deadline, evidence, sticky, schema, about: subject, approves } = wait
   const all = Object.values(pendingOn(child, [wait])).flat()

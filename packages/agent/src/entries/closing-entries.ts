@@ -5,7 +5,7 @@ import { callsAt } from '../state/next-action.ts'
 import type { SessionState } from '../types/session-state.ts'
 import { unstartedEntry } from './call-entries.ts'
 
-/** The ends of the calls that have none. */
+/** Returns the entries that end all open calls. */
 export function openCallEntries(state: SessionState): readonly NewEntry[] {
   if (!state.run) return []
   const waits = new Map([...state.waits.values()].map((wait) => [wait.callId, wait.kind]))
@@ -20,7 +20,7 @@ export function openCallEntries(state: SessionState): readonly NewEntry[] {
     'waiting',
     'delivered',
   ] as const
-  // What a composite has called ends before it.
+  // Calls of a composite end before the composite.
   const inside = [...state.run.bridged.values()].filter(({ stage }) => stage !== 'settled').toReversed()
   const open = [...inside, ...callsAt(state.run, ...stages)]
   return open.map((call) => {
@@ -31,15 +31,14 @@ export function openCallEntries(state: SessionState): readonly NewEntry[] {
   })
 }
 
-/** The model must not take for undone what may have been done. */
+/** The model must not assume that a call had no effect if it may have had one. */
 function whatIsKnown(kind: EntryOf<'wait'>['kind'] | undefined): string {
-  if (kind === 'uncertain')
-    return 'It is not known whether this call took effect: its process died in it, and the run was ended.'
+  if (kind === 'uncertain') return 'Outcome unknown: the process died during this call, and the run was ended.'
   if (kind === 'remote') return 'The run was ended before the result came; the call may still take effect elsewhere.'
   return 'The run was ended before this call had a result.'
 }
 
-/** The ends of the approvals that nobody has given. */
+/** Returns the entries that deny all open approvals. */
 export function openWaitEntries(state: SessionState): readonly NewEntry[] {
   return [...state.waits.values()]
     .filter((wait) => wait.kind === 'approval')

@@ -15,14 +15,14 @@ import { clock, readVerdict, waitKey } from '../reducers/wait-reducer.ts'
 import { newEntry, placeOf } from '../state/entry.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** Entries that resolve waits; `denied` when a human refused the model's answer, which ends the run. */
+/** Entries that resolve waits; `denied` if a human denied the model's answer, which ends the run. */
 export interface Resolution {
   readonly entries: readonly NewEntry[]
   readonly denied?: ErrorInfo
 }
 
 /**
- * The entries that decisions come to. A wait that is over already stays as it was decided first.
+ * Returns the entries for decisions. A closed wait keeps its first decision.
  *
  * @throws ProvostError `unknown-wait` for a token or call that this log never waited for.
  */
@@ -62,14 +62,14 @@ export function resolvedEntries(state: SessionState, decisions: Decisions): Reso
   return { entries, ...(denied && { denied }) }
 }
 
-/** Who may answer one kind of question may not answer another. */
+/** A token of one kind of question does not answer another kind. */
 function waitFor(state: SessionState, token: string, kind: 'approval' | 'input'): EntryOf<'wait'> | undefined {
   const wait = state.waits.get(token)
   if (wait ? wait.kind !== kind : !state.resolved.has(token)) throw unknownWait(token)
   return wait
 }
 
-/** Open waits by what they are about: a call may wait again for what it has waited for before. */
+/** Returns a lookup of open waits by call and kind: a call may wait again for the same thing. */
 function waitsOfCalls(
   state: SessionState,
 ): (callId: string, kind: 'remote' | 'uncertain') => EntryOf<'wait'> | undefined {
@@ -84,7 +84,7 @@ function waitsOfCalls(
   }
 }
 
-/** The decisions that answer what is waited for now, and those that came early and are kept. */
+/** Splits decisions into those for known waits and those that arrived early. */
 export function dueDecisions(
   state: SessionState,
   decisions: Decisions,
@@ -105,8 +105,8 @@ export function dueDecisions(
 }
 
 /**
- * What was delivered for the waits that are open, taken out of the deliveries. A wait that nobody answered stays; a
- * delivery that nothing waits for yet, too.
+ * Returns the deliveries for open waits, and removes them from the map. Unanswered waits stay, as do deliveries that
+ * nothing waits for yet.
  */
 export function deliveredDecisions(state: SessionState, deliveries: Map<string, Delivery>): Decisions | undefined {
   if (deliveries.size === 0) return undefined
@@ -116,7 +116,7 @@ export function deliveredDecisions(state: SessionState, deliveries: Map<string, 
   const inputs: { id: string; value: Json }[] = []
   for (const { token, kind, callId = token, deadline = Number.POSITIVE_INFINITY } of state.waits.values()) {
     const delivery = deliveries.get(token)
-    // What came too late stays: whoever expires the wait says so.
+    // A late delivery is kept; the code that expires the wait reports it.
     if (!delivery || delivery.at > deadline) continue
     deliveries.delete(token)
     const { value, by } = delivery
@@ -129,7 +129,7 @@ export function deliveredDecisions(state: SessionState, deliveries: Map<string, 
   return any ? { approvals, toolResults, uncertain, inputs } : undefined
 }
 
-/** Whatever is not clearly a decision gives the call up. */
+/** Reads a decision about an uncertain call. A value that is not clearly a decision gives the call up. */
 function readUncertain(callId: string, value: Json, by: string): UncertainDecision {
   const { decision, output }: Record<string, unknown> = isRecord(value) ? value : {}
   return {
@@ -154,7 +154,7 @@ function pick(
 }
 
 function unknownWait(token: string): ProvostError {
-  return new ProvostError('unknown-wait', `This run never waited for ${token}.`, {
+  return new ProvostError('unknown-wait', `Unknown wait: ${token}.`, {
     hint: 'Take ids from result.pending or from the event that asked.',
   })
 }

@@ -7,7 +7,7 @@ import type { ModelAnswered } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** What a model's answer puts into the log: that it was paid for, what it said, and what became of it. */
+/** Returns the entries for a model's answer: its attempt, its message and the outcome. */
 export function answerEntries(
   state: SessionState,
   plan: ResolvedAgent,
@@ -35,7 +35,7 @@ export function answerEntries(
         reason: ask.reason,
         ...(ask.evidence !== undefined && { evidence: toJson(ask.evidence) }),
         ...(ask.expiresInMs !== undefined && { deadline: Date.now() + ask.expiresInMs }),
-        // Whoever reads the answer learns of it.
+        // The readers of the answer receive its data.
         about: { effect: 'egress', roles: {}, label: message.label ?? trustedLabel },
       }),
     )
@@ -43,7 +43,7 @@ export function answerEntries(
   return entries
 }
 
-/** That a model answered, and what for. */
+/** Returns the entry for an attempt that the model answered. */
 export function answeredEntry(
   state: SessionState,
   plan: ResolvedAgent,
@@ -63,7 +63,7 @@ export function answeredEntry(
   })
 }
 
-/** The complaint goes where the model looks: into the results of its calls, or into a message of its own. */
+/** The repair request goes where the model looks: into the results of its calls, or into a new message. */
 function repairEntries(place: Place, message: Message, repair: NonNullable<ModelAnswered['repair']>): NewEntry[] {
   const calls = message.content.filter((part) => part.type === 'tool-call' && !part.providerExecuted)
   const text = typeof repair.content === 'string' ? repair.content : ''

@@ -9,12 +9,12 @@ import type { FinalFailure } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** The run pauses; whoever has the log can go on with it. */
+/** Returns the entry that suspends the run; a process with the log can resume it. */
 export function suspendedEntry(state: SessionState): NewEntry {
   return lifecycleEntry(state, 'suspended')
 }
 
-/** The run goes on. */
+/** Returns the entry that resumes the run. */
 export function resumedEntry(state: SessionState): NewEntry {
   return lifecycleEntry(state, 'resumed')
 }
@@ -25,7 +25,7 @@ function lifecycleEntry(state: SessionState, op: 'suspended' | 'resumed'): NewEn
   return newEntry(place, positionId(place.runId, place.step, op, offsetOf(state)), { type: 'run', op })
 }
 
-/** The end of a run, with what came out of it. */
+/** Returns the entry that ends a run, with its output. */
 export function endedEntry(
   state: SessionState,
   plan: ResolvedAgent,
@@ -44,7 +44,7 @@ export function endedEntry(
   })
 }
 
-/** What a model call that failed for good puts into the log: what was said before, and the end of the run. */
+/** Returns the entries for a final failure of the model: the partial message, and the end of the run. */
 export function failureEntries(
   state: SessionState,
   plan: ResolvedAgent,
@@ -58,9 +58,9 @@ export function failureEntries(
 }
 
 /**
- * The message that closes a run which did not get to its end: what was said stays, calls that nobody will answer go.
+ * Returns the message that closes an incomplete run: partial content stays, calls without a result are removed.
  *
- * @param key names the message where nothing had been said.
+ * @param key names the message if there is no partial one.
  */
 export function closingMessage(
   place: Place,

@@ -5,7 +5,7 @@ import type { CallState, SessionState } from '../types/session-state.ts'
 import { unstartedEntry } from './call-entries.ts'
 import { resolvedEntry } from './wait-entries.ts'
 
-/** What ends the calls that a composite made and did not wait for, the deepest first. */
+/** Returns the entries that end the calls of a composite that it did not wait for, the deepest first. */
 export function unawaitedCalls(state: SessionState, composite: CallState): readonly NewEntry[] {
   const { run } = state
   if (!run || run.bridged.size === 0) return []

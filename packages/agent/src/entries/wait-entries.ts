@@ -7,7 +7,7 @@ import type { Place } from '../types/log.ts'
 import type { Authorization } from '../types/loop.ts'
 import type { CallState, SessionState } from '../types/session-state.ts'
 
-/** Asks a human about a call. */
+/** Returns the entry that asks a human about a call. */
 export function approvalWait(
   place: Place,
   call: CallState,
@@ -28,9 +28,9 @@ export function approvalWait(
 }
 
 /**
- * Parks a call until its result comes from elsewhere.
+ * Returns the entry that parks a call until its remote result arrives.
  *
- * @param withinMs after that its result is not taken any more.
+ * @param withinMs milliseconds after which the result is rejected.
  */
 export function remoteWait(
   state: SessionState,
@@ -45,7 +45,7 @@ export function remoteWait(
   )
 }
 
-/** Parks a call whose process died in it. */
+/** Returns the entry that parks a call whose process died. */
 export function uncertainWait(state: SessionState, call: CallState): NewEntry {
   return callWait(state, call, 'uncertain')
 }
@@ -60,7 +60,7 @@ function callWait(
   return newEntry(placeOf(state), token, { type: 'wait', token, kind, callId: call.part.callId, ...more })
 }
 
-/** A question of a running tool. The call stays where it is. */
+/** Returns the entry for a question of a running tool. The call keeps its stage. */
 export function inputWait(
   state: SessionState,
   call: CallState,
@@ -74,7 +74,7 @@ export function inputWait(
   return newEntry(placeOf(state), token, { type: 'wait', token, kind: 'input', callId, ...more })
 }
 
-/** A composite waits for an answer from outside. */
+/** Returns the entry for a composite that waits for an answer from outside. */
 export function parkingWait(state: SessionState, call: CallState, token: string, about: WaitAbout): NewEntry {
   const { message = '', schema, approves, withinMs = Number.POSITIVE_INFINITY } = about
   return newEntry(placeOf(state), token, {
@@ -90,17 +90,17 @@ export function parkingWait(state: SessionState, call: CallState, token: string,
   })
 }
 
-/** The answer to a question, or that there is none. */
+/** Returns the entry that answers a question, or closes it without an answer. */
 export function resolvedEntry(state: SessionState, token: string, value: Json, by: string): NewEntry {
   return newEntry(placeOf(state), `${token}/resolved`, { type: 'resolved', token, value, by })
 }
 
-/** That nobody answered in time: the call of the wait ends with a timeout. */
+/** Returns the entry for a wait that timed out: its call ends with a timeout. */
 export function expiredEntry(state: SessionState, { token }: EntryOf<'wait'>): NewEntry {
   return resolvedEntry(state, token, null, clock)
 }
 
-/** That something from the inbox was taken: it does not enter again. */
+/** Returns the entry for a consumed inbox delivery: it does not enter again. */
 export function takenEntry(place: Place, token: string, by = 'inbox'): NewEntry {
   return newEntry(place, `${token}/resolved`, { type: 'resolved', token, value: null, by })
 }

@@ -4,20 +4,20 @@ import type { EventBus, EventEnvelope, EventQueue, Reaction } from '../types/log
 import { numbered } from './event-envelope.ts'
 import { createEventQueue } from './event-queue.ts'
 
-const nobody: Reaction = Object.freeze([])
+const noObservers: Reaction = Object.freeze([])
 
 /**
- * Makes the hub of a run.
+ * Creates the event bus of a run.
  *
  * @param parents run ids from the run above up to the root.
- * @param above the hub of the run above.
+ * @param above the event bus of the run above.
  */
 export function createEventBus(parents: readonly string[], above?: EventBus): EventBus {
   const subscribers = new Set<(event: EventEnvelope, by: Reaction) => void>()
   const queues = new Set<EventQueue>()
   const emitted: { readonly event: EventEnvelope; readonly by: Reaction }[] = []
   let emitting = false
-  /** After `agent.end` nothing follows, whatever a hook still throws or emits. */
+  /** No event follows `agent.end`, even if a hook still throws or emits. */
   let ended = false
   let closed = false
 
@@ -39,7 +39,7 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
       above?.relay(event, by)
     },
 
-    emit(id, place, type, payload, by = nobody) {
+    emit(id, place, type, payload, by = noObservers) {
       if ((subscribers.size === 0 && above?.followed() !== true) || ended) return
       ended = type === 'agent.end'
       for (const key in payload) {
@@ -48,7 +48,7 @@ export function createEventBus(parents: readonly string[], above?: EventBus): Ev
       }
       const event: EventEnvelope = { type, id, place, parents, payload, last: undefined }
       if (emitting) {
-        // A listener that emits: for everybody, its event follows the one it reacts to.
+        // A listener emits: for all listeners, its event follows the one it reacts to.
         emitted.push({ event, by })
         return
       }

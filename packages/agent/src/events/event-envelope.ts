@@ -2,7 +2,7 @@ import type { AgentEvent } from '@provost/core'
 
 import type { EventEnvelope } from '../types/log.ts'
 
-/** The event as the reader gets it for whom it is the `seq`-th. */
+/** Returns the event with the sequence number of one reader. */
 export function numbered(event: EventEnvelope, seq: number): AgentEvent {
   if (event.last?.seq === seq) return event.last
   const { type, id, place, parents, payload } = event

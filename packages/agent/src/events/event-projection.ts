@@ -10,38 +10,38 @@ import { callOf } from '../state/session-state.ts'
 import type { EmitDurable, EventProjection } from '../types/log.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 
-/** Emits nothing: nor is what it would emit put together, where that takes a while. */
+/** Emits nothing; expensive payloads are not built for it. */
 export const muted: EmitDurable = Object.assign(() => {}, { passing: () => {} })
 
-/** Makes the projection of a log, at its beginning. */
+/** Creates the projection of a log, at its beginning. */
 export function createEventProjection(sessionId: string, state: SessionState): EventProjection {
-  /** Messages that were begun live, and by which attempt. */
+  /** Messages that started live, with their attempt. */
   const started = new Map<string, number>()
   const waits = new Map<string, EntryOf<'wait'>>()
   let inputs: Message[] | undefined
-  let held: Message | undefined
-  /** What was said in the present turn. */
+  let pendingApproval: Message | undefined
+  /** Messages of the current turn. */
   let turn: Message[] | undefined
   let stepOpen = false
-  /** The word to the agent that goes on, which begins its turn. */
+  /** Id of the note to the agent that takes over; it starts that agent's turn. */
   let note: string | undefined
-  /** Calls that have started, in call order, with what ends each. */
+  /** Started calls in call order, with the entry that settles each. */
   let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
-  /** Handoffs whose answer has not come back, by their calls. */
-  const errands = new Map<string, EntryOf<'handoff'>>()
-  /** Names of the calls of the present step. */
+  /** Return handoffs without an answer yet, by their calls. */
+  const returnHandoffs = new Map<string, EntryOf<'handoff'>>()
+  /** Tool names of the calls of the current step. */
   const names = new Map<string, string>()
 
-  function message(emit: EmitDurable, said: Message, tried = 1, fate: { discarded?: true } = {}): void {
-    const attempt = started.get(said.id) ?? tried
-    const isNew = !started.delete(said.id)
+  function emitMessage(emit: EmitDurable, message: Message, tried = 1, fate: { discarded?: true } = {}): void {
+    const attempt = started.get(message.id) ?? tried
+    const isNew = !started.delete(message.id)
     if (emit !== muted) {
-      const start = { messageId: said.id, attempt, role: said.role }
-      if (isNew && isStreamed(said)) emit.passing('message.start', start)
+      const start = { messageId: message.id, attempt, role: message.role }
+      if (isNew && isStreamed(message)) emit.passing('message.start', start)
       else if (isNew) emit('message.start', start)
-      emit('message.end', { messageId: said.id, attempt, message: said, ...fate })
+      emit('message.end', { messageId: message.id, attempt, message, ...fate })
     }
-    if (!fate.discarded && !isSilent(said)) turn?.push(said)
+    if (!fate.discarded && !isSilent(message)) turn?.push(message)
   }
 
   function beginTurn(emit: EmitDurable, trigger: EventPayloads['turn.start']['trigger']): void {
@@ -65,47 +65,47 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     emit('step.end', { usage, ...(cost !== undefined && { cost }), finishReason: finish ?? finishReason })
   }
 
-  /** What a model said counts now. */
-  function answered(emit: EmitDurable, said: Message, fate: { discarded?: true } = {}): void {
+  /** Emits an answer of a model that counts now. */
+  function answered(emit: EmitDurable, message: Message, fate: { discarded?: true } = {}): void {
     const { run } = state
     const attempt = run?.lastAttempt?.attempt ?? 1
-    // An answer tells of its step; an abort may come before any step has begun.
-    if (said.role === 'assistant') stepOpen = true
-    message(emit, said, attempt, fate)
-    if (said.role !== 'assistant') return endStep(emit, run, said.role === 'aborted' ? 'interrupted' : 'error')
+    // An answer implies its step; an abort may come before any step has begun.
+    if (message.role === 'assistant') stepOpen = true
+    emitMessage(emit, message, attempt, fate)
+    if (message.role !== 'assistant') return endStep(emit, run, message.role === 'aborted' ? 'interrupted' : 'error')
     names.clear()
-    for (const part of said.content) if (part.type === 'tool-call') names.set(part.callId, part.toolName)
+    for (const part of message.content) if (part.type === 'tool-call') names.set(part.callId, part.toolName)
     const queueSize = run?.openCalls ?? 0
     emit('turn.mode', { mode: queueSize > 0 ? 'steer' : 'respond', queueSize })
     if (queueSize === 0) endStep(emit, run)
   }
 
   function projectMessage(emit: EmitDurable, entry: EntryOf<'message'>): void {
-    const said = entry.message
-    if (said.role === 'system') return
+    const { message } = entry
+    if (message.role === 'system') return
     switch (entry.via) {
       case 'input':
-        if (inputs) inputs.push(said)
-        else message(emit, said)
+        if (inputs) inputs.push(message)
+        else emitMessage(emit, message)
         break
       case 'steer':
-        emit('agent.steered', { text: textOf(said), messageId: said.id })
+        emit('agent.steered', { text: textOf(message), messageId: message.id })
         beginTurn(emit, 'steer')
-        message(emit, said)
+        emitMessage(emit, message)
         break
       case 'queue':
         beginTurn(emit, 'queue')
-        message(emit, said)
+        emitMessage(emit, message)
         break
       case 'model':
-        if (entry.unsaid) answered(emit, { ...said, content: [] }, { discarded: true })
-        else if (entry.held === undefined) answered(emit, said)
-        else held = said
+        if (entry.unsaid) answered(emit, { ...message, content: [] }, { discarded: true })
+        else if (entry.held === undefined) answered(emit, message)
+        else pendingApproval = message
         break
       case 'system':
       case 'tool':
-        if (said.id === note) beginTurn(emit, 'handoff')
-        message(emit, said)
+        if (message.id === note) beginTurn(emit, 'handoff')
+        emitMessage(emit, message)
         break
       default:
         assertNever(entry.via)
@@ -123,28 +123,29 @@ export function createEventProjection(sessionId: string, state: SessionState): E
       if (emit === muted) return
       const by = parentCallId === undefined ? {} : { parentCallId }
       emit('tool.execute.start', { callId, toolName, input: call?.args ?? null, ...by })
-      const errand = call?.starts === 1 ? errands.get(callId) : undefined
-      if (errand) emit('handoff.start', { from: errand.from, to: errand.to, mode: errand.mode, callId })
+      const returnHandoff = call?.starts === 1 ? returnHandoffs.get(callId) : undefined
+      if (returnHandoff)
+        emit('handoff.start', { from: returnHandoff.from, to: returnHandoff.to, mode: returnHandoff.mode, callId })
     } else if (entry.op === 'settled') {
       if (parentCallId !== undefined) return settledEvent(emit, entry, toolName)
-      const errand = errands.get(callId)
-      if (errand) cameBack(emit, errand, entry)
-      errands.delete(callId)
+      const returnHandoff = returnHandoffs.get(callId)
+      if (returnHandoff) emitReturn(emit, returnHandoff, entry)
+      returnHandoffs.delete(callId)
       if (inFlight.has(callId)) inFlight.set(callId, entry)
       else settledEvent(emit, entry, toolName)
       endInOrder(emit)
       if (state.completed) {
-        if (!state.unsaid.has(state.completed.id)) message(emit, state.completed)
+        if (!state.unsaid.has(state.completed.id)) emitMessage(emit, state.completed)
         endStep(emit, state.run)
       }
     } else if (entry.op === 'parked') {
-      // Nobody else's end waits for whoever waits for somebody outside.
+      // A parked composite does not delay the end events of other calls.
       inFlight.delete(callId)
       endInOrder(emit)
     }
   }
 
-  /** Tools end in the order they started in, so that the lifecycle reads the same each time. */
+  /** Tools end in the order in which they started, so that the order of events is deterministic. */
   function endInOrder(emit: EmitDurable): void {
     for (const [id, settled] of inFlight) {
       if (!settled) break
@@ -154,7 +155,7 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   }
 
   function projectWait(emit: EmitDurable, entry: EntryOf<'wait'>): void {
-    // Its own events tell of it.
+    // The child's own events report it.
     if (entry.child) return
     waits.set(entry.token, entry)
     const { approvals, remoteCalls, uncertain, inputs: questions } = pendingOn(state, [entry])
@@ -179,21 +180,22 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     const toolName = names.get(callId) ?? ''
     if (wait.kind === 'approval') {
       const { decision, reason, by = '' } = readVerdict(entry)
-      const said = by === clock && decision !== 'approve' ? 'expired' : decision
+      const outcome = by === clock && decision !== 'approve' ? 'expired' : decision
       emit('tool.approval.resolved', {
         id: entry.token,
         token: entry.token,
         callId,
         toolName,
-        decision: said,
+        decision: outcome,
         by,
         ...(reason !== undefined && { reason }),
       })
-      if (wait.callId === undefined && held) {
-        if (decision === 'approve') answered(emit, held)
-        // What a human refused is not given out with the refusal.
-        else message(emit, { ...held, content: [] }, state.run?.lastAttempt?.attempt, { discarded: true })
-        held = undefined
+      if (wait.callId === undefined && pendingApproval) {
+        if (decision === 'approve') answered(emit, pendingApproval)
+        // The content of a denied answer is not published with the denial.
+        else
+          emitMessage(emit, { ...pendingApproval, content: [] }, state.run?.lastAttempt?.attempt, { discarded: true })
+        pendingApproval = undefined
       }
     } else if (wait.kind === 'remote') {
       emit('tool.remote.resolved', { id: entry.token, token: entry.token, callId, toolName, by: entry.by })
@@ -204,8 +206,8 @@ export function createEventProjection(sessionId: string, state: SessionState): E
 
   function projectHandoff(emit: EmitDurable, entry: EntryOf<'handoff'>): void {
     const { from, to, mode, callId = '', denied, label = trustedLabel } = entry
-    // It starts with its call, and ends with it.
-    if (mode === 'return' && denied === undefined) return void errands.set(callId, entry)
+    // It starts and ends with its call.
+    if (mode === 'return' && denied === undefined) return void returnHandoffs.set(callId, entry)
     emit('handoff.start', { from, to, mode, callId })
     if (denied === undefined) {
       note = `${callId}/note`
@@ -243,11 +245,11 @@ export function createEventProjection(sessionId: string, state: SessionState): E
 
   function flush(emit: EmitDurable): void {
     if (!inputs) return
-    const given = inputs
+    const messages = inputs
     inputs = undefined
-    emit('agent.start', { sessionId, input: given })
+    emit('agent.start', { sessionId, input: messages })
     beginTurn(emit, 'input')
-    for (const said of given) message(emit, said)
+    for (const message of messages) emitMessage(emit, message)
   }
 
   return {
@@ -301,13 +303,13 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   }
 }
 
-/** Whether a message may have been begun before it was whole. */
+/** Whether a message may have started before it was complete. */
 function isStreamed({ role }: Message): boolean {
   return role === 'assistant' || role === 'error' || role === 'aborted'
 }
 
-/** A handoff that comes back ends with its call. */
-function cameBack(
+/** Emits the end of a return handoff, with its call. */
+function emitReturn(
   emit: EmitDurable,
   { from, to, mode, callId = '' }: EntryOf<'handoff'>,
   { outcome, error, label }: EntryOf<'call', 'settled'>,

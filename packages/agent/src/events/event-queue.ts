@@ -3,22 +3,24 @@ import type { AgentEvent } from '@provost/core'
 import type { EventEnvelope, EventQueue } from '../types/log.ts'
 import { numbered } from './event-envelope.ts'
 
-/** How many events wait for a slow reader before deltas of the same part are joined. Other events are never dropped. */
+/** Number of waiting events from which on deltas of the same part are joined. Other events are never dropped. */
 export const queueLimit = 1024
 
 /**
- * Makes a reader's queue.
+ * Creates the queue of one reader.
  *
- * @param left is called when the reader leaves before the end.
+ * @param left called when the reader leaves before the end.
  */
 export function createEventQueue(left: () => void): EventQueue {
-  /** What waits stands from `head` to `tail`; the places before are free, and used again once all is read. */
+  /**
+   * Waiting events are between `head` and `tail`; slots before `head` are free, and reused once all events are read.
+   */
   let queue: (AgentEvent | undefined)[] = []
   let head = 0
   let tail = 0
   let seq = 0
   let closed = false
-  /** Where the last delta of a part stands in the queue, while it is over its limit. */
+  /** Index of the last delta of each part in the queue, while it is over its limit. */
   const deltas = new Map<string, number>()
   const readers: ((result: IteratorResult<AgentEvent, undefined>) => void)[] = []
 
@@ -27,7 +29,7 @@ export function createEventQueue(left: () => void): EventQueue {
     const event = queue[head]
     queue[head++] = undefined
     if (head === tail || head >= queueLimit) {
-      // Now and then, so that taking costs the same for each.
+      // Compacts occasionally, so that each take has the same cost.
       if (head < tail) queue = queue.slice(head, tail)
       tail -= head
       head = 0
@@ -38,7 +40,7 @@ export function createEventQueue(left: () => void): EventQueue {
 
   function enqueue(unnumbered: EventEnvelope): void {
     if (tail - head < queueLimit) {
-      // What comes from here on stands behind it: nothing is joined to what came before.
+      // Later events follow this one: deltas are not joined with earlier ones.
       if (deltas.size > 0) deltas.clear()
       queue[tail++] = numbered(unnumbered, ++seq)
       return
@@ -48,7 +50,7 @@ export function createEventQueue(left: () => void): EventQueue {
     const at = key === undefined ? undefined : deltas.get(key)
     const earlier = at === undefined ? undefined : queue[at]
     if (at !== undefined && earlier) {
-      // Joined before it counts, so that the reader sees no gap.
+      // Joined before it is numbered, so that the reader sees no gap.
       queue[at] = joinDeltas(earlier, event)
       return
     }
@@ -106,7 +108,7 @@ function deltaKey(event: AgentEvent): string | undefined {
   }
 }
 
-/** Two deltas of one part as one, under the number of the first: text grows, a value gives way to the later one. */
+/** Joins two deltas of one part under the number of the first: text is appended, a value is replaced. */
 function joinDeltas(earlier: AgentEvent, later: AgentEvent): AgentEvent {
   if ('delta' in later && later.delta !== undefined && 'delta' in earlier && earlier.delta !== undefined) {
     return Object.freeze({ ...later, seq: earlier.seq, delta: earlier.delta + later.delta })

@@ -21,12 +21,12 @@ import {
 } from '@provost/core'
 
 /**
- * What a filter lets across, of a history. The same descriptor and messages give the same bytes, here and anywhere:
- * messages that cross whole are the very objects that were given. System messages, reasoning, and what a provider
- * attached for itself never cross; calls without a result and results without a call do not either.
+ * Returns what a filter transfers of a history. The same filter and messages give the same bytes in every process;
+ * unchanged messages stay the same objects. System messages, reasoning and provider metadata never transfer. Calls
+ * without a result and results without a call do not either.
  *
- * @throws ProvostError `invalid-filter` for what is no descriptor; `filter-refused` where `require` is not met;
- *   `summary-unwritten` for a summary that has no text yet
+ * @throws ProvostError `invalid-filter` for an invalid descriptor; `filter-refused` if `require` is not met;
+ * `summary-unwritten` for a summary without text
  *
  * @example
  * applyFilter(filters.lastUser(), session.messages)
@@ -61,13 +61,13 @@ function applied(filter: FilterDescriptor, messages: readonly Message[]): readon
   }
 }
 
-/** What may cross any boundary. */
+/** Returns what may cross any boundary. */
 function crossable(messages: readonly Message[]): readonly Message[] {
   const mine = messages.filter(({ role }) => role !== 'system')
   return paired(mapParts(mine, (part, _, { role }) => (role === 'user' ? part : withoutMeta(part))))
 }
 
-/** A part as another agent may have it: thoughts, and what only one provider can read, are the speaker's own. */
+/** Returns a part without data that only its author may read: reasoning, and provider metadata. */
 function withoutMeta(part: Part): Part | undefined {
   if (part.type === 'reasoning' || part.type === 'reasoning-file' || part.type === 'custom') return undefined
   if (!part.providerOptions) return part
@@ -76,8 +76,8 @@ function withoutMeta(part: Part): Part | undefined {
 }
 
 /**
- * Messages with each part replaced or left out. One that loses all its parts is left out, one that keeps all stays the
- * object it is.
+ * Replaces or removes each part. A message without remaining parts is removed; an unchanged message stays the same
+ * object.
  */
 function mapParts(
   messages: readonly Message[],
@@ -106,19 +106,19 @@ function kept(messages: readonly Message[], map: (message: Message) => Message |
   return changed ? left : messages
 }
 
-/** Undefined where nothing is left to say; what tells of an error says so without a word. */
+/** Returns undefined for an empty message; messages that report an error are kept. */
 function withContent(message: Message, content: readonly Part[]): Message | undefined {
   const { role, label } = message
   const silent = content.every((part) => part.type === 'text' && part.text === '')
   if (silent && role !== 'error' && role !== 'aborted') return undefined
-  // A message of results is as its results are; all others keep the label that they were said under.
+  // A tool message joins the labels of its results; every other message keeps its label.
   const own = role === 'tool' ? joinLabels(...content.map((part) => partLabel(part, message))) : label
   const { partial: _, ...rest } = message
   const whole = content.length === 0 ? rest : message
   return deepFreeze({ ...whole, content, ...(own && { label: own }) })
 }
 
-/** A result is labelled by itself; everything else is at least what its message is. */
+/** Returns the label of a part. A result has its own; every other part is at least as strict as its message. */
 function partLabel(part: Part, { role, label }: Message): Label {
   const own = role === 'assistant' || role === 'tool' ? untrustedLabel(role) : trustedLabel
   const around = label ? fillLabel(label, own) : own
@@ -132,14 +132,14 @@ function innerLabels({ fields, output }: ToolResultPart): readonly Partial<Label
   return [...Object.values(fields ?? {}), ...parts]
 }
 
-/** A history without some calls and their results. */
+/** Returns a history without some calls and their results. */
 export function withoutCalls(messages: readonly Message[], callIds: ReadonlySet<string>): readonly Message[] {
   return mapParts(messages, (part) =>
     (part.type === 'tool-call' || part.type === 'tool-result') && callIds.has(part.callId) ? undefined : part,
   )
 }
 
-/** Calls with their results, and nothing that is only one of the two. */
+/** Returns messages without calls that lack a result and results that lack a call. */
 function paired(messages: readonly Message[]): readonly Message[] {
   const called = new Set<string>()
   const whole = new Set<string>()
@@ -154,7 +154,7 @@ function paired(messages: readonly Message[]): readonly Message[] {
   )
 }
 
-/** The last stretch of user messages that stand next to each other: a provider takes them for one. */
+/** Returns the last group of adjacent user messages: a provider treats them as one. */
 function lastTurn(messages: readonly Message[]): readonly Message[] {
   const isTurn = ({ role, id }: Message): boolean => role === 'user' && !isNote(id)
   const end = messages.findLastIndex(isTurn)
@@ -167,7 +167,10 @@ function lastTurn(messages: readonly Message[]): readonly Message[] {
   return messages.slice(Math.max(start, 0), end + 1).filter(isTurn)
 }
 
-/** What the runtime says in the user's place: notes of handoffs, requests to repair, sayings, summaries. */
+/**
+ * Whether the runtime wrote the message in the user's role: handoff notes, repair requests, orchestrator messages,
+ * summaries.
+ */
 function isNote(id: string): boolean {
   return /\/(?:message\/(?:output|repair)|note|opening|summary|saying\/[^/]*|view\/[^/]*\/[^/]*\/\d+)$/.test(id)
 }
@@ -191,9 +194,13 @@ function rankOf(level: Confidentiality): number {
 }
 
 function refused(level: Confidentiality): ProvostError {
-  return new ProvostError('filter-refused', `Something in the history is more than ${level}, and may not cross.`, {
-    hint: 'Let the target have less with bySensitivity({ keep }), or answer without handing over.',
-  })
+  return new ProvostError(
+    'filter-refused',
+    `The history contains data above the level ${level}, which may not cross.`,
+    {
+      hint: 'Transfer less with bySensitivity({ keep }), or answer without handing over.',
+    },
+  )
 }
 
 function withheld(part: ToolResultPart): ToolResultPart {
@@ -202,21 +209,21 @@ function withheld(part: ToolResultPart): ToolResultPart {
   return { type: 'tool-result', callId, toolCallId, toolName, output, label: trustedLabel }
 }
 
-/** One message in place of all: it says whose words it is, and is labelled as all that it tells of. */
+/** Returns one message in place of all. It names its author, and carries the label of everything it summarises. */
 function summarised(text: string | undefined, messages: readonly Message[]): readonly Message[] {
   if (text === undefined) {
-    throw new ProvostError('summary-unwritten', 'This summary has no text yet: a model writes it at the handoff.', {
-      hint: 'Apply the descriptor that the handoff entry of the log holds.',
+    throw new ProvostError('summary-unwritten', 'The summary filter has no text: a model writes it at the handoff.', {
+      hint: 'Apply the filter that the handoff entry of the log contains.',
     })
   }
   const last = messages.at(-1)
   if (!last) return messages
-  const said = `Summary of the conversation so far, written by a model, not by the user:\n${text}`
+  const content = `Summary of the conversation so far, written by a model, not by the user:\n${text}`
   return [
     deepFreeze({
       id: `${last.id}/summary`,
       role: 'user',
-      content: [{ type: 'text', text: said }],
+      content: [{ type: 'text', text: content }],
       label: joinLabels(...messages.map(labelOf)),
       createdAt: last.createdAt,
     }),

@@ -5,21 +5,21 @@ import type { ChildMessage } from '../types/inputs.ts'
 import type { ChildrenState, RunProgress, SessionState } from '../types/session-state.ts'
 import type { SendMode } from '../types/stream.ts'
 
-/** Tokens of what is said to a session; a delivery with any other one answers the wait of that token. */
+/** Token prefix of inputs to a session; a delivery with any other token answers the wait of that token. */
 export const sendToken = 'send/'
 
-/** Whether a run may be called so: roots have UUIDs, and the ids of children begin with those of their roots. */
+/** Whether a text is a run id: roots have UUIDs, and the ids of children begin with those of their roots. */
 export function isRunId(id: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/|$)/.test(id)
 }
 
-/** What a run is, as the logs of the runs above it tell. */
+/** The state of a run, from the logs of the runs above it. */
 export type Standing =
   | { readonly agent: string; readonly isPaused: boolean }
-  /** The log of a child that has to be read first. */
+  /** The log of a child that must be read first. */
   | { readonly unread: string }
 
-/** The child that a run is, or is below; ids of runs say where they were spawned. */
+/** Returns the child that a run is, or is below: run ids contain where they were spawned. */
 export function childToward(run: RunProgress | undefined, to: string): ChildrenState | undefined {
   for (const child of run?.children.values() ?? []) {
     if (to === child.callId || to.startsWith(`${child.callId}/`)) return child
@@ -30,8 +30,8 @@ export function childToward(run: RunProgress | undefined, to: string): ChildrenS
 /**
  * Finds a run below another.
  *
- * @param logs of children, by their names, as far as they are known.
- * @returns undefined where there is none, or it has ended.
+ * @param logs of children by name, as far as they are known.
+ * @returns undefined if there is no such run, or it has ended.
  */
 export function standingOf(
   state: SessionState,
@@ -50,12 +50,12 @@ export function standingOf(
   }
 }
 
-/** What a letter is in the inbox, and in the logs on its way. */
+/** Returns the value of a child message in the inbox and in logs. */
 export function childMessageValue({ to, mode, input }: Pick<ChildMessage, 'to' | 'mode' | 'input'>): Json {
   return { to, mode, input: toJson(input) }
 }
 
-/** The letter that an entry of the log holds. */
+/** Returns the child message in a log entry. */
 export function childMessageIn({
   token,
   value,
@@ -65,12 +65,12 @@ export function childMessageIn({
   return { token, by, to: value['to'], mode: modeOf(value['mode']), input: inputIn(value['input']) }
 }
 
-/** How something from an inbox enters. */
+/** Returns the send mode in an inbox value. */
 export function modeOf(value: unknown): SendMode {
   return value === 'steer' ? 'steer' : 'queue'
 }
 
-/** What it says; what is in a list is looked at where it enters. */
+/** Returns the input in an inbox value; the items of a list are validated when they enter. */
 export function inputIn(value: unknown): Input {
   return typeof value === 'string' || isList(value) ? value : ''
 }

@@ -2,8 +2,8 @@ import type { FilterDescriptor, SensitivityRule } from '@provost/core'
 import { checkFilter, checkOptions } from '@provost/core'
 
 /**
- * What crosses a handoff, as data. Reasoning and system prompts never cross, whatever the filter, and a call crosses
- * with its result or not at all.
+ * What a handoff transfers, as data. Reasoning and system prompts never transfer. A call transfers with its result or
+ * not at all.
  *
  * @example
  * const filter = filters.compose(filters.bySensitivity({ drop: 'secret' }), filters.lastN(6))
@@ -11,29 +11,29 @@ import { checkFilter, checkOptions } from '@provost/core'
 export const filters: {
   /** Everything. */
   full(): FilterDescriptor
-  /** The last `n` messages, fewer where that would part a call from its result. */
+  /** The last `n` messages, or fewer where a call would be separated from its result. */
   lastN(n: number): FilterDescriptor
-  /** What the user said last, and nothing else. */
+  /** Only the last turn of the user. */
   lastUser(): FilterDescriptor
   /**
-   * A summary in place of the history. The agent's own model writes it when the handoff is made; its text goes into the
-   * log, so that a replay needs no model.
+   * A summary instead of the history. The agent's own model writes it at the handoff; the log records its text, so that
+   * a replay needs no model.
    *
-   * @param options.maxTokens about how long it may be. Default 1,000.
+   * @param options.maxTokens approximate length. Default 1,000.
    */
   summary(options?: { maxTokens?: number }): FilterDescriptor
   /**
-   * By confidentiality: `{ drop: 'secret' }` leaves out what is at least that secret, `{ keep: 'internal' }` what is more
-   * than that, and with `{ require: 'internal' }` the handoff is refused where anything is more than that.
+   * By confidentiality. `{ drop: 'secret' }` removes everything at that level or above, `{ keep: 'internal' }`
+   * everything above that level. With `{ require: 'internal' }` the handoff fails if anything is above that level.
    */
   bySensitivity(rule: SensitivityRule): FilterDescriptor
-  /** Reasoning. It never crosses anyway: this says so. */
+  /** Removes reasoning. It never transfers anyway: this makes it explicit. */
   stripReasoning(): FilterDescriptor
-  /** Puts a word in place of results that are secret. */
+  /** Replaces secret results with a placeholder. */
   stripSensitiveOutputs(): FilterDescriptor
-  /** Leaves out calls of tools and their results. */
+  /** Removes tool calls and their results. */
   stripToolCalls(): FilterDescriptor
-  /** One after the other, each on what those before it left. */
+  /** Applies filters in order, each to the result of the previous one. */
   compose(...filters: readonly FilterDescriptor[]): FilterDescriptor
 } = {
   full: () => checkFilter({ kind: 'full' }),

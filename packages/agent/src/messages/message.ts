@@ -1,7 +1,7 @@
 import type { Label, Message, MessageInit, Part } from '@provost/core'
 import { deepFreeze, fillLabel, trustedLabel } from '@provost/core'
 
-/** A whole message from what a user or a hook wrote of it. */
+/** Returns a complete message for one of a user or a hook. */
 export function messageOf(init: MessageInit, id: string, label: Label = trustedLabel, agent?: string): Message {
   return deepFreeze({
     id,
@@ -13,7 +13,7 @@ export function messageOf(init: MessageInit, id: string, label: Label = trustedL
   })
 }
 
-/** Content as parts. */
+/** Returns content as parts. */
 export function partsOf(content: string | readonly Part[]): readonly Part[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }

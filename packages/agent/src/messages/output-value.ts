@@ -1,6 +1,6 @@
 import type { Json, ToolOutput } from '@provost/core'
 
-/** The value that an output shows, where it shows one. */
+/** Returns the value of a text or JSON output; undefined for any other. */
 export function outputValue(output: ToolOutput): Json | undefined {
   return output.type === 'text' || output.type === 'json' ? output.value : undefined
 }

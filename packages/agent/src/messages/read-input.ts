@@ -15,12 +15,12 @@ import { isPart, messageFault, repairHistory } from '@provost/sessions'
 import { messageOf } from './message.ts'
 
 /**
- * The messages that an input means. What the caller wrote as user or system is trusted; imported answers and results
- * are not, unless they carry a label. Histories are repaired: each call gets its one result.
+ * Returns the messages of an input. User and system messages of the caller are trusted; imported answers and results
+ * are untrusted unless they carry a label. Histories are repaired: each call gets exactly one result.
  *
- * @param key makes the ids of the messages; a history keeps its own where they are free.
- * @param taken says which ids are not.
- * @throws ProvostError `invalid-input` for anything else, `system-message-refused`
+ * @param key prefix of message ids; messages of a history keep their ids where these are free.
+ * @param taken returns whether an id is in use.
+ * @throws ProvostError `invalid-input` for any other value, `system-message-refused`
  */
 export function messagesOf(
   input: Input,
@@ -34,7 +34,7 @@ export function messagesOf(
     return [messageOf({ content: input }, `${key}/0`, trustedLabel, agent)]
   }
   if (!Array.isArray(input)) throw invalidInput(input === null ? 'null' : typeof input)
-  // A copy: what the caller passes stays the caller's, and is not frozen.
+  // A copy: the caller's value is not frozen.
   const items = jsonItems(input)
   if (items.length === 0) throw invalidInput('empty list')
   if (items.every(isPart)) return [messageOf({ content: items }, `${key}/0`, trustedLabel, agent)]
@@ -43,17 +43,17 @@ export function messagesOf(
     : items.every(isModelMessage) && !items.some(isMessage)
       ? imported(input.filter(isModelMessage), key, agent)
       : undefined
-  if (!messages) throw invalidInput('list of mixed or unknown things')
+  if (!messages) throw invalidInput('list of mixed or unknown values')
   checkSystem(messages, to)
   const repaired = repairHistory(sound(messages), agent).messages
-  if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history with nothing to answer in it')
+  if (!repaired.some(({ role }) => role !== 'system')) throw invalidInput('history without a message to answer')
   return whole(repaired, key, taken)
 }
 
 /**
- * A history from outside, of our messages and those of the AI SDK, whole.
+ * Returns a complete history from messages of Provost and of the AI SDK.
  *
- * @throws ProvostError `invalid-input` for what is no message, `system-message-refused`
+ * @throws ProvostError `invalid-input` for an invalid message, `system-message-refused`
  */
 export function historyOf(
   history: readonly (Message | ModelMessage)[],
@@ -87,19 +87,19 @@ export function whole(messages: readonly Message[], key: string, taken: (id: str
   })
 }
 
-/** What lacks something would be refused by each model that it is sent to, from now on. */
+/** Rejects invalid messages: each model would reject them from now on. */
 export function sound(messages: readonly Message[]): readonly Message[] {
   for (const [index, message] of messages.entries()) {
     const fault = messageFault(message)
-    if (fault !== undefined) throw invalidInput(`list: message ${index} is none (${fault})`)
+    if (fault !== undefined) throw invalidInput(`list: message ${index} is invalid (${fault})`)
   }
   return messages
 }
 
 export function jsonItems(input: readonly unknown[]): readonly unknown[] {
-  // Messages of the AI SDK may hold bytes and URLs: their own conversion takes care of these.
+  // The AI SDK's own conversion handles bytes and URLs in its messages.
   if (input.every(isModelMessage) && !input.some(isMessage)) return input
-  if (input.some(holdsBytes)) throw invalidInput('list with bytes in it (write them as base64)')
+  if (input.some(holdsBytes)) throw invalidInput('list with bytes (write them as base64)')
   const copy = toJson(input)
   return Array.isArray(copy) ? copy : []
 }
@@ -119,11 +119,11 @@ export function ours(messages: readonly ModelMessage[]): ReturnType<typeof fromM
   try {
     return fromModelMessages(messages)
   } catch (cause) {
-    throw invalidInput('list with a part that lacks something', cause)
+    throw invalidInput('list with an incomplete part', cause)
   }
 }
 
-/** The AI SDK knows no labels. One that somebody gave its messages or parts all the same is not lost. */
+/** Messages of the AI SDK have no labels. A label that the caller added to a message or a part is kept. */
 export function labelIn(message: ModelMessage | undefined, otherwise: Label): Label {
   const own = fillLabel(labelOn(message), otherwise)
   if (message === undefined || typeof message.content === 'string') return own
@@ -134,12 +134,12 @@ export function labelOn(value: unknown): LabelInit | undefined {
   return isRecord(value) && isLabelInit(value['label']) ? value['label'] : undefined
 }
 
-/** What its words are, `fillLabel` sees to: those that mean nothing become the strictest. */
+/** `fillLabel` replaces unknown words of a label by the strictest ones. */
 export function isLabelInit(value: unknown): value is LabelInit {
   return isRecord(value)
 }
 
-/** Call ids from outside may come again: ours say where they came in. */
+/** Call ids from outside may repeat: the prefix tells where they came in. */
 export function ownCall(part: Part, key: string): Part {
   return part.type === 'tool-call' || part.type === 'tool-result'
     ? { ...part, callId: `${key}/call/${part.callId}` }
@@ -169,7 +169,7 @@ export function isModelMessage(value: unknown): value is ModelMessage {
 }
 
 export function refuseInput(): never {
-  throw invalidInput('list with something else than messages in it')
+  throw invalidInput('list that contains other values than messages')
 }
 
 export function invalidInput(got: string, cause?: unknown): ProvostError {
@@ -185,7 +185,7 @@ export interface Recipient {
   readonly allowSystemMessages: boolean
 }
 
-/** What is said in the role of the system is obeyed: a history that comes from elsewhere must not bring any. */
+/** Rejects system messages: models obey them, so a history from elsewhere must not contain any. */
 export function checkSystem(messages: readonly Message[], { name, allowSystemMessages }: Recipient): void {
   if (allowSystemMessages) return
   const at = messages.findIndex(({ role }) => role === 'system')

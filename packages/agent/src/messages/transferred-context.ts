@@ -16,10 +16,10 @@ import {
 import type { SessionState } from '../types/session-state.ts'
 import { applyFilter, withoutCalls } from './apply-filter.ts'
 
-/** The code of an answer that did not come back. */
+/** The error code of a return handoff without an answer. */
 export const notReturned = 'handoff-denied'
 
-/** What crosses a handoff. */
+/** What a handoff transfers. */
 export interface TransferredContext {
   readonly messages: readonly Message[]
   readonly hash: string
@@ -27,10 +27,10 @@ export interface TransferredContext {
 }
 
 /**
- * What of a history crosses.
+ * Returns what a handoff transfers of a history.
  *
- * @param calls of handoffs in the present step: what the caller asked for is not the target's.
- * @param rewritten by a hook, instead.
+ * @param calls handoff calls of the current step, which are not transferred.
+ * @param rewritten messages of a hook, which replace the filter's.
  * @throws ProvostError as {@link applyFilter} does
  */
 export function transferContext(
@@ -43,13 +43,13 @@ export function transferContext(
   return { messages, hash: hashMessages(messages), label: joinLabels(...messages.map(labelOf)) }
 }
 
-/** Of what was said by whom, under which label; not of when. */
+/** Returns a hash of the ids, roles, contents and labels of messages, without their times. */
 export function hashMessages(messages: readonly Message[]): string {
-  const said = messages.map(({ id, role, content, label }) => ({ id, role, content, label }))
-  return hash('sha256', canonicalJson(toJson(said)))
+  const hashed = messages.map(({ id, role, content, label }) => ({ id, role, content, label }))
+  return hash('sha256', canonicalJson(toJson(hashed)))
 }
 
-/** The view as the results of the step will leave it, while calls of it are still open. */
+/** Returns the view as the step's results will leave it, while some of its calls are still open. */
 export function viewAtStep(state: SessionState): readonly Message[] {
   const { run, view } = state
   if (!run || run.openCalls === 0) return view
@@ -63,7 +63,7 @@ export function viewAtStep(state: SessionState): readonly Message[] {
   return [...view, { id, role: 'tool', content, label, createdAt: 0 }]
 }
 
-/** The calls of handoffs that an entry tells of. */
+/** Returns the calls of handoffs that an entry records. */
 export function handoffCalls({
   callId,
   others = [],
@@ -71,12 +71,12 @@ export function handoffCalls({
   return new Set(callId === undefined ? others : [callId, ...others])
 }
 
-/** What the target begins with: what crossed, with a word of the user's in front where a provider needs one. */
+/** Returns the first view of the target: what was transferred, after a user message where a provider needs one. */
 export function openingView(entry: EntryOf<'handoff'>, view: readonly Message[]): readonly Message[] {
   return opened(crossed(entry, view), entry)
 }
 
-/** Messages with a word of the user's in front, where a provider needs one. */
+/** Returns messages after a user message, where a provider needs one. */
 export function opened(messages: readonly Message[], entry: Pick<Entry, 'id' | 'at'>): readonly Message[] {
   const first = messages.find(({ role }) => role === 'user' || role === 'assistant' || role === 'tool')
   return !first || first.role === 'user' ? messages : [opening(entry), ...messages]
@@ -86,7 +86,7 @@ function crossed(entry: EntryOf<'handoff'>, view: readonly Message[]): readonly 
   try {
     return transferContext(view, handoffCalls(entry), entry.filter, entry.with).messages
   } catch {
-    // A log from elsewhere may tell of a boundary that nothing could cross: then nothing does.
+    // A log from elsewhere may record a transfer that is not possible: then nothing is transferred.
     return []
   }
 }

@@ -1,12 +1,12 @@
-/** The end of something that much is waited for beside it. */
+/** Cancels several waits at once. */
 export interface CancelScope {
-  /** Rejects what is waited for, and all that comes later. */
+  /** Rejects all current and later waits. */
   stop(reason: unknown): void
-  /** Waits for `work`, unless the end comes first. Unlike a race, it leaves nothing behind that lives as long as the end is away. */
+  /** Waits for `work`, or rejects when the scope is stopped. Unlike a race, it leaves no handlers behind. */
   orStopped<T>(work: Promise<T>): Promise<T>
 }
 
-/** Makes a stopper that nobody has stopped. */
+/** Creates an active cancel scope. */
 export function createCancelScope(): CancelScope {
   const waiting = new Set<(reason: unknown) => void>()
   let over: Promise<never> | undefined

@@ -4,11 +4,11 @@ import { callOf } from '../state/session-state.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
-/** How deep composites may call composites, and children may have children. */
+/** Maximum depth of composites that call composites, and of children of children. */
 export const deepest = 16
 const longestKey = 256
 
-/** How many composites call each other down to this one. */
+/** Returns the nesting depth of a composite. */
 export function depthOf(scope: RunContext, call: CallState): number {
   let depth = 1
   for (let at: CallState | undefined = call; at?.parentCallId !== undefined; depth++) {
@@ -18,32 +18,36 @@ export function depthOf(scope: RunContext, call: CallState): number {
 }
 
 /**
- * A key as a part of an id: without secrets, as ids are in logs.
+ * Returns a key as a part of an id, without secrets, because logs contain ids.
  *
  * @throws ProvostError `invalid-key`
  */
 export function keyOf(key: unknown, { secrets }: Pick<RunContext, 'secrets'>): string {
   if (typeof key === 'string' && key.length > 0 && key.length <= longestKey && key.isWellFormed())
     return encodeURIComponent(secrets.scrubber.scrub(key))
-  throw new ProvostError('invalid-key', `A key of a composite is a text of 1 to ${longestKey} characters.`, {
-    hint: 'Number what you do, or name it.',
-  })
-}
-
-/** A key stands for one thing alone. */
-export function diverged(toolName: string, key: string): ProvostError {
-  return new ProvostError(
-    'replay-diverged',
-    `${toolName} used the key ${key} with another tool or other input before.`,
+  throw new ProvostError(
+    'invalid-key',
+    `The key of a composite operation must be a text of 1 to ${longestKey} characters.`,
     {
-      hint: 'Give each act of a composite a key of its own, and let nothing but its input and its answers decide what it does.',
+      hint: 'Number or name your operations.',
     },
   )
 }
 
-/** Composites that call each other need an end. */
-export function tooDeep(toolName: string): ProvostError {
-  return new ProvostError('too-deep', `${toolName} stands ${deepest} deep, and may call or start nothing itself.`, {
-    hint: 'Composites that call each other, and agents that are tools of each other, need an end.',
+/** Returns the error for a key that was used for two operations. */
+export function diverged(toolName: string, key: string): ProvostError {
+  return new ProvostError('replay-diverged', `${toolName} used the key ${key} before, with another tool or input.`, {
+    hint: 'Give each operation a unique key. Derive operations only from the input and the answers of the composite.',
   })
+}
+
+/** Returns the error for composites that are nested too deep. */
+export function tooDeep(toolName: string): ProvostError {
+  return new ProvostError(
+    'too-deep',
+    `${toolName} is nested ${deepest} levels deep and may not call or start anything.`,
+    {
+      hint: 'End the recursion of composites that call each other, and of agents that are tools of each other.',
+    },
+  )
 }

@@ -1,61 +1,62 @@
 import type { CompositeState } from '../types/session-state.ts'
 import { createOrderedReplay } from './ordered-delivery.ts'
 
-/** Something that a composite has under way. */
+/** An operation that a composite has in progress. */
 export interface Operation {
   parked: boolean
   /** Called when the log has changed. */
   look: (() => void) | undefined
 }
 
-/** What a composite has under way, and whether all of it waits for somebody outside. */
+/** The operations of a composite, and whether all of them wait for outside input. */
 export interface Operations {
   readonly size: number
   readonly parked: boolean
-  /** Brings one answer into the log, unless it is there, and resolves when it is its turn. */
+  /** Brings one answer into the log, unless it is there. Resolves when the answer is next in order. */
   run(id: string, work: (one: Operation) => Promise<void>): Promise<void>
-  /** Waits for somebody outside. */
-  until(one: Operation, come: () => boolean): Promise<void>
+  /** Parks an operation until the callback returns true. */
+  until(one: Operation, hasCome: () => boolean): Promise<void>
   setParked(one: Operation, now: boolean): void
-  /** Says that the composite is at work although its acts wait. */
+  /** Marks the composite as working although its operations wait. */
   busy<T>(work: PromiseLike<T>): Promise<T>
-  /** The log has changed: what waits may go on. */
+  /** Notifies waiting operations that the log has changed. */
   look(): void
-  /** Resolves when all is parked. */
+  /** Resolves when all operations are parked. */
   parking(): Promise<void>
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no operation is in progress. */
   idle(): Promise<void>
-  /** Calls back when all parks, and when it goes on. */
+  /** Calls back when all operations park, and when they resume. */
   watch(changed: (parked: boolean) => void): void
 }
 
-/** What acts have to know of their composite. */
+/** What operations need from their composite. */
 export interface OperationsHost {
   readonly fold: CompositeState
-  /** Rejects when the composite is over before `work` is done. */
+  /** Rejects if the composite is over before `work` is done. */
   orStopped<T>(work: Promise<T>): Promise<T>
   isOver(): boolean
   /** Throws once the composite is over. */
   heed(): void
-  /** Resolves while something may be begun. */
+  /** Resolves while operations may start. */
   open(): Promise<void>
-  /** Something begins. */
+  /** Called when an operation starts. */
   begins(): void
-  /** Told when all is parked and when it goes on. */
+  /** Called when all operations park, and when they resume. */
   turned(parked: boolean): void
 }
 
-/** Makes the acts of a composite that was entered. */
+/** Creates the operations of a composite that was started. */
 export function createOperations(host: OperationsHost): Operations {
   const { fold, orStopped, heed } = host
-  const acts = new Map<string, Operation>()
-  let [parkedActs, working, changes, parked] = [0, 0, 0, false]
+  const operations = new Map<string, Operation>()
+  let [parkedCount, working, changes, parked] = [0, 0, 0, false]
   let parking = Promise.withResolvers<void>()
   let quiet: PromiseWithResolvers<void> | undefined
   let watcher: ((parked: boolean) => void) | undefined
-  const deliveries = createOrderedReplay(fold, { asks: (id) => acts.has(id), atWork: () => working > 0 })
+  const replay = createOrderedReplay(fold, { asks: (id) => operations.has(id), atWork: () => working > 0 })
 
-  const allParked = (): boolean => !host.isOver() && working === 0 && acts.size > 0 && parkedActs === acts.size
+  const allParked = (): boolean =>
+    !host.isOver() && working === 0 && operations.size > 0 && parkedCount === operations.size
 
   function turn(now: boolean): void {
     parked = now
@@ -70,7 +71,7 @@ export function createOperations(host: OperationsHost): Operations {
     if (parked) {
       if (!allParked()) turn(false)
     } else if (allParked()) {
-      // Its code may be about to do more: it has a turn of the event loop for that.
+      // Its code may start more operations: it gets a turn of the event loop for that.
       setImmediate(() => {
         if (at === changes && allParked()) turn(true)
       })
@@ -80,13 +81,13 @@ export function createOperations(host: OperationsHost): Operations {
   function setParked(one: Operation, now: boolean): void {
     if (one.parked === now) return
     one.parked = now
-    parkedActs += now ? 1 : -1
+    parkedCount += now ? 1 : -1
     changed()
   }
 
   return {
     get size() {
-      return acts.size
+      return operations.size
     },
     get parked() {
       return parked
@@ -96,28 +97,28 @@ export function createOperations(host: OperationsHost): Operations {
       heed()
       host.begins()
       const one: Operation = { parked: false, look: undefined }
-      acts.set(id, one)
+      operations.set(id, one)
       changed()
-      deliveries.look()
+      replay.look()
       try {
         if (!fold.orders.has(id)) {
           await orStopped(host.open())
           heed()
           await work(one)
         }
-        await orStopped(deliveries.turn(id))
+        await orStopped(replay.turn(id))
       } finally {
         setParked(one, false)
-        acts.delete(id)
+        operations.delete(id)
         changed()
-        if (acts.size === 0) quiet?.resolve()
+        if (operations.size === 0) quiet?.resolve()
       }
     },
-    async until(one, come) {
-      if (come()) return
+    async until(one, hasCome) {
+      if (hasCome()) return
       const coming = Promise.withResolvers<void>()
       const look = (): void => {
-        if (come()) coming.resolve()
+        if (hasCome()) coming.resolve()
       }
       one.look = look
       setParked(one, true)
@@ -136,15 +137,15 @@ export function createOperations(host: OperationsHost): Operations {
       } finally {
         working--
         changed()
-        deliveries.look()
+        replay.look()
       }
     },
     look() {
-      for (const one of acts.values()) one.look?.()
+      for (const one of operations.values()) one.look?.()
     },
     parking: () => parking.promise,
     idle() {
-      if (acts.size === 0) return Promise.resolve()
+      if (operations.size === 0) return Promise.resolve()
       quiet = Promise.withResolvers()
       return quiet.promise
     },

@@ -1,24 +1,24 @@
 import type { CompositeState } from '../types/session-state.ts'
 
-/** Hands a composite its answers one by one, in the order of the log. */
+/** Gives a composite its answers one by one, in the order of the log. */
 export interface OrderedReplay {
-  /** Resolves when it is the turn of an answer that stands in the log. */
+  /** Resolves when it is the turn of an answer in the log. */
   turn(id: string): Promise<void>
-  /** Something has changed: an answer may be due. */
+  /** Checks after a change whether an answer is due. */
   look(): void
 }
 
-/** What deliveries have to know of the composite. */
+/** What the replay needs from the composite. */
 export interface Receiver {
-  /** Whether the composite has asked and not been given the answer. */
+  /** Whether the composite waits for this answer. */
   asks(id: string): boolean
-  /** Whether it may still ask on its own account. */
+  /** Whether the composite may still ask by itself. */
   atWork(): boolean
 }
 
 /**
- * Makes the deliveries of a composite that was entered. A turn of the event loop lies between two of them, so that what
- * the first one sets off is done before the second comes: live and after a crash alike.
+ * Creates the ordered replay of a composite. A turn of the event loop lies between two answers. The effects of the first
+ * therefore complete before the second arrives, live and after a crash alike.
  */
 export function createOrderedReplay({ answers, orders }: CompositeState, receiver: Receiver): OrderedReplay {
   const due = new Map<number, () => void>()
@@ -45,14 +45,14 @@ export function createOrderedReplay({ answers, orders }: CompositeState, receive
       resting = true
       setImmediate(() => {
         resting = false
-        // It had its turn and did not ask: an answer that nobody wants keeps none of the others.
+        // Skips an answer that the composite did not request in its turn, so that it does not block later ones.
         if (missed === at && !due.has(at) && !expected()) at++
         look()
       })
     }
   }
 
-  /** Whether the next answer will be asked for. */
+  /** Whether the composite will request the next answer. */
   function expected(): boolean {
     return receiver.atWork() || receiver.asks(answers[at] ?? '')
   }

@@ -6,7 +6,7 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { ContextSize, RunContext } from '../types/run-context.ts'
 import { systemMessages } from './prompt.ts'
 
-/** Nothing is counted yet. */
+/** Creates an empty size estimate. */
 export function createContextSize(): ContextSize {
   let [version, count, sum] = [-1, 0, 0]
   let system: { readonly of: string; readonly preludes: number; readonly tokens: number } | undefined
@@ -50,7 +50,7 @@ function tokensOf(messages: readonly Message[]): number {
 
 const tools = new WeakMap<ResolvedAgent['offered'], number>()
 
-/** Tokens of the tools that a request names. */
+/** Returns the tokens of the tools that a request offers. */
 export function toolTokens({ offered, wireTools }: ResolvedAgent): number {
   let tokens = tools.get(offered)
   if (tokens === undefined) {

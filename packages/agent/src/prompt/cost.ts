@@ -2,7 +2,7 @@ import type { Usage } from '@provost/core'
 import type { PriceTable } from '@provost/provider'
 import { costOf } from '@provost/provider'
 
-/** What a model call used, with its cost in US dollars where the price is known. */
+/** Returns the usage of a model call, with its cost in US dollars if the price is known. */
 export function withCost(
   usage: Usage,
   model: string,

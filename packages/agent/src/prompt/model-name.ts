@@ -1,7 +1,7 @@
 import type { ModelSpec } from '@provost/core'
 import { chooseModel, modelName } from '@provost/provider'
 
-/** The `provider/model` that a spec means when no tier is asked for; of tiers without a model, nothing. */
+/** Returns the `provider/model` of a spec without a tier; empty for tiers without a default model. */
 export function nameOf(spec: ModelSpec): string {
   try {
     return modelName(chooseModel(spec))
@@ -10,7 +10,7 @@ export function nameOf(spec: ModelSpec): string {
   }
 }
 
-/** The provider in a model's name; through a gateway, the one behind it. */
+/** Returns the provider in a model's name; for a gateway, the provider behind it. */
 export function providerOf(model: string): string {
   const from = model.startsWith('gateway/') ? 'gateway/'.length : 0
   const slash = model.indexOf('/', from)

@@ -8,7 +8,8 @@ import { providerOf } from './model-name.ts'
 import { skillCatalogue } from './skill-catalogue.ts'
 
 /**
- * The prompt for a model, up to date with the view: what was sent to it before is neither converted nor touched again.
+ * Returns the prompt for a model, up to date with the view. Messages that it contains are neither converted nor changed
+ * again.
  *
  * @param model `provider/model`.
  */
@@ -41,7 +42,7 @@ function newPrompt({ plan, state }: RunContext, model: string): Prompt {
   })
 }
 
-/** The system prompt comes from source, each time: no summary and no edit of the history touches it. */
+/** Returns the system prompt, built from source each time: no summary and no edit of the history changes it. */
 export function systemMessages(scope: RunContext): readonly Message[] {
   const { plan, state } = scope
   const texts = [scope.instructions, plan.skills.length > 0 ? skillCatalogue(plan.skills) : ''].filter(

@@ -5,8 +5,8 @@ import type { StepRequest } from '../types/orchestrator.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /**
- * The model of a step before hooks choose another: an orchestrator's, else of the tier that it or the tools ask for, else
- * the run's, else the agent's.
+ * Returns the model of a step before hooks override it: the orchestrator's, otherwise that of the requested tier,
+ * otherwise the run's, otherwise the agent's.
  */
 export function selectModel(scope: RunContext, options: StepRequest = scope.request): OneModel {
   const { plan, given } = scope
@@ -20,10 +20,12 @@ export function selectModel(scope: RunContext, options: StepRequest = scope.requ
 
 const ranks: Readonly<Record<Tier, number>> = { fast: 0, balanced: 1, smart: 2 }
 
-/** What the tools whose results are read next ask for; it follows from the log, so a run that goes on asks for the same. */
+/**
+ * Returns the tier that the tools of the last results prefer. It follows from the log, so a resumed run gets the same.
+ */
 export function tierOf({ plan, state }: Pick<RunContext, 'plan' | 'state'>): Tier | undefined {
   const used = state.run?.used ?? []
-  const wishes = used.map((name) => plan.tools.get(name)?.['~tool'].preferredModel)
-  if (wishes.every((wish) => wish === undefined)) return undefined
-  return wishes.map((wish) => wish ?? 'balanced').reduce((a, b) => (ranks[a] >= ranks[b] ? a : b))
+  const preferred = used.map((name) => plan.tools.get(name)?.['~tool'].preferredModel)
+  if (preferred.every((tier) => tier === undefined)) return undefined
+  return preferred.map((tier) => tier ?? 'balanced').reduce((a, b) => (ranks[a] >= ranks[b] ? a : b))
 }

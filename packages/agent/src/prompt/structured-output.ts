@@ -6,14 +6,14 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 
-/** How often a run asks the model to mend its output. */
+/** Maximum number of output repairs per run. */
 const mostRepairs = 1
 
 /**
- * Holds a final answer against the output schema.
+ * Validates a final answer against the output schema.
  *
- * @returns the complaint to send to the model, or nothing when the answer will do.
- * @throws RunEnding `output-invalid` when it was asked before.
+ * @returns the repair request for the model, or undefined for a valid answer.
+ * @throws RunEnding `output-invalid` if a repair was already requested.
  */
 export async function checkOutput(scope: RunContext, message: Message): Promise<Repair | undefined> {
   const { output } = scope.plan
@@ -27,7 +27,7 @@ export async function checkOutput(scope: RunContext, message: Message): Promise<
     }
   }
   const error = new ProvostError('output-invalid', `The answer does not fit the output schema: ${problem}.`, {
-    hint: 'Loosen the schema, describe its fields, or use a stronger model.',
+    hint: 'Relax the schema, describe its fields, or use a stronger model.',
   })
   throw new RunEnding('failed', error.toJSON(), error)
 }
@@ -44,7 +44,7 @@ async function outputProblem(schema: NonNullable<ResolvedAgent['output']>, text:
     .slice(0, 1000)
 }
 
-/** What a text says by a schema: itself where there is none; undefined where it does not fit. */
+/** Reads a text by a schema: the text itself without a schema; undefined if it does not fit. */
 export async function readOutput(
   schema: StandardSchemaV1 | undefined,
   text: string,
@@ -55,7 +55,7 @@ export async function readOutput(
   return parsed?.ok ? { value: parsed.value } : undefined
 }
 
-/** What an answer says as data: its text, or the JSON in it where the agent has an output schema. */
+/** Returns an answer as data: its text, or the JSON in it if the agent has an output schema. */
 export function answerJson(plan: ResolvedAgent, answer: Message): Json {
   const text = textOf(answer)
   if (!plan.output) return text
@@ -63,10 +63,10 @@ export function answerJson(plan: ResolvedAgent, answer: Message): Json {
   return read.ok ? read.value : text
 }
 
-/** JSON that was read, or why it could not be. */
+/** Parsed JSON, or why parsing failed. */
 export type ReadJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string }
 
-/** Reads JSON from a model's text; a code fence around it is forgiven. */
+/** Reads JSON from a model's text, with or without a code fence. */
 export function readJson(text: string): ReadJson {
   let body = text.trim()
   if (body.startsWith('```')) {

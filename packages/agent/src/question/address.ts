@@ -2,7 +2,7 @@ import { domainToUnicode } from 'node:url'
 
 /** An address within a text: a mail address, a web address or a host. */
 export interface Address {
-  /** As it is written. */
+  /** As written. */
   readonly written: string
   /** The part before the `@` of a mail address. */
   readonly local?: string
@@ -50,7 +50,7 @@ export function addressesIn(text: string, most: number): readonly Address[] {
   return found
 }
 
-/** How an address is compared with others. */
+/** Returns the key by which addresses are compared. */
 export function addressKey({ local, host: name }: Pick<Address, 'local' | 'host'>): string {
   return local === undefined ? name : `${local}@${name}`
 }

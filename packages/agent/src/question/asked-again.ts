@@ -7,7 +7,7 @@ import { mergeApprovals } from './merge-approvals.ts'
 import { definitionHash, originsIn, subjectOf } from './subject.ts'
 import { warningsOf } from './warnings.ts'
 
-/** Why an approval answers another question than the one that has to be asked now; undefined where it does not. */
+/** Returns why an approval does not cover the question that must be asked now; undefined if it does. */
 export function renewal(tool: Tool, state: CallState | undefined, { propose }: ApprovalDecision): string | undefined {
   if (propose) return 'the arguments were changed in the answer'
   return state?.definitionHash === definitionHash(tool)
@@ -15,7 +15,7 @@ export function renewal(tool: Tool, state: CallState | undefined, { propose }: A
     : `${tool.name} has changed since it was asked about`
 }
 
-/** One question of all wishes to ask, and why it is asked again. */
+/** Merges all approval requests into one question, with the reason for asking again. */
 export function askedAgain(asks: readonly Ask[], renewed: string | undefined): Ask {
   if (renewed === undefined) return mergeApprovals(asks)
   if (asks.length === 0) return { reason: renewed }
@@ -23,7 +23,7 @@ export function askedAgain(asks: readonly Ask[], renewed: string | undefined): A
   return { ...ask, reason: `${ask.reason}; ${renewed}` }
 }
 
-/** What the human is told of the call. */
+/** Returns what the approver learns about the call. */
 export function askedAbout(
   scope: RunContext,
   tool: Tool,

@@ -1,6 +1,6 @@
 import { lookalikes } from '@provost/core'
 
-/** Latin letters and digits that are taken for one another, and pairs that look like one letter. */
+/** Latin letters and digits that look alike, and pairs that look like one letter. */
 const ascii: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
@@ -10,7 +10,7 @@ const ascii: readonly (readonly [RegExp, string])[] = [
   [/5/g, 's'],
 ]
 
-/** Returns the form that all writings share which a reader takes for the same. */
+/** Returns a form that is the same for all texts that look alike. */
 export function skeletonOf(text: string): string {
   let form = ''
   // Accents and other marks are easily overlooked.

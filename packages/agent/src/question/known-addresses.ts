@@ -7,30 +7,30 @@ import type { Address } from './address.ts'
 import { addressKey, addressesIn } from './address.ts'
 import { skeletonOf } from './confusable.ts'
 
-/** Addresses that a session knows, by what a reader takes them for. */
+/** Addresses that a session knows, indexed by how they look. */
 export interface KnownAddresses {
-  /** Whether the address, or its host, was named as it is. */
+  /** Whether the address, or its host, is known exactly. */
   has(address: Address): boolean
-  /** A known address or host that looks like this one and is another. */
+  /** A known address or host that looks like this one and is different. */
   like(address: Address): string | undefined
 }
 
-interface Shelf {
+interface AddressIndex {
   read: number
   readonly keys: Set<string>
   readonly bySkeleton: Map<string, string>
 }
 
-/** Addresses that are kept of one session; text of one message that is looked through. */
+/** Limits: addresses kept per session, addresses read per text, characters read per text. */
 const mostKept = 5_000
 const mostOfOne = 500
 const mostText = 100_000
 
-const shelves = new WeakMap<object, Shelf>()
-const spoken = new WeakMap<Message, readonly string[]>()
+const indexes = new WeakMap<object, AddressIndex>()
+const namesByMessage = new WeakMap<Message, readonly string[]>()
 
 /**
- * Returns the addresses that the user's words and the instructions name, and the destinations of earlier calls of the
+ * Returns the addresses in the user's messages and the instructions, and the destinations of earlier calls of the
  * session. Each message is read once.
  */
 export function knownAddresses(
@@ -39,18 +39,18 @@ export function knownAddresses(
   intent: readonly Message[],
   instructions: string,
 ): KnownAddresses {
-  const shelf = calledBefore(plan, state)
+  const index = calledBefore(plan, state)
   const texts = intent.flatMap(namesIn)
   const own = new Set(texts)
   for (const key of keysIn(instructions.slice(0, mostText))) own.add(key)
   const bySkeleton = new Map([...own].map((key) => [skeletonOf(key), key] as const))
   return {
-    has: (address) => [addressKey(address), address.host].some((key) => own.has(key) || shelf.keys.has(key)),
+    has: (address) => [addressKey(address), address.host].some((key) => own.has(key) || index.keys.has(key)),
     like(address) {
       for (const key of new Set([addressKey(address), address.host])) {
-        if (own.has(key) || shelf.keys.has(key)) return undefined
+        if (own.has(key) || index.keys.has(key)) return undefined
         const skeleton = skeletonOf(key)
-        const known = bySkeleton.get(skeleton) ?? shelf.bySkeleton.get(skeleton)
+        const known = bySkeleton.get(skeleton) ?? index.bySkeleton.get(skeleton)
         if (known !== undefined && known !== key) return known
       }
       return undefined
@@ -59,30 +59,30 @@ export function knownAddresses(
 }
 
 function namesIn(message: Message): readonly string[] {
-  let known = spoken.get(message)
-  if (!known) spoken.set(message, (known = keysIn(textOf(message).slice(0, mostText))))
+  let known = namesByMessage.get(message)
+  if (!known) namesByMessage.set(message, (known = keysIn(textOf(message).slice(0, mostText))))
   return known
 }
 
-/** Destinations of the calls of finished steps: a refused one warns of a second try as well. */
-function calledBefore({ info }: ResolvedAgent, { messages, run }: SessionState): Shelf {
-  let shelf = shelves.get(messages)
-  // What was cut off behind is read again, and known already.
-  if (!shelf) shelves.set(messages, (shelf = { read: 0, keys: new Set(), bySkeleton: new Map() }))
+/** Reads the destinations of finished steps. Denied calls count too, so that a second attempt gets a warning. */
+function calledBefore({ info }: ResolvedAgent, { messages, run }: SessionState): AddressIndex {
+  let index = indexes.get(messages)
+  // Messages are read again after a cut; their addresses are known already.
+  if (!index) indexes.set(messages, (index = { read: 0, keys: new Set(), bySkeleton: new Map() }))
   const end = run && run.openCalls > 0 ? messages.length - 1 : messages.length
-  for (; shelf.read < end; shelf.read++) {
-    for (const part of messages[shelf.read]?.content ?? []) {
-      if (part.type !== 'tool-call' || shelf.keys.size >= mostKept) continue
+  for (; index.read < end; index.read++) {
+    for (const part of messages[index.read]?.content ?? []) {
+      if (part.type !== 'tool-call' || index.keys.size >= mostKept) continue
       const call = { callId: part.callId, tool: info(part.toolName), input: part.input, label: noLabel }
-      for (const { value } of argsByRole(call, 'destination').slice(0, mostOfOne)) keep(shelf, value)
+      for (const { value } of argsByRole(call, 'destination').slice(0, mostOfOne)) keep(index, value)
     }
   }
-  return shelf
+  return index
 }
 
 const noLabel = { integrity: 'untrusted', confidentiality: 'internal', sources: [] } as const
 
-function keep({ keys, bySkeleton }: Shelf, value: string): void {
+function keep({ keys, bySkeleton }: AddressIndex, value: string): void {
   for (const key of keysIn(value.slice(0, mostText))) {
     keys.add(key)
     bySkeleton.set(skeletonOf(key), key)

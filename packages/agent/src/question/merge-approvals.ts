@@ -1,6 +1,6 @@
 import type { Ask } from '@provost/core'
 
-/** Several wishes to ask become one question: all reasons, the shortest deadline. */
+/** Merges approval requests into one question: all reasons, the shortest deadline. */
 export function mergeApprovals(asks: readonly Ask[]): Ask {
   const [first] = asks
   if (first && asks.length === 1) return first

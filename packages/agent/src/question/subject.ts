@@ -5,14 +5,14 @@ import { definitionText } from '@provost/core'
 
 const hashes = new WeakMap<ToolInfo, string>()
 
-/** Returns what an approval is bound to of a tool: SHA-256 of its definition, made once for each tool. */
+/** Returns the hash of a tool that an approval is bound to: SHA-256 of its definition, computed once per tool. */
 export function definitionHash(tool: ToolInfo): string {
   let known = hashes.get(tool)
   if (known === undefined) hashes.set(tool, (known = hash('sha256', definitionText(tool))))
   return known
 }
 
-/** Returns what a question about a call is about, for the log and for whoever answers. */
+/** Returns the subject of a question about a call, for the log and for the approver. */
 export function subjectOf(
   tool: ToolInfo,
   label: Label,
@@ -30,10 +30,10 @@ export function subjectOf(
   }
 }
 
-/** Arguments whose origins a question carries; the others are in the evidence of whoever asks. */
+/** Maximum number of arguments whose origins a question carries; the others are in the evidence. */
 const mostOrigins = 100
 
-/** Returns the origins that those who ask know, one for each argument. */
+/** Returns the origins that the approval requests name, one per argument. */
 export function originsIn(asks: readonly Ask[]): readonly ArgumentOrigin[] {
   const byPath = new Map<string, ArgumentOrigin>()
   for (const { origins = [] } of asks) {

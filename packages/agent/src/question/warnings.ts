@@ -6,15 +6,15 @@ import { addressesIn, addressKey } from './address.ts'
 import { mixedScripts } from './confusable.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 
-/** Warnings that a question carries. */
+/** Maximum number of warnings per question. */
 const mostWarnings = 20
-/** Values and characters of an input that are looked through: a person reads no more either. */
+/** Maximum number of values and characters that are checked per input: a person reads no more either. */
 const mostValues = 1_000
 const mostText = 100_000
-/** Addresses of one value. */
+/** Maximum number of addresses per value. */
 const mostAddresses = 100
 
-/** Returns what is odd about the values of an input, for the human who is asked. Linear in the input, and bounded. */
+/** Returns what is suspicious about the values of an input, for the approver. Linear in the input, and bounded. */
 export function warningsOf(input: Json, known: KnownAddresses): readonly QuestionWarning[] {
   const warnings: QuestionWarning[] = []
   let values = 0
@@ -28,9 +28,9 @@ export function warningsOf(input: Json, known: KnownAddresses): readonly Questio
     if (text + value.length > mostText) isCut = true
     const part = value.slice(0, mostText - text)
     text += part.length
-    const at = (kind: QuestionWarning['kind'], said: string): void => {
-      const isSaid = warnings.some((one) => one.path === pointer && one.text === said)
-      if (warnings.length < mostWarnings && !isSaid) warnings.push({ path: pointer, kind, text: said })
+    const at = (kind: QuestionWarning['kind'], message: string): void => {
+      const isKnown = warnings.some((one) => one.path === pointer && one.text === message)
+      if (warnings.length < mostWarnings && !isKnown) warnings.push({ path: pointer, kind, text: message })
     }
     const pointer: QuestionWarning['path'] = `/${path.slice(1)}`
     if (hasHidden(part)) at('hidden-characters', `holds characters that are not visible: ${shown(part)}`)
@@ -50,7 +50,7 @@ export function warningsOf(input: Json, known: KnownAddresses): readonly Questio
   }
 
   walk('', input)
-  if (isCut) warnings.push({ path: '/', kind: 'not-checked', text: 'is too large to be looked through whole' })
+  if (isCut) warnings.push({ path: '/', kind: 'not-checked', text: 'is too large to be checked completely' })
   return warnings
 }
 
@@ -75,7 +75,7 @@ function shown(text: string): string {
   return `"${displayText(text, { limit: 200 })}"`
 }
 
-/** The letters outside of ASCII by their numbers: on the screen they look like others. */
+/** Writes letters outside of ASCII as code points: on screen they look like others. */
 function spelt(word: string): string {
   return word
     .slice(0, 200)

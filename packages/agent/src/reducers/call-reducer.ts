@@ -9,7 +9,7 @@ import { answerBridge, planNestedCall } from './composite-reducer.ts'
 import { appendMessage } from './message-reducer.ts'
 import { closeWaits } from './wait-reducer.ts'
 
-/** A call gets on. */
+/** Applies an entry about a call. */
 export function applyCall(state: SessionState, run: RunProgress, entry: Extract<Entry, { type: 'call' }>): void {
   if (entry.op === 'planned') return planNestedCall(run, entry)
   const call = callOf(run, entry.callId)
@@ -27,7 +27,7 @@ export function applyCall(state: SessionState, run: RunProgress, entry: Extract<
       call.decisions++
       if (entry.outcome === 'proceed') run.toolCalls++
       if (entry.reason !== undefined) call.reason = entry.reason
-      // `ask` is followed by its wait, `deny` and `result` by what they settle with.
+      // `ask` is followed by its wait, `deny` and `result` by their `settled` entry.
       call.stage = entry.outcome === 'proceed' ? 'ready' : entry.outcome === 'ask' ? 'waiting' : 'answered'
       break
     case 'started':
@@ -72,7 +72,7 @@ function resultPart(part: ToolCallPart, entry: EntryOf<'call', 'settled'>): Tool
   }
 }
 
-/** The results of a step are one message, in the order of the calls: made here, so that the log holds each result once. */
+/** Builds the tool message of a step, in the order of the calls, so that the log holds each result once. */
 function completeStep(state: SessionState, run: RunProgress, entry: Entry): Message {
   const content: ToolResultPart[] = []
   let label = joinLabels()
@@ -91,7 +91,7 @@ function completeStep(state: SessionState, run: RunProgress, entry: Entry): Mess
     agent: entry.agent,
     createdAt: entry.at,
   })
-  // Nobody sees the results of calls that nobody saw.
+  // Results of hidden calls are hidden too.
   if (state.unsaid.has(state.messages.at(-1)?.id ?? '')) state.unsaid.add(message.id)
   appendMessage(state, message)
   run.calls.clear()

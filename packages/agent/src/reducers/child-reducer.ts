@@ -8,7 +8,7 @@ import { addShares } from '../state/usage.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 import { answerBridge, wakeComposite } from './composite-reducer.ts'
 
-/** A child begins, pauses or has ended. */
+/** Applies the start, pause or end of a child. */
 export function applyChild(state: SessionState, run: RunProgress, entry: Extract<Entry, { type: 'child' }>): void {
   const { callId, log } = entry
   if (entry.op === 'spawned') {
@@ -34,12 +34,12 @@ export function applyChild(state: SessionState, run: RunProgress, entry: Extract
   delete child.usage
   delete child.bytes
   closeChildWaits(state, (id) => id === callId)
-  // Agents that ask each other come to an end.
+  // Counts towards the handoff limit, so that mutual delegation terminates.
   if (callOf(run, child.parentCallId)?.errand) run.returns += entry.handoffs ?? 0
   answerBridge(run, child.parentCallId, callId, entry.label)
 }
 
-/** A composite has ended: nobody waits any more for what its children waited for. */
+/** Closes the waits of a composite's children when the composite has ended. */
 export function leaveChildren(state: SessionState, run: RunProgress, parentCallId: string): void {
   const left = new Set<string>()
   for (const child of run.children.values()) {
@@ -53,7 +53,7 @@ export function leaveChildren(state: SessionState, run: RunProgress, parentCallI
   if (left.size > 0) closeChildWaits(state, (id) => left.has(id))
 }
 
-/** Somebody has answered what a child waits for: whoever spawned it passes it on. */
+/** Records an answer to a wait of a child; the composite that spawned the child passes it on. */
 export function answerChild(run: RunProgress, callId: string, entry: EntryOf<'resolved'>): void {
   const child = run.children.get(callId)
   const composite = child && callOf(run, child.parentCallId)
@@ -62,11 +62,11 @@ export function answerChild(run: RunProgress, callId: string, entry: EntryOf<'re
   wakeComposite(run, composite)
 }
 
-/** Something was said to a run below. */
+/** Records a message to a child run. */
 export function applyChildMessage(run: RunProgress, entry: EntryOf<'resolved'>): void {
-  const letter = childMessageIn(entry)
-  const child = letter && childToward(run, letter.to)
-  if (child && !child.joined) (child.letters ??= new Map()).set(letter.token, letter)
+  const message = childMessageIn(entry)
+  const child = message && childToward(run, message.to)
+  if (child && !child.joined) (child.letters ??= new Map()).set(message.token, message)
 }
 
 function closeChildWaits(state: SessionState, of: (callId: string) => boolean): void {

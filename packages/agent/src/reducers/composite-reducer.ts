@@ -4,7 +4,7 @@ import { joinLabels } from '@provost/core'
 import { callOf, outermost } from '../state/session-state.ts'
 import type { CallState, CompositeState, RunProgress } from '../types/session-state.ts'
 
-/** A call that a composite makes: it carries what its maker had been told until then. */
+/** Adds a call that a composite makes. It carries the label of everything that the composite had received. */
 export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned'>): void {
   const { callId, parentCallId, toolName, args } = entry
   const parent = callOf(run, parentCallId)
@@ -21,12 +21,12 @@ export function planNestedCall(run: RunProgress, entry: EntryOf<'call', 'planned
   })
 }
 
-/** What a composite has been answered; empty before the first answer. */
+/** Returns the answers of a composite; empty before the first one. */
 export function bridgeOf(call: CallState): CompositeState {
   return (call.bridge ??= { answers: [], orders: new Map(), given: new Map(), label: joinLabels() })
 }
 
-/** A composite is answered: to a call, a memo or a wait. */
+/** Records an answer for a composite: to a call, a memo or a wait. */
 export function answerBridge(
   run: RunProgress,
   callId: string,
@@ -44,7 +44,7 @@ export function answerBridge(
   if (label) bridge.label = joinLabels(bridge.label, label)
 }
 
-/** What a composite waits for has come: it goes on. */
+/** Resumes a parked composite that has received something it waits for. */
 export function wakeComposite(run: RunProgress, call: CallState): void {
   const top = outermost(run, call)
   if (top.stage === 'parked') top.stage = 'woken'

@@ -3,21 +3,21 @@ import { fillLabel, joinLabels, labelOf, positionId, untrustedLabel } from '@pro
 
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 
-/** Something was said, by whomever. */
+/** Applies a message of any author. */
 export function applyMessage(state: SessionState, entry: EntryOf<'message'>): void {
   const { message, via } = entry
   if (message.role === 'system') {
     const prelude = state.preludes.get(entry.agent)
     if (prelude) prelude.push(message)
     else state.preludes.set(entry.agent, [message])
-    // A system prompt stands in front: the view changes from its start.
+    // A system prompt comes first: the view changes from its start.
     state.viewVersion++
     state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
     return
   }
   const { run } = state
   if (via === 'model' && run) {
-    // A step that was spoken in is over, even where no attempt at it stands in the log.
+    // A step with an answer is over, even if the log has no attempt of it.
     run.step = Math.max(run.step, entry.step)
     if (entry.unsaid) state.unsaid.add(message.id)
     if (entry.held === undefined) applyAnswer(state, run, message)
@@ -25,7 +25,7 @@ export function applyMessage(state: SessionState, entry: EntryOf<'message'>): vo
     return
   }
   appendMessage(state, message)
-  // What comes from outside in the human's place is not the human's word.
+  // Input from outside in the human's place does not count as the human's own.
   const own =
     message.role === 'user' &&
     via !== 'system' &&
@@ -37,7 +37,7 @@ export function applyMessage(state: SessionState, entry: EntryOf<'message'>): vo
   run.answer = undefined
 }
 
-/** An answer of the model counts: its calls are to be seen to, or the run may end with it. */
+/** Applies an answer of the model: its calls are open, or the run may end with it. */
 export function applyAnswer(state: SessionState, run: RunProgress, message: Message): void {
   if (!isSilent(message)) appendMessage(state, message)
   run.attempts = 0
@@ -49,12 +49,12 @@ export function applyAnswer(state: SessionState, run: RunProgress, message: Mess
   if (run.openCalls === 0) run.answer = message
 }
 
-/** Some models end without a word. The log tells of it; in a history that goes to a model it would be refused. */
+/** Whether an answer is empty. The log keeps it; providers reject it in a history. */
 export function isSilent({ role, content }: Message): boolean {
   return role === 'assistant' && content.every((part) => part.type === 'text' && part.text === '')
 }
 
-/** Adds to what was said and to what is sent. */
+/** Adds a message to the history and to the view. */
 export function appendMessage(state: SessionState, message: Message): void {
   state.messages.push(message)
   state.view.push(message)

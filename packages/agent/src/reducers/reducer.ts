@@ -12,7 +12,7 @@ import { applyAttempt, applyRun } from './run-reducer.ts'
 import { applyHandoff, applyView } from './view-reducer.ts'
 import { applyResolved, applyWait } from './wait-reducer.ts'
 
-/** The state that a log's entries come to. */
+/** Returns the state after all entries of a log. */
 export function foldLog(entries: Iterable<Entry>): SessionState {
   const state = emptyLog()
   for (const entry of entries) reduceEntry(state, entry)
@@ -20,9 +20,9 @@ export function foldLog(entries: Iterable<Entry>): SessionState {
 }
 
 /**
- * Brings a state up to date with one more entry.
+ * Updates a state with one more entry.
  *
- * @param bytes what the entry adds to the bytes of the run, where that is known.
+ * @param bytes that the entry adds to the run, if known.
  */
 export function reduceEntry(state: SessionState, entry: Entry, bytes: RunBytes = bytesOfEntry(entry)): void {
   state.entries.push(entry)

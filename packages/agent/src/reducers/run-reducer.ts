@@ -6,12 +6,12 @@ import { addAttempt } from '../state/usage.ts'
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 import { settleWait } from './wait-reducer.ts'
 
-/** A run begins, pauses, goes on or has ended. */
+/** Applies the start, pause, resumption or end of a run. */
 export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run' }>): void {
   const { run } = state
   switch (entry.op) {
     case 'started':
-      // Another agent has taken the session: it has nothing of the former one's.
+      // Another agent has taken the session: its handoff path starts again.
       if (run && run.manifest.agent !== entry.manifest.agent) state.lineage.length = 0
       state.agent = entry.agent
       state.run = {
@@ -65,7 +65,7 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
     case 'ended':
       if (run) {
         run.status = entry.status
-        // Nobody waits any more for what an ended run asked.
+        // An ended run closes its waits.
         for (const [token, wait] of state.waits) settleWait(state, token, wait)
         state.waits.clear()
         if (entry.output !== undefined) run.output = entry.output
@@ -77,7 +77,7 @@ export function applyRun(state: SessionState, entry: Extract<Entry, { type: 'run
   }
 }
 
-/** A model was asked: what that used counts, whatever came of it. */
+/** Applies a model attempt: its usage counts even if it failed. */
 export function applyAttempt(run: RunProgress, entry: EntryOf<'attempt'>): void {
   addAttempt(run.byModel, entry)
   run.usage = addUsage(run.usage, entry.usage)
@@ -85,6 +85,6 @@ export function applyAttempt(run: RunProgress, entry: EntryOf<'attempt'>): void 
   if (entry.outcome === 'answered') run.answers++
   run.step = entry.step
   run.lastAttempt = entry
-  // Until its answer counts: one that a human refuses is followed by another attempt, not by the same one.
+  // Counts until the answer is accepted: a denied answer is followed by another attempt, not by the same one.
   run.attempts = entry.attempt
 }

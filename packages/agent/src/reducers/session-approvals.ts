@@ -6,9 +6,9 @@ import { hashJson } from '../state/entry.ts'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
 /**
- * Keeps an approval for the session, where the question offered that and the human chose it. It holds for calls of the
- * same tool, as it was defined then, with the same arguments, asked about by the same extensions or tool, in runs on behalf of the same
- * principal; for nothing else.
+ * Records an approval for the session, if the question offered that and the human chose it. It covers calls of the same
+ * tool definition, with the same arguments, asked about by the same extensions or tool, for the same principal. It
+ * covers nothing else.
  */
 export function recordApproval(
   state: SessionState,
@@ -18,19 +18,19 @@ export function recordApproval(
   verdict: ApprovalDecision,
 ): void {
   if (!wait.sticky || !verdict.sticky || verdict.decision !== 'approve' || call.askedBy === undefined) return
-  // It is not known what was approved.
+  // What was approved is unknown.
   const definition = wait.about?.definitionHash
   if (definition === undefined || verdict.propose) return
-  // Arguments that the human edited are those that were approved.
+  // The arguments that the human edited are the approved ones.
   const args = verdict.args === undefined ? call.argsHash : hashJson(toJson(verdict.args))
   if (args === undefined) return
   state.standing.set(keyOf(run, call.part.toolName, call.askedBy, args, definition), verdict.by ?? '')
 }
 
 /**
- * Who approved such a call for the whole session.
+ * Returns the approver of such a call for the whole session.
  *
- * @param askedBy those who want to ask now.
+ * @param askedBy the extensions or the tool that ask now.
  */
 export function sessionApproval(state: SessionState, tool: ToolInfo, askedBy: string, args: Json): string | undefined {
   if (!state.run || state.standing.size === 0) return undefined

@@ -4,10 +4,10 @@ import { joinLabels, labelOf } from '@provost/core'
 import { openingView, viewAtStep } from '../messages/transferred-context.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** The view is cut, or gets something behind it. */
+/** Applies a cut of the view, or an addition at its end. */
 export function applyView(state: SessionState, entry: EntryOf<'view'>): void {
   if (entry.from === '' && entry.to === '') {
-    // Behind everything: what was sent stays as it is.
+    // An addition at the end: earlier messages stay as they are.
     for (const message of entry.with) {
       state.view.push(message)
       state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
@@ -28,7 +28,7 @@ export function applyView(state: SessionState, entry: EntryOf<'view'>): void {
   state.viewLabel = joinLabels(...sent.map(labelOf))
 }
 
-/** An agent hands over: to one that goes on, or to one that it asks for an answer. */
+/** Applies a handoff: the target takes over, or returns an answer. */
 export function applyHandoff(state: SessionState, entry: EntryOf<'handoff'>): void {
   const { run, view, writers, lineage } = state
   if (entry.denied !== undefined) return
@@ -45,7 +45,7 @@ export function applyHandoff(state: SessionState, entry: EntryOf<'handoff'>): vo
   if (run) {
     run.agents.push(entry.to)
     run.handoffs++
-    // What was added to the request for the caller is not the target's.
+    // Ephemeral messages for the caller do not apply to the target.
     run.tail.length = 0
     run.used = undefined
   }
@@ -61,7 +61,7 @@ export function applyHandoff(state: SessionState, entry: EntryOf<'handoff'>): vo
   state.viewLabel = joinLabels(...[...(state.preludes.get(state.agent) ?? []), ...view].map(labelOf))
 }
 
-/** A message that stands in the view again under its id was written by the same model. */
+/** Keeps the model of each message that remains in the view under its id. */
 function keepWriters({ writers }: SessionState, cut: readonly Message[], kept: readonly Message[]): void {
   const known = new Map(cut.map((message) => [message.id, writers.get(message)]))
   for (const message of kept) {

@@ -8,17 +8,17 @@ import { answerBridge, wakeComposite } from './composite-reducer.ts'
 import { applyAnswer } from './message-reducer.ts'
 import { recordApproval } from './session-approvals.ts'
 
-/** Who resolves a wait that nobody answered in time. Nobody else may call himself so. */
+/** The `by` of a wait that timed out; no caller may use it. */
 export const clock = 'deadline'
 
-/** How a wait about a call is found once it is over. */
+/** Returns the key of a closed wait about a call. */
 export function waitKey(kind: EntryOf<'wait'>['kind'], callId: string): string {
   return `${kind} ${callId}`
 }
 
-/** Something is waited for. */
+/** Applies a new wait. */
 export function applyWait(state: SessionState, run: RunProgress, entry: EntryOf<'wait'>): void {
-  // A tool that asks goes on running, and so does whoever has a child that waits.
+  // A tool that asks continues to run, as does the composite of a child that waits.
   if (entry.kind === 'input' || entry.child) return
   if (entry.callId === undefined) return
   closeWaits(state, entry.callId, ({ kind, parks }) => kind === 'input' && !parks)
@@ -28,7 +28,7 @@ export function applyWait(state: SessionState, run: RunProgress, entry: EntryOf<
   if (entry.kind === 'approval') call.definitionHash = entry.about?.definitionHash
 }
 
-/** What was waited for has come, or something else that was delivered has entered. */
+/** Applies the answer to a wait, or another delivery. */
 export function applyResolved(state: SessionState, entry: EntryOf<'resolved'>): void {
   const wait = state.waits.get(entry.token)
   state.waits.delete(entry.token)
@@ -72,7 +72,7 @@ function deliver(call: CallState, delivered: Delivered): void {
   call.delivered = delivered
 }
 
-/** The decision that resolved an approval. Whatever is not clearly an approval denies. */
+/** Returns the decision that resolved an approval. Every value that is not clearly an approval denies. */
 export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' | 'by'>): ApprovalDecision {
   const value = isRecord(entry.value) ? entry.value : {}
   return {
@@ -86,7 +86,7 @@ export function readVerdict(entry: Pick<EntryOf<'resolved'>, 'token' | 'value' |
   }
 }
 
-/** Nobody waits for an answer whose call has ended, or has died with its process. */
+/** Closes the waits of a call that has ended or lost its process. */
 export function closeWaits(state: SessionState, callId: string, closes: (wait: EntryOf<'wait'>) => boolean): void {
   for (const [token, wait] of state.waits) {
     if (wait.callId !== callId || !closes(wait)) continue
@@ -95,7 +95,7 @@ export function closeWaits(state: SessionState, callId: string, closes: (wait: E
   }
 }
 
-/** Nothing can answer this wait any more. */
+/** Marks a wait as closed. */
 export function settleWait(state: SessionState, token: string, wait: EntryOf<'wait'> | undefined): void {
   state.resolved.add(token)
   if (wait?.callId !== undefined) state.resolved.add(waitKey(wait.kind, wait.callId))

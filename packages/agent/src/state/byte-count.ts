@@ -10,12 +10,12 @@ export function addBytes(a: RunBytes, b: RunBytes | undefined): RunBytes {
   return b ? { host: a.host + b.host, log: a.log + b.log } : a
 }
 
-/** Shorter texts count as many bytes as characters: to look at each of them would cost more than it tells. */
+/** Shorter texts count one byte per character: an exact count costs more than it is worth. */
 const shortText = 256
 
-/** Counts of large frozen values, which stand in several entries of a call. */
+/** Counts of large frozen values, which occur in several entries of a call. */
 const counted = new WeakMap<object, number>()
-/** Bytes from which on a count is kept. */
+/** Size in bytes from which on a count is cached. */
 const largeValue = 16_384
 
 /**
@@ -36,7 +36,7 @@ export function byteCount(value: unknown, depth = 0): number {
 }
 
 function bytesOfObject(value: object, depth: number): number {
-  // An entry, its message, the part, its output, the value.
+  // The depth of a value: an entry, its message, the part, its output, the value.
   const isShared = depth <= 4 && Object.isFrozen(value)
   const known = isShared ? counted.get(value) : undefined
   if (known !== undefined) return known
@@ -53,13 +53,13 @@ function bytesOfObject(value: object, depth: number): number {
   return bytes
 }
 
-/** What an entry adds to the bytes of its run. */
+/** Returns the bytes that an entry adds to its run. */
 export function bytesOfEntry(entry: Entry | NewEntry): RunBytes {
   const log = byteCount(entry)
   return { host: isJudged(entry) ? log : 0, log }
 }
 
-/** The arguments of a model's calls stand in its message, and what a tool message says in the `settled` entry. */
+/** Arguments of the model's calls count with its message, and tool messages with their `settled` entries. */
 function isJudged(entry: Entry | NewEntry): boolean {
   switch (entry.type) {
     case 'message':

@@ -8,21 +8,21 @@ import type { SessionState } from '../types/session-state.ts'
 
 type Readonlyish<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
 
-/** The place of the run's present step. */
+/** Returns the position of the run's current step. */
 export function placeOf(state: SessionState): Place {
   return { runId: state.run?.id ?? '', step: state.run?.step ?? 0, agent: state.agent }
 }
 
 /**
- * An entry for the log.
+ * Creates an entry for the log.
  *
- * @param id made from the position, so that the same step appended twice is one entry.
+ * @param id derived from the position, so that the same step appended twice is one entry.
  */
 export function newEntry(place: Place, id: string, body: Readonlyish<EntryBody>): NewEntry {
   return { id, at: Date.now(), runId: place.runId, step: place.step, agent: place.agent, v: 1, ...body }
 }
 
-/** What an approval is bound to: a hash of the arguments that does not depend on the order of keys. */
+/** Returns the hash that an approval is bound to; it does not depend on the order of keys. */
 export function hashJson(value: Json): string {
   return hash('sha256', canonicalJson(value))
 }

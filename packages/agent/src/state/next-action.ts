@@ -12,10 +12,13 @@ import type { CallState, NextAction, RunProgress, SessionState } from '../types/
 import { callOf } from './session-state.ts'
 
 /**
- * The position of a log's last run, from the log alone: whoever holds the log can go on.
+ * Returns the next action of a log's last run, from the log alone.
  *
- * `context` begins a step, `model` goes on with one whose attempts failed so far, `tools` judges and runs its calls,
- * `wait` needs somebody from outside, `end` has nothing left to do.
+ * - `context` begins a step.
+ * - `model` retries a step whose attempts failed so far.
+ * - `tools` authorizes and runs the calls of the step.
+ * - `wait` needs outside input.
+ * - `end` is final.
  */
 export function nextAction(state: SessionState): NextAction {
   const { run } = state
@@ -33,19 +36,19 @@ function callsMove(run: RunProgress): boolean {
   return false
 }
 
-/** The calls of the present step at a stage, in order. */
+/** Returns the calls of the current step at these stages, in order. */
 export function callsAt(run: RunProgress, ...stages: readonly CallState['stage'][]): readonly CallState[] {
   const found: CallState[] = []
   for (const call of run.calls.values()) if (stages.includes(call.stage)) found.push(call)
   return found
 }
 
-/** What the run waits for. */
+/** Returns what the run waits for. */
 export function pendingWork(state: SessionState): PendingWork {
   return pendingOn(state, state.waits.values())
 }
 
-/** Waits of the run as whoever may answer them sees them. */
+/** Returns waits of the run in the form that callers answer. */
 export function pendingOn({ run }: SessionState, waits: Iterable<EntryOf<'wait'>>): PendingWork {
   if (!run) return noPendingWork
   const approvals: PendingApproval[] = []

@@ -4,7 +4,7 @@ import { textOf } from '@provost/core'
 import type { SessionState } from '../types/session-state.ts'
 import { totalCost, usageReport } from './usage.ts'
 
-/** What `agent.end` says of a run, from its log. */
+/** Returns the payload of `agent.end` for a run, from its log. */
 export function endPayload(state: SessionState): EventPayloads['agent.end'] {
   const { run } = state
   const since = state.messages.slice(run?.firstMessage ?? 0)
@@ -21,11 +21,11 @@ export function endPayload(state: SessionState): EventPayloads['agent.end'] {
   }
 }
 
-/** The text of the last answer among messages, as far as it came. */
+/** Returns the text of the last answer among messages, even if it is incomplete. */
 export function lastText(messages: readonly Message[]): string {
   for (let i = messages.length - 1; i >= 0; i--) {
-    const said = messages[i]
-    if (said?.role === 'assistant' || said?.partial) return textOf(said)
+    const message = messages[i]
+    if (message?.role === 'assistant' || message?.partial) return textOf(message)
   }
   return ''
 }

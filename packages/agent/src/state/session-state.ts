@@ -2,7 +2,7 @@ import { joinLabels } from '@provost/core'
 
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
-/** The state of an empty log. */
+/** Returns the state of an empty log. */
 export function emptyLog(): SessionState {
   return {
     entries: [],
@@ -26,17 +26,17 @@ export function emptyLog(): SessionState {
   }
 }
 
-/** The offset of the last entry. */
+/** Returns the offset of the last entry. */
 export function offsetOf(state: SessionState): number {
   return state.entries.at(-1)?.offset ?? 0
 }
 
-/** A call of the present step, the model's or a composite's. */
+/** Returns a call of the current step, of the model or of a composite. */
 export function callOf({ calls, bridged }: RunProgress, callId: string): CallState | undefined {
   return calls.get(callId) ?? bridged.get(callId)
 }
 
-/** The call of the model that a composite's call is part of; itself, if it is one. */
+/** Returns the model's call that a composite's call is part of; the call itself if the model made it. */
 export function outermost(run: RunProgress, call: CallState): CallState {
   let at = call
   for (;;) {

@@ -3,7 +3,7 @@ import type { ToolCall } from '@provost/core'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState } from '../types/session-state.ts'
 
-/** A call as hooks and drivers see it. */
+/** Returns a call in the form that hooks and drivers receive. */
 export function toolCall(plan: ResolvedAgent, call: CallState): ToolCall {
   const { part, args, label, parentCallId } = call
   const shared = { callId: part.callId, tool: plan.info(part.toolName), input: args, label }

@@ -3,7 +3,7 @@ import { addUsage } from '@provost/core'
 
 import type { RunProgress } from '../types/session-state.ts'
 
-/** The usage of a run so far, with its share of each model. */
+/** Returns the usage of a run so far, with the share of each model. */
 export function usageReport(run: RunProgress): UsageReport {
   return { ...usageOf(run), byModel: Object.fromEntries(sharesOf(run)) }
 }
@@ -18,7 +18,7 @@ function usageOf(run: RunProgress): Usage {
   return usage
 }
 
-/** By model, with what children that are suspended have used so far. */
+/** Returns the usage by model, including suspended children so far. */
 function sharesOf(run: RunProgress): ReadonlyMap<string, ModelUsage> {
   const open = [...run.children.values()].flatMap(({ usage }) => usage ?? [])
   if (open.length === 0) return run.byModel
@@ -27,7 +27,7 @@ function sharesOf(run: RunProgress): ReadonlyMap<string, ModelUsage> {
   return shares
 }
 
-/** US dollars of a run so far; undefined as soon as one model's price is unknown, for a part is not the whole. */
+/** Returns the cost of a run so far in US dollars; undefined as soon as one model's price is unknown. */
 export function totalCost(run: RunProgress): number | undefined {
   const shares = sharesOf(run)
   if (shares.size === 0) return undefined
@@ -39,7 +39,7 @@ export function totalCost(run: RunProgress): number | undefined {
   return total
 }
 
-/** Adds what one attempt used to the share of its model. */
+/** Adds the usage of one attempt to the share of its model. */
 export function addAttempt(byModel: Map<string, ModelUsage>, entry: EntryOf<'attempt'>): void {
   const known = byModel.get(entry.model) ?? {}
   const cost = entry.cost === undefined ? known.cost : (known.cost ?? 0) + entry.cost
@@ -59,14 +59,14 @@ export function addShares(byModel: Map<string, ModelUsage>, shares: UsageReport[
   }
 }
 
-/** The share of one model in two reports. The cost is known where both know theirs. */
+/** Returns the sum of one model's shares. The cost is known only if both are known. */
 function addModelUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
   const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost
   const discarded = a.discarded || b.discarded ? addUsage(a.discarded ?? {}, b.discarded ?? {}) : undefined
   return { ...addUsage(a, b), ...(cost !== undefined && { cost }), ...(discarded && { discarded }) }
 }
 
-/** Several reports as one. */
+/** Returns the sum of several reports. */
 export function sumUsage(reports: readonly UsageReport[]): UsageReport {
   let total: Usage = {}
   const shares = new Map<string, ModelUsage>()
@@ -77,7 +77,7 @@ export function sumUsage(reports: readonly UsageReport[]): UsageReport {
   return { ...total, byModel: Object.fromEntries(shares) }
 }
 
-/** US dollars of several runs; undefined as soon as one of them asked a model and its cost is unknown. */
+/** Returns the cost of several runs in US dollars; undefined if a run with model calls has an unknown cost. */
 export function sumCost(runs: readonly { readonly cost?: number; readonly usage: UsageReport }[]): number | undefined {
   let sum = 0
   for (const { cost, usage } of runs) {
@@ -87,7 +87,7 @@ export function sumCost(runs: readonly { readonly cost?: number; readonly usage:
   return sum
 }
 
-/** US dollars of a report; undefined where a price is unknown. */
+/** Returns the cost of a report in US dollars; undefined if a price is unknown. */
 export function costOfUsage({ byModel }: UsageReport): number | undefined {
   let sum: number | undefined = 0
   for (const { cost } of Object.values(byModel)) sum = cost === undefined || sum === undefined ? undefined : sum + cost

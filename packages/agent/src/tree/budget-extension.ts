@@ -1,10 +1,10 @@
 import type { Extension, Fold, Grant } from '@provost/core'
 import { admit, defineExtension } from '@provost/core'
 
-/** The code of a run that has used up what it was granted. */
+/** The error code of a run that has used up its grant. */
 export const budgetExceeded = 'budget-exceeded'
 
-/** Holds a child to what it was granted, and to what is left to those above it. Each child has it. */
+/** Limits a child to its grant and to what remains of the grants above it. Every child has this extension. */
 export function budgetExtension(): Extension<unknown> {
   return extension
 }
@@ -18,7 +18,7 @@ const extension: Extension<unknown> = defineExtension({
       if (!remaining) return undefined
       if (ctx.fold(refusalFold)) return ctx.stop(budgetExceeded, callsUsedUp)
       const { tokens } = remaining
-      // What others have set aside may come back: `model.call` waits for it.
+      // Reservations of other calls may be released: `model.call` waits for that.
       const over = ctx.tree.reserving === 0 ? usedUp(remaining) : undefined
       if (over !== undefined) return ctx.stop(budgetExceeded, over)
       if (tokens === undefined || tokens <= 0) return undefined
@@ -34,7 +34,7 @@ const extension: Extension<unknown> = defineExtension({
     'tool.call'(call, ctx) {
       const { toolCalls } = ctx.run.remaining ?? {}
       if (toolCalls === undefined) return undefined
-      // Judged again, it has its part already.
+      // A call that is authorized again already has its reservation.
       if (toolCalls + ctx.reserved(call.callId).toolCalls < 1) return { deny: callsUsedUp, code: budgetExceeded }
       ctx.reserve(call.callId, { toolCalls: 1 })
       return undefined
@@ -52,7 +52,9 @@ function usedUp({ tokens, cost, steps }: Grant): string | undefined {
   return undefined
 }
 
-/** Whether a tool call of this run was refused because the grant was used up: the run ends before it asks the model again. */
+/**
+ * Whether a tool call of this run was denied because the grant was used up: the run ends before its next model call.
+ */
 const refusalFold: Fold<boolean> = {
   key: 'agent/grant',
   initial: false,

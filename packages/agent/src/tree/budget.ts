@@ -5,7 +5,7 @@ import { costOfUsage, totalCost, usageReport } from '../state/usage.ts'
 import type { ActiveChild, BudgetUsage } from '../types/run-tree.ts'
 import type { RunProgress } from '../types/session-state.ts'
 
-/** What a run has used: by its log, and what its children that are alive have used since, with what they have set aside. */
+/** Returns the usage of a run: from its log, plus what its active children have used or reserved since. */
 export function usageOfBudget(
   run: RunProgress | undefined,
   children: ReadonlyMap<string, ActiveChild> = new Map(),
@@ -22,7 +22,7 @@ export function usageOfBudget(
   return spent
 }
 
-/** The sum of two. */
+/** Returns the sum of two usages. */
 export function addSpent(a: BudgetUsage, b: BudgetUsage): BudgetUsage {
   return {
     tokens: a.tokens + b.tokens,
@@ -32,7 +32,7 @@ export function addSpent(a: BudgetUsage, b: BudgetUsage): BudgetUsage {
   }
 }
 
-/** What a child that has joined has used. */
+/** Returns the usage of a completed child. */
 export function spentIn({
   usage,
   toolCalls,
@@ -42,10 +42,10 @@ export function spentIn({
   return { tokens: inputTokens + outputTokens, cost: costOfUsage(usage), toolCalls, steps }
 }
 
-/** What a child that goes on has used since its parent's log told of it. */
-function beyond(spent: BudgetUsage, told: UsageReport | undefined): BudgetUsage {
-  if (!told) return spent
-  const { inputTokens = 0, outputTokens = 0, byModel } = told
+/** Returns what an active child has used since its parent's log recorded its usage. */
+function beyond(spent: BudgetUsage, recorded: UsageReport | undefined): BudgetUsage {
+  if (!recorded) return spent
+  const { inputTokens = 0, outputTokens = 0, byModel } = recorded
   const paid = Object.values(byModel).reduce((sum, { cost = 0 }) => sum + cost, 0)
   return {
     ...spent,
@@ -54,7 +54,7 @@ function beyond(spent: BudgetUsage, told: UsageReport | undefined): BudgetUsage 
   }
 }
 
-/** What is left of a grant; a cost that nobody knows uses a grant in money up. */
+/** Returns what remains of a grant. An unknown cost uses up a grant in money. */
 export function remaining(grant: Grant, spent: BudgetUsage): Grant {
   const { tokens, cost, toolCalls, steps, durationMs } = grant
   return {
@@ -66,7 +66,7 @@ export function remaining(grant: Grant, spent: BudgetUsage): Grant {
   }
 }
 
-/** The stricter of two grants, in each of their dimensions. */
+/** Returns the minimum of two grants, in each of their dimensions. */
 export function minGrant(a: Grant | undefined, b: Grant | undefined): Grant | undefined {
   if (!a || !b) return a ?? b
   const least: { -readonly [K in keyof Grant]: Grant[K] } = { ...a }
@@ -78,10 +78,10 @@ export function minGrant(a: Grant | undefined, b: Grant | undefined): Grant | un
 }
 
 /**
- * What is left once the grants of children are set aside that have not joined: those under way here, and those that the
- * log tells of, which another process may have begun.
+ * Returns what remains after the grants of incomplete children: those active here, and those in the log that another
+ * process may have started.
  *
- * @param except a child that this is for.
+ * @param except the child that this is for.
  */
 export function available(
   left: Grant | undefined,
@@ -118,7 +118,7 @@ const grantKeys = {
 } satisfies KnownKeys<Grant>
 
 /**
- * A grant as it was given.
+ * Validates a grant and returns it.
  *
  * @throws ProvostError `unknown-option`, `invalid-budget` for a limit that is not a number from 0.
  */
@@ -127,7 +127,7 @@ export function checkGrant(grant: Grant): Grant {
   for (const [name, limit] of Object.entries(grant)) {
     if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
     throw new ProvostError('invalid-budget', `The limit ${name} of a grant is ${String(limit)}.`, {
-      hint: 'Give a number from 0, or leave it out.',
+      hint: 'Pass a number of at least 0, or omit the limit.',
     })
   }
   return grant

@@ -8,12 +8,12 @@ export type ByteLimitOptions = { readonly [K in keyof ByteLimits]?: number | und
 
 export const defaultByteLimits: ByteLimits = Object.freeze({ hostBytes: 256 << 20, logBytes: 128 << 20 })
 
-/** The limits among options. */
+/** Returns the byte limits among options. */
 export function byteLimitsIn({ hostBytes, logBytes }: ByteLimitOptions): Partial<ByteLimits> {
   return { ...(hostBytes !== undefined && { hostBytes }), ...(logBytes !== undefined && { logBytes }) }
 }
 
-/** Makes the meter of a tree of runs. */
+/** Creates the byte meter of a run tree. */
 export function createByteMeter(): ByteMeter {
   let limits = defaultByteLimits
   const runs = new Map<string, RunBytes>()
@@ -41,21 +41,21 @@ export function createByteMeter(): ByteMeter {
     },
     refusal(more) {
       const { hostBytes, logBytes } = limits
-      // Written this way, NaN refuses.
+      // Written as `!(a <= b)` so that NaN also ends the run.
       if (!(host + more.host <= hostBytes)) {
-        const said = `gave the host ${host + more.host} bytes to judge; the limit hostBytes is ${hostBytes}`
-        return exceeded('host-bytes-exceeded', said, 'hostBytes')
+        const problem = `gave the host ${host + more.host} bytes to judge; the limit hostBytes is ${hostBytes}`
+        return exceeded('host-bytes-exceeded', problem, 'hostBytes')
       }
       if (!(log + more.log <= logBytes)) {
-        const said = `would write ${log + more.log} bytes to their logs; the limit logBytes is ${logBytes}`
-        return exceeded('log-bytes-exceeded', said, 'logBytes')
+        const problem = `would write ${log + more.log} bytes to their logs; the limit logBytes is ${logBytes}`
+        return exceeded('log-bytes-exceeded', problem, 'logBytes')
       }
       return undefined
     },
   }
 }
 
-function exceeded(code: string, said: string, option: keyof ByteLimits): RunEnding {
+function exceeded(code: string, problem: string, option: keyof ByteLimits): RunEnding {
   const hint = `Pass large data by reference, or resume the run with a higher ${option}.`
-  return new RunEnding('failed', { code, message: `The run and its children ${said}.`, hint })
+  return new RunEnding('failed', { code, message: `The run and its children ${problem}.`, hint })
 }

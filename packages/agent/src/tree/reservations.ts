@@ -5,15 +5,15 @@ import { callOf } from '../state/session-state.ts'
 import type { Reservations, RunTree } from '../types/run-tree.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** Nothing spent. */
+/** Zero spending. */
 export const noSpending: Spending = Object.freeze({ tokens: 0, toolCalls: 0, cost: 0, steps: 0 })
 
-/** Reservations of a run over its log. After a crash there are none: no call is under way then. */
+/** Creates the reservations of a run over its log. After a crash there are none: no call is in progress then. */
 export function createReservations(state: SessionState): Reservations {
   const expected = new Map<string, () => boolean>()
   const amounts = new Map<string, Map<string, Partial<Spending>>>()
 
-  /** The call of a tool is counted once it was decided. */
+  /** A tool call is counted once it is decided. */
   function isUndecided(id: string): boolean {
     const stage = state.run && callOf(state.run, id)?.stage
     return stage === 'planned' || stage === 'deferred'
@@ -32,7 +32,7 @@ export function createReservations(state: SessionState): Reservations {
     expect: (id, isCounted) => void expected.set(id, isCounted),
     set(id, by, most) {
       if (!expected.has(id) && !isUndecided(id)) {
-        throw new ProvostError('unknown-call', `There is no call ${JSON.stringify(id)} to reserve for.`, {
+        throw new ProvostError('unknown-call', `Cannot reserve for the unknown call ${JSON.stringify(id)}.`, {
           hint: 'Reserve in tool.call, for call.callId.',
         })
       }
@@ -73,7 +73,7 @@ function largest(amounts: Iterable<Partial<Spending>>): Spending {
   return most
 }
 
-/** The sum of two. */
+/** Returns the sum of two spendings. */
 export function addSpending(a: Spending, b: Spending): Spending {
   return {
     tokens: a.tokens + b.tokens,
@@ -83,18 +83,18 @@ export function addSpending(a: Spending, b: Spending): Spending {
   }
 }
 
-/** How the runs of a tree stand, for a call that has set nothing aside itself. */
+/** Returns the state of the runs of a tree, for a call without a reservation. */
 export function peersIn({ reservations, children }: RunTree): Peers {
   let [running, reserving] = [0, 0]
   for (const [id, its] of reservations) {
-    // A run whose children are at work waits for them.
+    // A run with active children waits for them.
     if (!children.get(id)?.size) running++
     reserving += its.modelCalls()
   }
   return { running, reserving }
 }
 
-/** Lets those look again who wait for what others have set aside. */
+/** Notifies calls that wait for the reservations of others. */
 export function wakeWaiters({ waiters }: RunTree): void {
   if (waiters.size === 0) return
   const waiting = [...waiters]
@@ -102,7 +102,7 @@ export function wakeWaiters({ waiters }: RunTree): void {
   for (const wake of waiting) wake()
 }
 
-/** Resolves at the next sign that something was given back. */
+/** Resolves when a reservation may have been released, or on abort. */
 export function whenReleased({ waiters }: RunTree, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   waiters.add(resolve)
@@ -111,7 +111,7 @@ export function whenReleased({ waiters }: RunTree, signal: AbortSignal): Promise
   return promise
 }
 
-/** What is left of a grant once calls under way have set aside what they may spend. */
+/** Returns what remains of a grant after the reservations of calls in progress. */
 export function withoutReserved(left: Grant, { tokens, toolCalls, cost, steps }: Spending): Grant {
   return {
     ...left,

@@ -1,7 +1,7 @@
 import type { RunTree } from '../types/run-tree.ts'
 import { createByteMeter } from './byte-meter.ts'
 
-/** Of a root's run. */
+/** Creates the shared state of a root's run. */
 export function createTree(): RunTree {
   return {
     children: new Map(),

@@ -6,44 +6,44 @@ export interface Hooked<K extends HookName> {
   readonly hook: NonNullable<Hooks[K]>
 }
 
-/** All hooks of an agent by name, in the order of its extensions. A name nobody hangs on is an empty list. */
+/** All hooks of an agent by name, in the order of its extensions. A name without hooks has an empty list. */
 export type HookTable = { readonly [K in HookName]: readonly Hooked<K>[] }
 
-/** An `event` hook, and the types it hears of; undefined for all. */
+/** An `event` hook and the event types that it receives; undefined for all. */
 export interface HookedEvent extends Hooked<'event'> {
   readonly types?: ReadonlySet<EventType>
 }
 
-/** Who watches a run: around what, and its events. */
+/** The observers of a run: `around` hooks by operation, and `event` hooks. */
 export interface Observers {
   readonly around: Readonly<Record<TimedOperation['kind'], readonly Hooked<'around'>[]>>
   readonly event: readonly HookedEvent[]
 }
 
-/** What a context has otherwise for one hook. */
+/** Members of a context that are replaced for one hook. */
 export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'audit' | 'emit' | 'generate' | 'report'>>
 
 /**
- * The contexts of a run: one for each extension, all over the same log, and more of them with changes.
+ * The contexts of a run: one per extension, all over the same log, and variants with changes.
  *
- * @param shown the label of what the hook is shown and the view does not have yet.
+ * @param shown label of data that the hook sees and the view does not contain yet.
  */
 export type ContextFor = (extension: Extension, changes?: ContextChanges, shown?: Label) => HookContext
 
-/** The time of the hooks of one extension in a run. */
+/** The running time of the hooks of one extension in a run. */
 export interface HookTime {
-  /** Those that have not answered yet. */
+  /** Hooks that have not answered yet. */
   readonly asked: Set<Asked>
-  /** Work that has limits of its own: while there is any, the clocks of this extension stand still. */
+  /** Number of operations in progress with their own limits: meanwhile the clocks of this extension pause. */
   excused: number
-  /** Aborted when one of them is out of time; made for those who look. */
+  /** Aborted when a hook exceeds its time; created on first use. */
   abort: AbortController | undefined
   signal: AbortSignal | undefined
 }
 
 /** A hook whose answer the run waits for. */
 export interface Asked {
-  /** Of its time, in ms, as of `since`. */
+  /** Remaining time in ms, as of `since`. */
   left: number
   since: number
   timer: NodeJS.Timeout | undefined

@@ -2,62 +2,63 @@ import type { Decisions, Delivery, Input } from '@provost/core'
 
 import type { SendMode } from './stream.ts'
 
-/** Something said to a run while it goes on. */
+/** An input for a run in progress. */
 export interface QueuedInput {
   readonly input: Input
-  /** Of the inbox, for what has to be taken exactly once: the log says that it was. */
+  /** Inbox token of an input that must be consumed exactly once: the log records it. */
   readonly token?: string
   readonly by?: string
-  /** Whoever said it takes it back with this, as long as it has not entered. */
+  /** Withdraws the input while it has not entered the run. */
   readonly signal?: AbortSignal
 }
 
-/** What reached a run of this process from outside and has not entered its log yet. */
+/** Inputs that reached a run of this process from outside and are not in its log yet. */
 export interface PendingInputs {
   readonly steers: QueuedInput[]
   readonly followUps: QueuedInput[]
-  /** For runs below. */
+  /** Messages for child runs. */
   readonly letters: ChildMessage[]
-  /** Decisions that came before the run waited for them. */
+  /** Decisions that arrived before the run waited for them. */
   readonly decisions: Decisions[]
-  /** What was delivered to the session's inbox for waits, by token; it may come before its wait. */
+  /** Deliveries to the session's inbox for waits, by token. A delivery may arrive before its wait. */
   readonly deliveries: Map<string, Delivery>
-  /** Decisions on their way to the inbox: a run does not pause before they are there. None of them rejects. */
+  /** Decisions on their way to the inbox: a run suspends only after they arrive. None of them rejects. */
   readonly arriving: Set<Promise<void>>
-  /** Who wants the view cut before the next model call. */
+  /** Requests to compact the view before the next model call. */
   readonly compactions: PromiseWithResolvers<void>[]
-  /** Whoever waits for a human is called to look here again. */
+  /** Called so that a wait for a human checks the mailbox again. */
   readonly watchers: Set<() => void>
-  /** The run ends after the present step. */
+  /** The run ends after the current step. */
   draining: boolean
-  /** Resolves when the run is to end: no human is waited for any more. */
+  /** Resolves when the run is about to end: it stops waiting for humans. */
   readonly drained: PromiseWithResolvers<void>
 }
 
-/** Something said to a run below. It goes down from log to log, and stands in each before it goes on. */
+/** A message to a child run. It passes from log to log; each log records it before it is passed on. */
 export interface ChildMessage extends QueuedInput {
-  /** The run that is meant. */
+  /** Id of the target run. */
   readonly to: string
   readonly mode: SendMode
   readonly token: string
 }
 
-/** How far the inbox of a session was read. Whoever keeps it reads each delivery once. */
+/** How far the inbox of a session was read, so that each delivery is read once. */
 export interface InboxCursor {
   after: string
-  /** Tokens that went into a mailbox here before they were delivered, so that they do not come twice. */
+  /** Tokens that entered a mailbox here before their delivery; the inbox skips them. */
   readonly own: Set<string>
 }
 
-/** The inbox of a run: puts what anybody delivers into its mailbox. */
+/** The inbox of a run: moves deliveries into its mailbox. */
 export interface Inbox {
-  /** Resolves when all that had been delivered before the call is in the mailbox. */
+  /** Resolves when each delivery made before the call is in the mailbox. */
   sync(): Promise<void>
   /**
-   * Resolves when what the store told of is in the mailbox, however the reading ends; undefined where nothing is being
-   * read. Whoever is about to go on without looking waits for it: what was told of in time is heeded in time.
+   * Resolves when the deliveries that the store announced are in the mailbox, or reading has failed. Undefined while
+   * nothing is being read. A run awaits it before it continues without reading, so that announced deliveries take
+   * effect in time.
    */
   arriving(): Promise<void> | undefined
-  /** Takes in what comes, as soon as the store tells. @returns stops following. */
+  /** Reads deliveries as soon as the store announces them. @returns stops following. */
   follow(): () => void
 }

@@ -2,154 +2,159 @@ import type { AgentEvent, Entry, EventBase, EventPayloads, EventType, Extension,
 
 import type { SessionState } from './session-state.ts'
 
-/** The observers who set an event off, one by reacting to the other. */
+/** The observers that set off an event, one by reacting to another. */
 export type Reaction = readonly Extension[]
 
-/** Hands the events of a run to everybody who listens. */
+/** Distributes the events of a run to all listeners. */
 export interface EventBus {
-  /** Whether anybody listens: without, events need not be made. */
+  /** Whether there is a listener; without one, events need not be created. */
   active(): boolean
   emit<K extends EventType>(id: string, place: EventPlace, type: K, payload: EventPayloads[K], by?: Reaction): void
   /**
-   * Listens for an observer, who does not hear what it set off itself: it would answer itself for ever.
-   * @param types what it hears of; events of others count and are not made for it. Default: all.
-   * @returns stops listening.
+   * Subscribes an observer. It does not receive events that it set off itself, which prevents endless loops.
+   * @param types event types that it receives; others are counted but not created for it. Default: all.
+   * @returns unsubscribes.
    */
   listen(
     observer: Extension,
     receive: (event: AgentEvent, by: Reaction) => void,
     types?: ReadonlySet<EventType>,
   ): () => void
-  /** A bounded queue to iterate; it begins with the next event. */
+  /** Returns a bounded queue to iterate; it starts with the next event. */
   subscribe(): EventQueue
-  /** Takes an event of a child: for those who follow the run, not for its own observers, whom the child may have too. */
+  /**
+   * Forwards an event of a child to followers of the run. The run's own observers may also be the child's, so they are
+   * skipped.
+   */
   relay(event: EventEnvelope, by: Reaction): void
   /**
-   * Hears of children, for those who listen to the session, whom no child knows; one follower at most.
-   * @param heeds whether anybody listens now.
+   * Sends events of children to listeners of the session, which children do not know; at most one follower.
+   * @param heeds returns whether there is a listener now.
    */
   follow(receive: (event: AgentEvent, by: Reaction) => void, heeds: () => boolean): void
-  /** Whether anybody follows the run from outside. */
+  /** Whether the run has followers outside. */
   followed(): boolean
-  /** No event follows: iterations end. */
+  /** Ends iterations: no event follows. */
   close(): void
 }
 
-/** An event that only its reader's number is missing from: each reader counts for itself. */
+/** An event without its sequence number: each reader counts for itself. */
 export interface EventEnvelope<K extends EventType = EventType> {
   readonly type: K
   readonly id: string
   readonly place: EventPlace
   readonly parents: readonly string[]
   readonly payload: EventPayloads[K]
-  /** As it was last numbered: whoever follows from the start counts the same. */
+  /** The event with its last number; readers that follow from the start share it. */
   last: AgentEvent | undefined
 }
 
-/** Where and when an event happened. A log entry says so of the events that belong to it. */
+/** Where and when an event happened, taken from the log entry that it belongs to. */
 export type EventPlace = Pick<EventBase, 'runId' | 'step' | 'agent' | 'at'>
 
-/** The events of a run for one reader: a queue that a slow reader cannot make grow without bound. */
+/** The event queue of one reader; it stays bounded if the reader is slow. */
 export interface EventQueue extends AsyncIterable<AgentEvent> {
   readonly push: (event: EventEnvelope) => void
   close(): void
 }
 
 /**
- * Turns the entries of a log into the events that have a lasting meaning. The same log gives the same events, live,
- * after a crash and on any machine: what a model streams in between is all that passes.
+ * Turns the entries of a log into durable events. The same log gives the same events live, after a crash and on any
+ * machine. Only streaming events are transient.
  */
 export interface EventProjection {
-  /** Call with each entry before it is applied: the event that a run starts with belongs to the last of its inputs. */
+  /** Call with each entry before it is applied: the start event of a run follows the last of its inputs. */
   before(entry: Entry, emit: EmitDurable): void
-  /** Call with each entry after it was applied to the state. */
+  /** Call with each entry after it is applied to the state. */
   project(entry: Entry, emit: EmitDurable): void
-  /** Call at the end of each batch: the messages that a run starts with go into its first event. */
+  /** Call at the end of each batch: the first messages of a run go into its start event. */
   flush(emit: EmitDurable): void
-  /** A message was begun live: its start is not given again. */
+  /** Records that a message started live: its start event is not repeated. */
   opened(messageId: string, attempt: number): void
-  /** A step was begun live: it ends even if nothing comes of it. */
+  /** Records that a step started live: it ends even without a result. */
   stepped(): void
 }
 
-/** Emits an event that belongs to an entry of the log. */
+/** Emits an event that belongs to a log entry. */
 export interface EmitDurable {
   <K extends EventType>(type: K, payload: EventPayloads[K]): void
-  /** One that mostly passes live before its entry is there: it is not counted, so that all who read the log count alike. */
+  /**
+   * Emits an event that is mostly streamed before its entry exists. It is not counted, so that all readers count alike.
+   */
   passing<K extends EventType>(type: K, payload: EventPayloads[K]): void
 }
 
 /** The right to write a log, kept alive until it is released. */
 export interface Lease {
   readonly fence: number
-  /** Takeovers of the log in a row, this one included, since a step was complete. */
+  /** Consecutive takeovers of the log, including this one, since the last complete step. */
   readonly takeovers: number
-  /** Tells the store that a step is complete, or that the run rests: the takeovers before are forgotten. */
+  /** Tells the store that a step is complete or the run is idle, which resets the takeover count. */
   steady(): Promise<void>
   /**
-   * Makes sure that the log is still this writer's, before something is done that cannot be undone. Nothing to wait for
-   * while the lease runs; where it may have run out, since the process was stopped or kept busy, the store is asked.
-   * Rejects with ProvostError `fenced` when another writer has taken the log.
+   * Checks that this writer still owns the log, before an action that cannot be undone. Returns undefined while the
+   * lease is valid. If the lease may have expired, because the process was stopped or busy, it asks the store. Rejects
+   * with ProvostError `fenced` when another writer has taken the log.
    */
   confirm(): Promise<void> | undefined
   release(): Promise<void>
 }
 
-/** Where an entry stands: the run, its step and the agent that acts. */
+/** The position of an entry: the run, its step and the active agent. */
 export interface Place {
   readonly runId: string
   readonly step: number
   readonly agent: string
 }
 
-/** How far the log reaches once an append is committed. */
+/** The offset of the log after a committed append. */
 export interface Written {
   readonly offset: number
 }
 
-/** The key to a sealed journal. */
+/** Access to a sealed log writer. */
 export interface Sealed {
-  /** Resolves when what was being written at the sealing is, one way or the other. */
+  /** Resolves when the append in progress at the sealing has succeeded or failed. */
   readonly quiet: Promise<void>
-  /** Brings in what the store has and this writer does not know of: an append may be stored and answered by an error. */
+  /** Loads entries that the store has and this writer does not know: a stored append may have reported an error. */
   catchUp(): Promise<void>
   begin(entries: readonly NewEntry[]): Promise<Written>
   append(entries: readonly NewEntry[]): Promise<Written>
   emit: LogWriter['emit']
 }
 
-/** The one writer of a log in this process: what it appends is in the store, then in the state, then an event. */
+/** The only writer of a log in this process. An entry is first in the store, then in the state, then an event. */
 export interface LogWriter {
   readonly state: SessionState
   readonly fence: number
-  /** Makes sure that nobody else has taken the log: {@link Lease.confirm}. */
+  /** Checks that no other writer has taken the log: {@link Lease.confirm}. */
   readonly confirm: Lease['confirm']
-  /** A step is complete: {@link Lease.steady}. */
+  /** Reports a complete step: {@link Lease.steady}. */
   readonly steady: Lease['steady']
-  /** Where the run stands; before its first entry, at its beginning. */
+  /** Returns the current position of the run; before its first entry, its start. */
   place(): Place
-  /** Writes entries that another store had. What they tell of has happened elsewhere: there are no events of it. */
+  /** Copies entries of another store. Their events happened elsewhere, so none are emitted. */
   copy(entries: readonly NewEntry[]): Promise<Written>
-  /** Writes the first entries of the run; what hooks wrote before it stood in the log comes behind them. */
+  /** Writes the first entries of the run, followed by entries that hooks wrote before them. */
   begin(entries: readonly NewEntry[]): Promise<Written>
   /**
    * Resolves when the entries are committed; appends keep the order of their calls.
-   * @param by who set them off, where that was an observer: it does not hear of them.
+   * @param by observers that set them off; they do not receive the events.
    */
   append(entries: readonly NewEntry[], by?: Reaction): Promise<Written>
   /**
-   * Emits an event that no entry stands for: it passes.
-   * @param step default the log's present one.
-   * @param by who set it off, where that was an observer.
+   * Emits a transient event, without a log entry.
+   * @param step default the log's current step.
+   * @param by observers that set it off.
    */
   emit<K extends EventType>(type: K, payload: EventPayloads[K], step?: number, by?: Reaction): void
-  /** Tells that a message was begun live. */
+  /** Records that a message started live. */
   opened(messageId: string, attempt: number): void
-  /** Refuses further appends: a run that is being closed does not let its stragglers write. */
+  /** Rejects further appends: late work of a closing run cannot write. */
   seal(): Sealed
 }
 
-/** A log as far as this process has read it. Whoever keeps it reads only what is new. */
+/** A log as far as this process has read it. Keep it to read only new entries. */
 export interface LogSnapshot {
   readonly state: SessionState
   readonly projection: EventProjection

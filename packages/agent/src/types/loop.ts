@@ -24,22 +24,22 @@ export type Handler<K extends keyof LoopAsks> = (
   ask: Extract<LoopAsk, { ask: K }>,
 ) => LoopAnswers[K] | Promise<LoopAnswers[K]>
 
-/** What the loop asks of its driver. */
+/** The requests of the loop to its driver. */
 export interface LoopAsks {
-  /** Whatever arrived from outside: before a step, or where the run would end. */
+  /** Inputs that arrived from outside, before a step or where the run would end. */
   input: { readonly at: 'step' | 'end' }
-  /** `options` holds what an orchestrator wants otherwise in this step; the request shows it. */
+  /** `options` holds the orchestrator's changes for this step; the request includes them. */
   model: { readonly request: ModelRequest; readonly options?: StepRequest }
   decide: { readonly calls: readonly ToolCall[] }
-  /** `delivered` holds, by call id, the values that came from outside: those calls do not run. */
+  /** `delivered` holds values from outside, by call id; those calls do not run. */
   execute: { readonly calls: readonly ToolCall[]; readonly delivered: Readonly<Record<string, Json>> }
   wait: { readonly pending: PendingWork }
   append: { readonly entries: readonly NewEntry[] }
-  /** What an orchestrator wants listeners to see: an `extension` event. */
+  /** Emits an `extension` event of an orchestrator. */
   emit: { readonly name: string; readonly data: Json }
 }
 
-/** What the driver answers. */
+/** The answers of the driver. */
 export interface LoopAnswers {
   input: readonly NewEntry[]
   model: ModelAnswered | { readonly failure: FinalFailure }
@@ -51,13 +51,13 @@ export interface LoopAnswers {
   emit: void
 }
 
-/** What is wrong with an answer. */
+/** The message that asks the model to repair an answer. */
 export interface Repair extends MessageInit {
-  /** It missed the output schema: how often a run is asked for that is counted. */
+  /** Set if the answer missed the output schema; the number of such requests is limited per run. */
   readonly of?: 'output'
 }
 
-/** A failure that nobody knew a remedy for. */
+/** A model failure without a recovery. */
 export type FinalFailure = Omit<ModelFailure, 'label' | 'tried'>
 
 /** An answer of the model. */
@@ -70,49 +70,49 @@ export interface ModelAnswered {
   /** Counts from 1 in the step. Default 1. */
   readonly attempt?: number
   readonly cost?: number
-  /** A human is asked before the message counts. */
+  /** A human must approve the message before it counts. */
   readonly ask?: Ask
-  /** The message does not do: the model is told why and asked again. */
+  /** The message is rejected: the model receives the reason and answers again. */
   readonly repair?: Repair
-  /** What is to be repaired was held back, and is not shown. */
+  /** The rejected message was held back and is not shown. */
   readonly unsaid?: true
 }
 
-/** What is to cross a handoff. */
+/** What a handoff transfers. */
 export interface TransferResult {
-  /** With the text of a summary. */
+  /** The filter, with the text of a summary. */
   readonly filter: FilterDescriptor
-  /** What a hook put in place of everything else. */
+  /** Messages of a hook that replace everything else. */
   readonly with?: readonly Message[]
 }
 
-/** The judgement of one call; `by` names who judged. */
+/** The authorization of one call; `by` names the extension that decided. */
 export type Authorization = (
   | {
       readonly proceed: Json
-      /** For the call of a handoff: what crosses, where that is not what its filter says. */
+      /** For a handoff call: what is transferred, if it differs from its filter. */
       readonly crossing?: TransferResult
     }
   | { readonly deny: string; readonly code?: string }
   | {
       readonly ask: Ask
       readonly args?: Json
-      /** What the question is about; default what the tool and the call say of themselves. */
+      /** What the question is about. Default: what the tool and the call declare. */
       readonly about?: QuestionSubject
     }
   | { readonly result: ToolResult; readonly error?: ErrorInfo }
 ) & { readonly by?: string }
 
-/** One thing that the loop asks its driver for. */
+/** One request of the loop to its driver. */
 export type LoopAsk = { [K in keyof LoopAsks]: { readonly ask: K } & LoopAsks[K] }[keyof LoopAsks]
 
-/** The loop as a generator: it yields what it asks for, and is sent the answer. Its value is how the run ended. */
+/** The loop as a generator: it yields requests and receives answers. It returns how the run ended. */
 export type Loop = AsyncGenerator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
 
-/** The loop where nothing in it has to be waited for: all that takes time is asked of the driver. */
+/** The synchronous part of the loop: everything that takes time is a request to the driver. */
 export type Turns = Generator<LoopAsk, RunStatus, LoopAnswers[keyof LoopAnswers]>
 
-/** Answers for `drive`: without `input`, nothing arrives from outside; without `emit`, nobody listens. */
+/** Handlers for `drive`. Without `input`, no input arrives from outside; without `emit`, there is no listener. */
 export type LoopHandlers = { readonly [K in Exclude<keyof LoopAsks, 'input' | 'emit'>]: Handler<K> } & {
   readonly [K in 'input' | 'emit']?: Handler<K>
 }

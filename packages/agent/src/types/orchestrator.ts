@@ -17,13 +17,13 @@ import type {
 import type { NextAction } from './session-state.ts'
 
 /**
- * How a run gets from its input to its answer, as one function. It asks the model, lets its calls run, says something
- * itself, and returns when the last answer stands. It is called once for the input and once more for each input that
- * was queued behind it.
+ * Defines how a run gets from its input to its answer, as one function. It calls the model, executes tool calls, adds
+ * messages, and returns once the last answer is final. It is called once for the input, and once more for each queued
+ * input.
  *
- * After a crash, or when a suspended run is resumed, the function is called again from its start: what the log knows of
- * is given back without being done again, and at the end of the log it goes on. So it has to be the same function of
- * what `run` tells it each time: whatever else it needs (time, chance, the outside) goes through `run.memo`.
+ * After a crash, or when a suspended run resumes, the function is called again from its start. Recorded results are
+ * returned without repeating the work; at the end of the log the function continues. It must be deterministic: time,
+ * randomness and outside data go through `run.memo`.
  *
  * @example
  * const draftThenCritic: Orchestrator = async (run) => {
@@ -34,31 +34,31 @@ import type { NextAction } from './session-state.ts'
  */
 export type Orchestrator = (run: OrchestratorRun) => Promise<void>
 
-/** A run as its orchestrator sees it. Everything is at the point of the log that the orchestrator has come to. */
+/** A run as its orchestrator sees it, at the point of the log that the orchestrator has reached. */
 export interface OrchestratorRun {
-  /** What the model is about to see. */
+  /** What the model sees in its next call. */
   readonly view: View
-  /** What comes next by itself: `context` or `model` to ask the model, `tools` or `wait` to execute, `end` to return. */
+  /** The next action: `context` or `model` to call the model, `tools` or `wait` to execute, `end` to return. */
   readonly position: NextAction
   /** The agent's tools. */
   readonly tools: readonly ToolInfo[]
-  /** The calls of the last answer that have no result yet, in its order. */
+  /** Calls of the last answer without a result, in its order. */
   readonly calls: readonly ToolCall[]
-  /** How often the human has steered since the orchestrator was called. */
+  /** Number of steering inputs since the orchestrator was called. */
   readonly steers: number
   /** Aborted with the run. */
   readonly signal: AbortSignal
   /**
-   * One step: the model answers, with all hooks, retries and events of any step. What the human steers enters before.
-   * An answer that a hook sends back is asked for again; one that waits for a human is waited for.
+   * Runs one step: the model answers, with all hooks, retries and events of a step. Steering inputs enter first. An
+   * answer that a hook rejects is requested again; an answer that needs approval is waited for.
    *
-   * @throws ProvostError `tool-calls-pending` while calls wait to be executed, `nothing-to-answer` when the model has had the
-   * last word and is given neither a message nor a tail; `run-over` when the run ends or is suspended in it.
+   * @throws ProvostError `tool-calls-pending` while calls wait to be executed; `nothing-to-answer` if the last message
+   * is the model's and no message or tail follows; `run-over` if the run ends or is suspended meanwhile.
    */
   model(options?: StepOptions): Promise<Message>
   /**
-   * Steps whose answer is data: JSON of the schema, validated, with one repair round. Calls that the model makes on its
-   * way are executed.
+   * Runs steps until the answer is JSON of the schema, validated, with one repair round. Tool calls on the way are
+   * executed.
    *
    * @throws ProvostError `output-invalid`, and what {@link OrchestratorRun.model} throws.
    */
@@ -67,54 +67,56 @@ export interface OrchestratorRun {
     options?: Omit<StepOptions, 'output'>,
   ): Promise<StandardSchemaV1.InferOutput<S>>
   /**
-   * Judges and runs the calls of the last answer: hooks, approvals and remote calls as always. With none it does nothing.
+   * Authorizes and runs the calls of the last answer, with hooks, approvals and remote calls. Does nothing without
+   * calls.
    *
-   * @throws ProvostError `run-over` when the run ends or is suspended in it.
+   * @throws ProvostError `run-over` if the run ends or is suspended meanwhile.
    */
   execute(options?: ExecuteOptions): Promise<readonly ToolResult[]>
   /**
-   * Puts a message into the history, in the place of the user: the next step answers it. Never taken for the human's own.
+   * Adds a message in the role of the user; the next step answers it. It never counts as the human's own message.
    *
-   * @param label default the view's: what an orchestrator says is made from what was said so far. Say so where it is not.
+   * @param label default the view's, because an orchestrator derives its text from the conversation. Pass another one
+   * otherwise.
    */
   say(content: string, label?: LabelInit): Promise<Message>
-  /** Runs `fn` once for a key and logs its value as JSON; after a crash the logged value comes back. */
+  /** Runs `fn` once per key and logs its value as JSON. After a crash the logged value is returned. */
   memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
-  /** Shows listeners where the orchestrator stands: an `extension` event under the name `orchestrator`. At least once. */
+  /** Emits the orchestrator's progress: an `extension` event with the name `orchestrator`. At least once. */
   emit(data: unknown): void
 }
 
-/** What a step does otherwise than the agent's steps. */
+/** Changes of one step. */
 export interface StepOptions {
-  /** Names of the tools to offer, deferred ones too. Default what any step is offered; calls to others get an error. */
+  /** Names of the tools to offer, including deferred ones. Default: those of any step. Calls of other tools fail. */
   readonly tools?: readonly string[]
-  /** Messages behind the history, for this request only. What says nothing of its label carries the view's. */
+  /** Messages after the history, for this request only. Without a label they carry the view's. */
   readonly tail?: readonly MessageInit[]
-  /** Before the run's and the agent's; a `model.request` hook has the last word. */
+  /** Overrides the run's and the agent's model; a `model.request` hook can override it. */
   readonly model?: ModelSpec
-  /** Which of several models, where they have tiers. Default: what the tools ask for whose results are read. */
+  /** The tier, if the model has tiers. Default: the tier that the tools of the last results prefer. */
   readonly tier?: Tier
-  /** Over the run's and the agent's. */
+  /** Override the run's and the agent's settings. */
   readonly settings?: ModelSettings
-  /** `text`: not the run's answer yet, so it need not fit the agent's output schema. */
+  /** `text`: not the final answer, so the agent's output schema does not apply. */
   readonly output?: 'text'
 }
 
 /** How calls are executed. */
 export interface ExecuteOptions {
-  /** Ids of the calls to run. Default all; the others are skipped, with a result that says why. */
+  /** Ids of the calls to run. Default all. Other calls are skipped, with a result that states the reason. */
   readonly only?: readonly string[]
-  /** What the model is told of those that are skipped. */
+  /** The reason that the model receives for skipped calls. */
   readonly reason?: string
 }
 
-/** A step as the driver is asked for it. */
+/** The options of a step as the driver receives them. */
 export interface StepRequest extends Omit<StepOptions, 'output'> {
-  /** A schema: the answer is data of its shape, and whoever asked validates it. */
+  /** A schema: the answer is data of its shape, and the caller validates it. */
   readonly output?: 'text' | StandardSchemaV1
 }
 
-/** A wish of an orchestrator to the loop; each is granted in turn. */
+/** A command of an orchestrator to the loop. Commands are processed in turn. */
 export type Wish =
   | { readonly kind: 'model'; readonly options: StepRequest; readonly granted: PromiseWithResolvers<Message> }
   | {

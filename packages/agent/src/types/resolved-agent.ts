@@ -26,13 +26,13 @@ import type { SendMode } from './stream.ts'
 /** A tool in the form a model call takes. */
 export type ModelTool = NonNullable<ModelCall['tools']>[number]
 
-/** An agent with everything looked up once: what runs read, and nothing that they write. */
+/** An agent with all lookups done once. Runs read it and never write to it. */
 export interface ResolvedAgent {
   readonly name: string
   readonly description?: string
-  /** The system prompt where it is fixed. */
+  /** The system prompt, if it is fixed. */
   readonly instructions?: string
-  /** The system prompt where it is made for each run. */
+  /** Creates the system prompt for each run. */
   instruct?(ctx: HookContext): MaybePromise<string>
   readonly model: ModelSpec
   readonly modelName: string
@@ -40,55 +40,55 @@ export interface ResolvedAgent {
   readonly registry: ToolRegistry
   /** All tools, deferred ones included. */
   readonly infos: readonly ToolInfo[]
-  /** Those that are in the catalogue from the start. */
+  /** Tools that are in the catalogue from the start. */
   readonly offered: readonly ToolInfo[]
-  /** What definitions that nobody has accepted add to the label of the model's words. */
+  /** Label that tool definitions without acceptance add to the model's answers. */
   readonly reading: Label | undefined
-  /** The same in the form a model call takes. */
+  /** The offered tools in the form of a model call. */
   readonly wireTools: readonly ModelTool[]
-  /** What the search tool is called, where there is one. */
+  /** Name of the search tool, if there is one. */
   readonly searchName: string | undefined
-  /** By the name of the tool that asks for each. */
+  /** Handoffs by the name of their tool. */
   readonly handoffs: ReadonlyMap<string, Handoff>
   readonly skills: readonly Skill[]
   readonly extensions: readonly Extension[]
-  /** Hang on the hooks of this run alone, whichever agent is active; those with the scope `tree` on its children's, too. */
+  /** Extensions of this run only, for each active agent. With the scope `tree` they also apply to children. */
   readonly listeners: readonly Extension[]
-  /** What it was made of: as a target of others it is planned again, with their extensions. */
+  /** The agent's own options. As a handoff target it is resolved again, with the extensions of the other agent. */
   readonly options: AgentOptions
   readonly hooks: HookTable
-  /** Stands for the agent itself where a context belongs to an extension. */
+  /** Represents the agent itself where a context belongs to an extension. */
   readonly self: Extension
   readonly output?: StandardSchemaV1
   readonly responseFormat?: { readonly schema: JsonSchema; readonly name: string }
   readonly settings: ModelSettings
   readonly runtime: Runtime
-  /** The agent's own: what a run of it has unless its parent grants it others. */
+  /** The agent's own secrets: a run has them unless its parent grants others. */
   readonly secrets: SecretScope
   readonly store: SessionStore
   readonly leaseMs: number
   readonly maxSteps: number
   readonly byteLimits: ByteLimits
   readonly maxParallelTools: number
-  /** Milliseconds that hooks have to answer. */
+  /** Time limit of hooks in milliseconds. */
   readonly hookTimeoutMs: number
-  /** Absent where it is the default one: the loop then runs on its own. */
+  /** Absent for the default: the loop then runs without an orchestrator. */
   readonly orchestrator?: Orchestrator
   readonly convertToModel?: AgentOptions['convertToModel']
   readonly reasoning: 'keep' | 'strip'
   readonly prices?: PriceTable
   readonly sendMode: SendMode
-  /** Whether what code says may be part of the system prompt. */
+  /** Whether inputs may contain system messages. */
   readonly allowSystemMessages: boolean
-  /** Signs run states. */
+  /** Key that signs run states. */
   readonly stateKey?: string | Uint8Array
   readonly manifest: Manifest
-  /** The tool of a name; for one that does not exist, a stranger that may do anything. */
+  /** Returns the tool of a name; for an unknown name, a tool that may have any effect. */
   info(name: string): ToolInfo
-  /** The form a model call takes of the tool of a name; empty where there is none. */
+  /** Returns the tool of a name in the form of a model call; empty for an unknown name. */
   wireOf(name: string): readonly ModelTool[]
-  /** The tool behind a name that a provider uses. Undefined where all have their own. */
+  /** Returns the tool for a name that a provider uses; undefined if all names are the tools' own. */
   readonly toolName: ((wireName: string) => string) | undefined
-  /** Makes tools ready and runs the `init` of the extensions, once. */
+  /** Prepares tools and runs the `init` of the extensions, once. */
   ready(): MaybePromise<void>
 }

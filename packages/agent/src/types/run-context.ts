@@ -24,179 +24,182 @@ import type { CallState, SessionState } from './session-state.ts'
 import type { Given } from './session.ts'
 import type { AgentStream } from './stream.ts'
 
-/** How many tokens a request is about: each message is counted once, until the view is cut. */
+/** Estimates the tokens of a request; each message is counted once, until the view is cut. */
 export interface ContextSize {
   messages(scope: RunContext): number
-  /** Of what is sent beside the messages of the view. */
+  /** Tokens that are sent in addition to the messages of the view. */
   beside(scope: RunContext): number
 }
 
-/** A run begins with an input, or goes on from a state. */
+/** A run starts with an input, or resumes from a state. */
 export type RunStart<Output> =
-  | { readonly input: Input; /** Of the inbox, if it came from there. */ readonly token?: string }
+  | { readonly input: Input; /** Inbox token, if the input came from there. */ readonly token?: string }
   | {
       readonly resume: RunState<Output>
-      /** Made here, from the log itself: there is nothing to check. */ readonly own?: true
+      /** Created here from the log itself: there is nothing to check. */ readonly own?: true
     }
 
 /** A run of this process, for its agent. */
 export interface RunHandle<Output> extends AgentStream<Output> {
-  /** Resolves when the run has ended, in whatever way. */
+  /** Resolves when the run has ended, with any status. */
   readonly ended: Promise<void>
-  /** Aborts the run, which then has failed. */
+  /** Aborts the run with the status `failed`. */
   fail(error: ErrorInfo): void
 }
 
-/** What a session object lends its runs, so that none of them reads again what another has read. */
+/** State that a session object shares with its runs, so that each entry is read once. */
 export interface SessionBinding<Output> {
   readonly known: LogSnapshot
   readonly cursor: InboxCursor
   readonly mailbox: PendingInputs
   readonly tree: RunTree
-  /** Entries to write before the run, which takes them out. */
+  /** Entries to write before the run; the run removes them. */
   readonly edits: NewEntry[]
-  /** Resolves when the session's own writing is done: it needs the same lease. */
+  /** Resolves when the session's own writes are done: they need the same lease. */
   ready(): Promise<void> | undefined
-  /** Whether anybody listens to the session. */
+  /** Whether the session has a listener. */
   isHeard(): boolean
-  /** The run is over, before anybody else hears of it. */
+  /** Receives the result before any other listener. */
   settle(result: RunResult<Output>): void
 }
 
-/** A composite call that this process has entered. */
+/** A composite call that runs in this process. */
 export interface CompositeCall {
   readonly call: CallState
-  /** Of the call and of all that it makes. */
+  /** Aborts the call and everything that it starts. */
   readonly signal: AbortSignal
-  /** All that it has under way waits for somebody outside. */
+  /** All its operations wait for outside input. */
   readonly parked: boolean
-  /** It was left, to be entered again by whoever resumes the run: nothing of it is written any more. */
+  /** Detached: the process that resumes the run starts it again. It writes nothing more. */
   readonly left: boolean
-  /** What went wrong with the run, not with the tool: the run has to end. */
+  /** A runtime failure, not a failure of the tool: it ends the run. */
   readonly fault: { readonly error: unknown } | undefined
-  /** Settled when its result stands in the log; rejects with its fault. */
+  /** Settled when its result is in the log; rejects with its fault. */
   ended: Promise<void>
   bridge(signal: AbortSignal): Bridge
-  /** Resolves when it has parked or ended. */
+  /** Resolves when it is parked or has ended. */
   rest(): Promise<void>
-  /** The log has changed: what waits may go on. */
+  /** Notifies waiting operations that the log has changed. */
   look(): void
-  /** Its code has ended: nothing more is begun, and what is under way is aborted and has its grace. */
+  /**
+   * Closes the call after its code has ended: no operation starts; those in progress are aborted and get a grace
+   * period.
+   */
   close(): Promise<void>
-  /** Leaves it where the log says it stands. */
+  /** Detaches the call in the state that the log records. */
   leave(): void
 }
 
-/** The composite calls of the model that a run has entered in this process. */
+/** The composite calls of the model that run in this process. */
 export interface ActiveCalls {
   readonly calls: Map<string, CompositeCall>
-  /** Resolves while the loop executes: at other times nothing is begun. */
+  /** Resolves while the loop executes: at other times no operation starts. */
   open: Promise<void>
   isOpen: boolean
   begin(): void
   end(): void
 }
 
-/** A prompt, and how much of the view is in it. */
+/** A prompt, and how much of the view it contains. */
 export interface RunPrompt {
   readonly prompt: Prompt
   count: number
   version: number
 }
 
-/** One run in this process: what the answers to the loop's asks share. Whatever outlives a crash is in `state`. */
+/** One run in this process: the state that all handlers share. State that survives a crash is in `state`. */
 export interface RunContext {
-  /** Of the active agent: another one once the run was handed over. */
+  /** The active agent; a handoff changes it. */
   readonly plan: ResolvedAgent
-  /** The agent that runs of the session begin with. */
+  /** The agent that runs of the session start with. */
   readonly entry: ResolvedAgent
-  /** Who watches the run while its present agent is active. */
+  /** Observers of the run while its current agent is active. */
   readonly watchers: Observers
   readonly id: string
   readonly sessionId: string
   readonly given: Given
   readonly journal: LogWriter
   readonly state: SessionState
-  /** Of the run, and of the log that it is in: for a child, not the session's. */
+  /** Event bus of the run, and the name of its log: a child has its own. */
   readonly hub: EventBus
   readonly log: string
-  /** What a child has of the run that spawned it. */
+  /** For a child: the run that spawned it. */
   readonly lineage: ParentRun | undefined
-  /** Children that are alive here, by their run ids. */
+  /** Active children in this process, by run id. */
   readonly children: Map<string, ActiveChild>
   readonly tree: RunTree
   /** Starts a run. */
   readonly startRun: StartRun
-  /** What is left of the grants of this run and of those above. */
+  /** What remains of the grants of this run and of those above. */
   remaining(): Grant | undefined
   readonly signal: AbortSignal
-  /** What secrets its tools may be given, and what is hidden of them everywhere else. */
+  /** Secrets that its tools may receive, and that are hidden everywhere else. */
   readonly secrets: SecretScope
-  /** One for each model that was asked, by its name: what one of them thought is not for others to read. */
+  /** One prompt per model, by its name: the reasoning of a model is not for other models. */
   readonly prompts: Map<string, RunPrompt>
-  /** The agent's own system prompt, as made for this run. */
+  /** The agent's own system prompt for this run. */
   instructions: string
-  /** The agent that is ready to go on here. */
+  /** The agent that is prepared to run here. */
   prepared: ResolvedAgent | undefined
-  /** Lets the `event` hooks of the active agent hear the run, and no others. */
+  /** Subscribes the `event` hooks of the active agent to the run, and no others. */
   hear(): void
-  /** Steers, follow-ups and early decisions of this process. */
+  /** Steering inputs, follow-ups and early decisions of this process. */
   readonly mailbox: PendingInputs
-  /** Brings in what others delivered; absent where nobody can. */
+  /** Reads deliveries of other processes; absent if deliveries are not possible. */
   inbox: Inbox | undefined
-  /** Questions that are open with whoever can be asked in process, by token: nobody is asked twice. */
+  /** Open questions to handlers in this process, by token: each is asked once. */
   readonly asked: Map<string, MaybePromise<Awaited<ReturnType<OnApproval>>>>
-  /** Names of the tools that a hook left in the step's request; undefined where none took any away. */
+  /** Names of the tools that hooks left in the step's request; undefined if no hook removed any. */
   offered: ReadonlySet<string> | undefined
   /** Names of the deferred tools in the step's request; undefined until this process has made one. */
   promoted: ReadonlySet<string> | undefined
-  /** Inputs that were parsed when they were judged, by call id. */
+  /** Inputs that were parsed during authorization, by call id. */
   readonly parsed: Map<string, unknown>
-  /** Composite calls that this process has entered. */
+  /** Composite calls that run in this process. */
   readonly live: ActiveCalls
-  /** Room for calls, the model's and those of composites. */
+  /** Slots for concurrent calls, of the model and of composites. */
   readonly slots: Slots
   /** Milliseconds that tools have to stop by themselves after an abort. */
   readonly graceMs: number
-  /** What becomes of calls that wait for a human when the run is aborted. */
+  /** What happens to calls that wait for a human when the run is aborted. */
   pendingPolicy(): 'deny' | 'hold' | 'fail'
-  /** The step under way, and its attempt. */
+  /** The current step and its attempt. */
   step: number
   attempt: number
-  /** Somebody holds the stream of the run. */
+  /** The caller holds the stream of the run. */
   watched: boolean
-  /** Counts the questions of tools. */
+  /** Number of questions of tools. */
   questions: number
-  /** Counts the audit rows of this process. */
+  /** Number of audit rows of this process. */
   audits: number
-  /** Counts the model calls that hooks made. */
+  /** Number of model calls that hooks made. */
   generated: number
-  /** And the requests that they were made for. */
+  /** Number of requests that these model calls were made for. */
   asking: number
   trigger: ViewTrigger
-  /** What an orchestrator wants otherwise in the step under way. */
+  /** The orchestrator's changes of the current step. */
   request: StepRequest
   /**
-   * What this driver has still to write so that the run stands in the log as its own; empty once it does. Undefined
-   * where the run is not its own: nothing of it may be closed.
+   * Entries that this driver has still to write so that the log records the run as its own; empty once they are
+   * written. Undefined if another driver owns the run: this one may not close it.
    */
   claim: readonly NewEntry[] | undefined
-  /** Where the log stood when this driver set out to resume the run: once it is further, the run is its own. */
+  /** Offset of the log when this driver started to resume the run. Once the log is longer, the run is its own. */
   resumedFrom: number | undefined
-  /** The attempt that was paid for while its answer is judged: it counts even if the answer does not. */
+  /** The paid attempt whose answer is being validated: it counts even if the answer is rejected. */
   spent: (() => NewEntry) | undefined
-  /** What the model has said of a message that is not finished. */
+  /** The message of the model, as far as it is streamed. */
   partial: Message | undefined
   readonly contextFor: ContextFor
-  /** What its calls under way may come to spend. */
+  /** Amounts that its calls in progress may spend. */
   readonly reservations: Reservations
-  /** How long hooks have taken whose answers it waits for, by extension. */
+  /** Running time of the hooks that it waits for, by extension. */
   readonly hookTimes: Map<Extension, HookTime>
-  /** How many tokens its requests are about. */
+  /** Estimates the tokens of its requests. */
   readonly size: ContextSize
 }
 
-/** Starts a run of an agent in this process: of a session object, of a child, or on its own. */
+/** Starts a run of an agent in this process: for a session object, as a child, or standalone. */
 export type StartRun = <Output>(
   plan: ResolvedAgent,
   start: RunStart<Output>,

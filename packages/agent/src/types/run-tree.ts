@@ -6,7 +6,7 @@ import type { EventBus, LogSnapshot } from './log.ts'
 import { RunEnding } from './run-ending.ts'
 import type { RunBytes, SessionState } from './session-state.ts'
 
-/** How many bytes a run may make the host work on, and write to its logs. */
+/** Limits of the bytes that the host processes for a run, and that the run writes to its logs. */
 export interface ByteLimits {
   readonly hostBytes: number
   readonly logBytes: number
@@ -14,32 +14,32 @@ export interface ByteLimits {
 
 /** Counts the bytes of all runs of a tree in this process: children share the limits of their root. */
 export interface ByteMeter {
-  /** Begins with a root's run. What was counted for another run is forgotten. */
+  /** Starts counting for a root run. Counts of an earlier run are dropped. */
   begin(limits: ByteLimits): void
-  /** Says what the log of a run has come to, with its children that have joined. */
+  /** Sets the bytes of a run's log, including its completed children. */
   count(runId: string, bytes: RunBytes): void
-  /** A child has joined: the log of its parent counts its bytes from now on. */
+  /** Reports a completed child: from now on the log of its parent counts its bytes. */
   joined(runId: string): void
-  /** The ending of a run that is about to use so many bytes more; undefined while there is room for them. */
+  /** Returns the ending of a run that needs this many bytes more; undefined while there is room. */
   refusal(more: RunBytes): RunEnding | undefined
 }
 
-/** What calls under way in a run may come to spend: set aside before each starts, until the log counts it. */
+/** Amounts that calls in progress may spend: reserved before each starts, until the log counts them. */
 export interface Reservations {
-  /** A model call that may set something aside. `isCounted` says when the log has it. */
+  /** Registers a model call that may reserve. `isCounted` returns whether the log has it. */
   expect(id: string, isCounted: () => boolean): void
-  /** @param by of several extensions the largest amount counts. */
+  /** @param by the extension; the largest amount of all extensions counts. */
   set(id: string, by: string, most: Partial<Spending>): void
-  /** The call will spend nothing more. */
+  /** Releases the reservation: the call spends nothing more. */
   drop(id: string): void
-  /** Of one call. */
+  /** Returns the reservation of one call. */
   of(id: string): Spending
   total(): Spending
-  /** How many model calls have set something aside. */
+  /** Number of model calls with a reservation. */
   modelCalls(): number
 }
 
-/** What a run has used, with all below it. */
+/** What a run has used, including its children. */
 export interface BudgetUsage {
   readonly tokens: number
   /** US dollars; undefined where a price is unknown. */
@@ -48,76 +48,76 @@ export interface BudgetUsage {
   readonly steps: number
 }
 
-/** A letter on its way from log to log. */
+/** A child message on its way from log to log. */
 export interface InFlight {
   readonly to: string
-  /** With which it is taken back. */
+  /** Withdraws the message. */
   readonly signal?: AbortSignal | undefined
-  /** Resolves when it is there, or lost. */
+  /** Resolves when it has arrived or is lost. */
   readonly arrived: PromiseWithResolvers<void>
   hasArrived: boolean
 }
 
-/** A child that is alive in this process. */
+/** A child that is active in this process. */
 export interface ActiveChild {
   readonly grant?: Grant
-  /** It runs. Before, it is being started; afterwards the log of its parent has still to tell of it. */
+  /** It runs. Before, it is starting; afterwards the log of its parent has still to record its end. */
   runs: boolean
-  /** It, and those below it. */
+  /** Usage of the child and its children. */
   spent(): BudgetUsage
 }
 
-/** What all runs of a tree share in this process, by run id. */
+/** State that all runs of a tree share in this process, by run id. */
 export interface RunTree {
-  /** The children of each run that are alive. */
+  /** The active children of each run. */
   readonly children: Map<string, ReadonlyMap<string, ActiveChild>>
-  /** The logs of children that have not joined, by name. */
+  /** Logs of children that are not complete, by name. */
   readonly logs: Map<string, SessionState>
-  /** What was said to runs below in this process, by token. */
+  /** Messages to child runs from this process, by token. */
   readonly letters: Map<string, InFlight>
-  /** What calls under way have set aside, by run: of all runs that are alive. */
+  /** Reservations of calls in progress, by run, for all active runs. */
   readonly reservations: Map<string, Reservations>
-  /** Called when something that was set aside may have been given back. */
+  /** Called when a reservation may have been released. */
   readonly waiters: Set<() => void>
-  /** Counts the calls that have set something aside. */
+  /** Number of calls that have made a reservation. */
   taken: number
   readonly meter: ByteMeter
 }
 
-/** What a child's run has of the run that spawned it. */
+/** What a child's run has of its parent. */
 export interface ParentRun {
-  /** The child's. */
+  /** Id of the child's run. */
   readonly runId: string
   readonly log: string
-  /** Of the session that all runs above are in, too. */
+  /** Id of the session that the whole tree belongs to. */
   readonly sessionId: string
   readonly rootId: string
   /** Run ids from the run above up to the root. */
   readonly parents: readonly string[]
   readonly parentLog: string
   readonly grant?: Grant
-  /** Of all that the spawner had been told. */
+  /** Label of everything that the parent had received. */
   readonly label: Label
-  /** Where the child's events go as well. */
+  /** Receives the child's events as well. */
   readonly above: EventBus
-  /** What its tools may be given; all of the tree hide by one scrubber. */
+  /** Secrets that its tools may receive; all runs of the tree share one scrubber. */
   readonly secrets: SecretScope
-  /** What is known of the child's log. */
+  /** The child's log, as far as it is known. */
   readonly known: LogSnapshot
   readonly mailbox: PendingInputs
-  /** Somebody can be asked what a tool of the child asks. */
+  /** Whether questions of the child's tools can be answered. */
   readonly asks: boolean
   readonly tree: RunTree
-  /** The human's own words. */
+  /** The human's own messages. */
   intent(): readonly Message[]
-  /** What is left of the grants above. */
+  /** What remains of the grants above. */
   remaining(): Grant | undefined
-  /** Handoffs of the runs above that have led here. */
+  /** Number of handoffs of the runs above that have led here. */
   handoffs(): number
-  /** Makes sure that the logs above are still this process's. */
+  /** Checks that this process still owns the logs above. */
   confirm(): Promise<void> | undefined
-  /** A step below is complete: so the session is not what its writers die of. */
+  /** Reports a complete step of the child, which resets the takeover count of the session. */
   steady(): Promise<void>
-  /** An entry of the child stands in its log. */
+  /** Called when an entry of the child is committed. */
   committed(state: SessionState, entry: Entry): void
 }

@@ -22,165 +22,165 @@ import type {
 
 import type { ChildMessage } from './inputs.ts'
 
-/** Bytes of a run, with those of its children that have ended. */
+/** Bytes of a run, including its ended children. */
 export interface RunBytes {
-  /** What was judged and parsed: messages, arguments of calls, results, answers to waits. */
+  /** Bytes that were checked and parsed: messages, arguments of calls, results, answers to waits. */
   readonly host: number
-  /** What was written to logs. */
+  /** Bytes that were written to logs. */
   readonly log: number
 }
 
 /** What a run does next. */
 export type NextAction = 'context' | 'model' | 'tools' | 'wait' | 'end'
 
-/** A child as the log of its parent tells of it. */
+/** A child as the log of its parent records it. */
 export interface ChildrenState {
-  /** Of its run. */
+  /** Id of its run. */
   readonly callId: string
   readonly parentCallId: string
   readonly log: string
   readonly agent: string
   readonly inputHash: string
   readonly grant?: Grant
-  /** Of what it was given. */
+  /** Label of its input. */
   readonly label: Label
-  /** What of the history it was let have, and what a hook put in place of all that it was given. */
+  /** The filter of the caller's history, and the messages of a hook that replace the whole input. */
   readonly filter?: FilterDescriptor
   readonly with?: readonly Message[]
   status: 'running' | RunStatus
-  /** What it has used and was not counted with the run's yet. */
+  /** Usage that is not counted with the run yet. */
   usage?: UsageReport
   bytes?: RunBytes | undefined
-  /** What was said to its waits in the runs above, by token. */
+  /** Answers to its waits that the runs above received, by token. */
   readonly given: Map<string, EntryOf<'resolved'>>
-  /** What was said to it, or to a run below it, by token. */
+  /** Messages to it or to its children, by token. */
   letters?: Map<string, ChildMessage>
   joined?: EntryOf<'child', 'joined'>
 }
 
-/** Where a call of the present step stands. */
+/** The stage of a call of the current step. */
 export type CallStage =
-  /** Written by the model; nobody has judged it yet, or a human has and the hooks judge again. */
+  /** Not authorized yet. A human's decision returns a call to this stage, and the hooks authorize it again. */
   | 'planned'
-  /** Is judged once the other calls of the step have their results: it hands on what they gave. */
+  /** Authorized once the other calls of the step have their results: it transfers them. */
   | 'deferred'
   /** May run. */
   | 'ready'
-  /** Was denied, or a hook gave its result: settles without running. */
+  /** Denied, or answered by a hook: settles without running. */
   | 'answered'
   | 'started'
-  /** A composite of which all waits for somebody outside. */
+  /** A composite whose operations all wait for outside input. */
   | 'parked'
-  /** A composite that was parked, and something it waits for has come. */
+  /** A parked composite that has received something it waits for. */
   | 'woken'
-  /** Parked on a human, a remote party or a decision about an uncertain outcome. */
+  /** Waits for a human, a remote result or a decision about an uncertain outcome. */
   | 'waiting'
-  /** A result came from outside and is not settled yet. */
+  /** A result has arrived from outside and is not settled yet. */
   | 'delivered'
   | 'settled'
 
-/** A value from outside for a parked call, or the word that none will come. */
+/** A value from outside for a waiting call, or the notice that none will arrive. */
 export interface Delivered {
   readonly output: Json
-  /** `given-up`: nobody knows whether the call took effect. `expired`: nobody answered in time. */
+  /** `given-up`: the outcome of the call is unknown. `expired`: the wait timed out. */
   readonly fate: 'done' | 'given-up' | 'expired'
   readonly via: 'remote' | 'human'
 }
 
-/** A call of the present step. */
+/** A call of the current step. */
 export interface CallState {
   readonly part: ToolCallPart
   readonly label: Label
   stage: CallStage
   /** The effective arguments. */
   args: Json
-  /** Of the arguments that a human was asked about. */
+  /** Hash of the arguments that a human was asked about. */
   argsHash?: string
-  /** Who wanted the human to be asked. */
+  /** The extensions or the tool that requested the approval. */
   askedBy?: string
-  /** Of the tool's definition that the human was asked about. */
+  /** Hash of the tool's definition that the human was asked about. */
   definitionHash?: string | undefined
-  /** How often it was decided: rewritten or approved calls are decided again. */
+  /** Number of decisions: rewritten or approved calls are decided again. */
   decisions: number
-  /** How often it was started: more than once only after a crash. */
+  /** Number of starts: more than one only after a crash. */
   starts: number
   startedAt: number
   reason?: string
   approval?: ApprovalDecision
-  /** What came from outside instead of running it. */
+  /** The value from outside that replaces running it. */
   delivered?: Delivered
   result?: ToolResultPart
   outcome?: CallOutcome
-  /** Of a call that a composite makes. */
+  /** The composite that makes the call. */
   readonly parentCallId?: string
-  /** How a call that a composite made has ended. */
+  /** The end of a call that a composite made. */
   settled?: EntryOf<'call', 'settled'>
-  /** What a composite has been answered. */
+  /** Answers that a composite has received. */
   bridge?: CompositeState
-  /** Of a handoff that comes back: what the target works on. */
+  /** For a return handoff: the messages that the target works on. */
   errand?: { readonly entry: EntryOf<'handoff'>; readonly messages: readonly Message[] }
 }
 
-/** What a composite call has been answered, in the order of the log. */
+/** Answers that a composite call has received, in the order of the log. */
 export interface CompositeState {
   /** Call ids, memo keys and tokens. */
   readonly answers: string[]
-  /** Where each stands in the answers. */
+  /** Index of each in the answers. */
   readonly orders: Map<string, number>
-  /** Answers to waits by their tokens; undefined where nobody answered in time. */
+  /** Answers to waits by their tokens; undefined for a wait that timed out. */
   readonly given: Map<string, Json | undefined>
-  /** The join of all that was answered. */
+  /** The join of the labels of all answers. */
   label: Label
 }
 
-/** A run as its log tells it. All fields are there from the start: it is asked everywhere, and V8 is slow with what is deleted. */
+/** A run as its log records it. All fields exist from the start: V8 is slow with deleted ones. */
 export interface RunProgress {
   readonly id: string
   readonly manifest: Manifest
   readonly principal?: Principal
   readonly startedAt: number
   status: 'running' | RunStatus
-  /** Counts model calls that were answered or tried; 0 before the first. */
+  /** Number of model calls that were answered or attempted; 0 before the first. */
   step: number
-  /** Failed attempts in the present step. */
+  /** Failed attempts in the current step. */
   attempts: number
-  /** The present step's calls, in the order the model wrote them. */
+  /** The calls of the current step, in the order of the model's message. */
   readonly calls: Map<string, CallState>
   openCalls: number
-  /** The calls that composites of the present step have made, by id, however deep. */
+  /** Calls that composites of the current step have made, at any depth, by id. */
   readonly bridged: Map<string, CallState>
-  /** The call that is judged when it is the last one open. */
+  /** The call that is authorized when it is the last open one. */
   deferred: CallState | undefined
-  /** What composites of the present step have spawned, by the id of its run. */
+  /** Children that composites of the current step have spawned, by run id. */
   readonly children: Map<string, ChildrenState>
-  /** It was spawned by another run: what it was given is not the human's word. */
+  /** Another run spawned it: its input is not the human's own. */
   readonly isChild: boolean
-  /** Calls that went ahead, and answers of models, here and in children that have ended. */
+  /** Authorized calls and answers of models, here and in ended children. */
   toolCalls: number
   answers: number
-  /** Milliseconds in which nobody was waited for, without those since `since`. */
+  /** Milliseconds of activity before `since`, without the time of waits. */
   activeMs: number
   since: number
-  /** Tools of the calls whose results the next answer reads; undefined once it is there. */
+  /** Tools whose results the next answer reads; undefined once that answer exists. */
   used: readonly string[] | undefined
-  /** The last answer, while nothing follows it: the run ends here unless something is queued. */
+  /** The latest answer, until another message follows: the run ends here unless an input is queued. */
   answer: Message | undefined
   /** An answer that counts only once a human has approved it. */
   candidate: { readonly message: Message; readonly token: string } | undefined
   lastAttempt: EntryOf<'attempt'> | undefined
-  /** The agents that were active in it, in order; more than one where it was handed over. */
+  /** The agents that were active in it, in order; more than one after a handoff. */
   readonly agents: string[]
-  /** How often it was handed over. */
+  /** Number of handoffs. */
   handoffs: number
-  /** How often it asked other agents to work on it, and those asked others. */
+  /** Number of return handoffs, including those of their targets. */
   returns: number
-  /** Requests to mend the output, in this run. */
+  /** Requests to repair the output, in this run. */
   repairs: number
-  /** Ephemeral messages that hooks added on input; sent behind the history until the run ends. */
+  /** Ephemeral messages that hooks added on input; sent after the history until the run ends. */
   readonly tail: MessageInit[]
   /** Index into `messages` of the first message of this run. */
   readonly firstMessage: number
-  /** With those of children that have ended. */
+  /** Including ended children. */
   bytes: RunBytes
   usage: Usage
   readonly byModel: Map<string, ModelUsage>
@@ -188,35 +188,37 @@ export interface RunProgress {
   error: ErrorInfo | undefined
 }
 
-/** Everything a log says, kept up to date entry by entry. Each entry costs the same, however long the log is. */
+/**
+ * Everything that a log records, updated entry by entry. The cost of an entry does not depend on the length of the log.
+ */
 export interface SessionState {
   readonly entries: Entry[]
-  /** System messages of the session, by the agent they are for. */
+  /** System messages of the session, by agent. */
   readonly preludes: Map<string, Message[]>
-  /** What was said. */
+  /** The history. */
   readonly messages: Message[]
-  /** Ids of those among them that nobody was shown: held back and sent back for repair, and the results of their calls. */
+  /** Ids of hidden messages: answers that were held back for repair, and the results of their calls. */
   readonly unsaid: Set<string>
-  /** What is sent: the same until a view entry cuts it. */
+  /** What the model receives: it only grows until a view entry cuts it. */
   readonly view: Message[]
-  /** Counts the cuts: while it stands still, the view only grows. */
+  /** Number of cuts; between two cuts the view only grows. */
   viewVersion: number
   viewLabel: Label
-  /** What the human wrote. */
+  /** The human's own messages. */
   readonly intent: Message[]
   readonly waits: Map<string, EntryOf<'wait'>>
-  /** Tokens of waits that are over, and the calls they were about as `kind callId`. */
+  /** Tokens of closed waits, and their calls as `kind callId`. */
   readonly resolved: Set<string>
-  /** Who approved what for the whole session, by what the approval holds for. */
+  /** Session-wide approvals: the approver, by what the approval covers. */
   readonly standing: Map<string, string>
   readonly memos: Map<string, Json>
   /** Which model wrote a message, as `provider/model`. */
   readonly writers: WeakMap<Message, string>
   /** The active agent. */
   agent: string
-  /** Agents that the session was handed over to since the one that began it, each once. */
+  /** Agents that the session was handed over to since the first one, each once. */
   readonly lineage: string[]
-  /** What was wanted of the targets' extensions when they took over, by agent. */
+  /** Extensions that targets needed when they took over, by agent. */
   readonly wanted: Map<string, readonly string[]>
   run: RunProgress | undefined
   /** The tool message that the last entry completed. */

@@ -323,7 +323,7 @@ test('a key with other arguments than before does not run: the replay has diverg
   const approvals: Decisions['approvals'] = first.pending.approvals.map(({ id }) => ({ id, decision: 'approve' }))
   const second = await agent().run(first.state, { approvals: approvals ?? [] })
   expect(second).toMatchObject({ status: 'completed' })
-  expect(second.text).toContain('used the key pay with another tool or other input before')
+  expect(second.text).toContain('used the key pay before, with another tool or input')
   expect(pay.done).toEqual([])
 })
 
@@ -368,7 +368,7 @@ test('a composite that calls itself comes to an end', async () => {
     }),
   ])
   const { text } = await agent().run('Go.')
-  expect(text).toContain('16 deep')
+  expect(text).toContain('16 levels deep')
 })
 
 test('calls that a composite does not wait for end with it', async () => {

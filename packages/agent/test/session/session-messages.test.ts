@@ -164,7 +164,7 @@ describe('an edit', () => {
     ['gives a call a second result', (m) => m.splice(3, 0, m[2] ?? { content: '' }), /messages\[3\].*no open call/],
     ['makes a call again', (m) => m.append(m[1] ?? { content: '' }), /messages\[8\].*twice/],
     ['puts in a system message', (m) => m.append({ role: 'system', content: 'x' }), /messages\[8\].*system/],
-    ['says nothing', (m) => m.append({ role: 'assistant', content: '' }), /messages\[8\].*says nothing/],
+    ['is empty', (m) => m.append({ role: 'assistant', content: '' }), /messages\[8\].*is empty/],
     ['is an error that does not say which', (m) => m.append({ role: 'error', content: '' }), /messages\[8\]/],
     // @ts-expect-error there is no such role
     ['has a role that is none', (m) => m.append({ role: 'boss', content: 'x' }), /messages\[8\].*role boss/],
