@@ -35,7 +35,7 @@ test.each([
   ],
   ['a limit that is no number', { maxSteps: Number('twenty') }, 'maxSteps: NaN', 'from 1'],
   ['no room for tools', { maxParallelTools: 0 }, 'maxParallelTools: 0', 'from 1'],
-  ['an output that cannot validate', { output: { type: 'object' } }, 'output that is no schema', 'z.object'],
+  ['an output that cannot validate', { output: { type: 'object' } }, 'is not a Standard Schema', 'z.object'],
   ['an output that is not JSON', { output: z.object({ at: z.date() }) }, 'Date', 'transform'],
   ['no model', { model: undefined }, 'no model', 'anthropic/'],
 ])('%s is refused when the agent is made, with a remedy', (_, options, message, hint) => {

@@ -284,7 +284,7 @@ describe('a child', () => {
     [
       'secrets that an isolated one inherits',
       { secrets: 'isolated', inheritSecrets: ['KEY'] },
-      /isolated and inherits KEY/,
+      /'isolated' and inheritSecrets: KEY/,
     ],
     ['a loan that there is not', { secrets: 'isolate' }, /'isolate'/],
     ['a name instead of a list', { inheritSecrets: 'KEY' }, /not a list/],

@@ -1,6 +1,6 @@
 import type { Orchestrator } from '../types/orchestrator.ts'
 
-const loopOfItsOwn: Orchestrator = async (run) => {
+const builtInLoop: Orchestrator = async (run) => {
   for (;;) {
     const { position } = run
     if (position === 'end') return
@@ -9,19 +9,19 @@ const loopOfItsOwn: Orchestrator = async (run) => {
 }
 
 /**
- * The default: the model is asked, its calls run, it is asked again, until it answers without a call.
+ * Returns the default orchestrator: call the model, run its tool calls, and repeat until it answers without a call.
  *
- * As an agent's `orchestrator` it is the loop itself and costs nothing. Called inside another orchestrator it does the
- * same from where the run stands.
+ * As an agent's `orchestrator` it is the built-in loop and costs nothing. Inside another orchestrator it continues from the
+ * current position of the run.
  *
  * @example
  * createAgent({ name: 'desk', model, orchestrator: async (run) => { await agentic()(run); await run.say('Shorter.'); await agentic()(run) } })
  */
 export function agentic(): Orchestrator {
-  return loopOfItsOwn
+  return builtInLoop
 }
 
 /** Whether an orchestrator is the default one. */
 export function isAgentic(orchestrator: Orchestrator): boolean {
-  return orchestrator === loopOfItsOwn
+  return orchestrator === builtInLoop
 }

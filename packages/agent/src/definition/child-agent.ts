@@ -3,7 +3,7 @@ import { budgetExtension } from '../tree/budget-extension.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import { inheritedAgent } from './inherited-agent.ts'
 
-/** The plan of an agent as a child of another: in the store of its parent, governed by what governs its parent. */
+/** Returns the plan of an agent as a child: in the parent's store, and under the parent's tree-scoped extensions. */
 export function childAgent(parent: ResolvedAgent, own: ResolvedAgent): ResolvedAgent {
   const made = plans.get(parent) ?? new WeakMap<ResolvedAgent, ResolvedAgent>()
   plans.set(parent, made)

@@ -7,28 +7,29 @@ import type { Agent, Handoff, HandoffTarget } from '../types/agent.ts'
 import { isAgent } from './agent-registry.ts'
 import { checkHandoff } from './known-team-options.ts'
 
-/** How a handoff is made. */
+/** Options of `handoff`. */
 export interface HandoffOptions {
   /**
-   * `transfer`: the target goes on with the user. `return`: it runs as a child, and what it answers is the result of the
-   * call. Default `transfer`.
+   * `transfer`: the target continues the conversation. `return`: the target runs as a child, and its answer is the result
+   * of the call. Default `transfer`.
    */
   readonly mode?: HandoffMode
-  /** What the target gets of the conversation. Default `filters.full()`. */
+  /** The part of the conversation that the target receives. Default `filters.full()`. */
   readonly filter?: FilterDescriptor
-  /** When to hand over, for the model. Default: the description of the target. */
+  /** Tells the model when to hand over. Default: the description of the target. */
   readonly description?: string
 }
 
 const targets = new WeakMap<object, Agent<unknown, never>>()
 
 /**
- * Lets an agent hand the conversation over to another: its model gets a tool `transfer_to_NAME`. With `transfer` the
- * target goes on in the same session and run, with its own instructions, tools, model and extensions, and those of the
- * caller that are scoped to the tree. With `return` it works on what crosses in a log of its own, and the caller goes on
- * with its answer.
+ * Returns a handoff to an agent. The model of the caller gets a tool `transfer_to_NAME`.
  *
- * @throws ProvostError `not-an-agent`, `unknown-option`; `invalid-handoff` for another mode; `invalid-filter`, for functions too: what crosses is data
+ * - `transfer`: the target continues the same session and run with its own instructions, tools, model and extensions. The
+ *   caller's tree-scoped extensions stay active.
+ * - `return`: the target runs as a child in a separate log. The caller continues with its answer.
+ *
+ * @throws ProvostError `not-an-agent`, `unknown-option`; `invalid-handoff` for another mode; `invalid-filter`, also for functions: a filter is data
  *
  * @example
  * const triage = createAgent({ name: 'triage', model, handoffs: [handoff(billing, { filter: filters.lastN(6) })] })
@@ -38,9 +39,13 @@ export function handoff<Output, App>(agent: Agent<Output, App>, options: Handoff
   checkHandoff(options)
   const { mode = 'transfer', filter = { kind: 'full' }, description } = options
   if (mode !== 'transfer' && mode !== 'return') {
-    throw new ProvostError('invalid-handoff', `The handoff to ${agent.name} has mode: ${JSON.stringify(mode)}.`, {
-      hint: "Give 'transfer' or 'return'.",
-    })
+    throw new ProvostError(
+      'invalid-handoff',
+      `The handoff to ${agent.name} has the unknown mode ${JSON.stringify(mode)}.`,
+      {
+        hint: "Give 'transfer' or 'return'.",
+      },
+    )
   }
   const made: Handoff<App> = Object.freeze({
     to: agent.name,
@@ -53,22 +58,22 @@ export function handoff<Output, App>(agent: Agent<Output, App>, options: Handoff
 }
 
 function notAnAgent(): ProvostError {
-  return new ProvostError('not-an-agent', 'A handoff takes an agent that createAgent made.', {
-    hint: 'Pass the agent itself; where it is not there yet, give handoffs as a function.',
+  return new ProvostError('not-an-agent', 'handoff() got a value that is not an agent.', {
+    hint: 'Pass an agent that createAgent returned. If it is defined later, give "handoffs" as a function.',
   })
 }
 
-/** The agent behind a handoff. */
+/** Returns the target agent of a handoff. */
 export function targetOf(to: Handoff): Agent<unknown, never> {
   const agent = targets.get(to)
   if (agent) return agent
-  throw new ProvostError('not-a-handoff', `The handoff to ${to.to} was made by hand.`, {
+  throw new ProvostError('not-a-handoff', `The handoff to ${to.to} was not made with handoff().`, {
     hint: 'Make it with handoff(agent, { filter }).',
   })
 }
 
 /**
- * The handoffs that an agent was given.
+ * Returns the handoffs of an agent.
  *
  * @throws ProvostError `invalid-agent`
  */
@@ -77,11 +82,11 @@ export function handoffsOf(
   given: readonly HandoffTarget[] | (() => readonly HandoffTarget[]) = [],
 ): readonly Handoff[] {
   const list: unknown = typeof given === 'function' ? given() : given
-  if (!Array.isArray(list)) throw invalid(agent, 'has handoffs that are no list')
+  if (!Array.isArray(list)) throw invalid(agent, 'has "handoffs" that are not an array')
   const names = new Set<string>()
   return list.map((target: unknown, index) => {
     const one = isAgent(target) ? handoff(target) : isHandoff(target) ? target : undefined
-    if (!one) throw invalid(agent, `has handoffs[${index}], which is no agent`)
+    if (!one) throw invalid(agent, `has handoffs[${index}], which is not an agent`)
     if (one.to === agent) throw invalid(agent, 'hands over to itself')
     if (names.has(one.to)) throw invalid(agent, `has two handoffs to ${one.to}`)
     names.add(one.to)
@@ -99,20 +104,20 @@ function invalid(agent: string, what: string): ProvostError {
   })
 }
 
-/** What the tool of a handoff that comes back is to do. */
+/** The work of the tool of a return handoff. */
 export type ReturnHandoff = (ctx: CompositeContext) => Promise<unknown>
 
-/** What a model writes is JSON: nobody but the executor gives a function. */
-function isErrand(given: unknown): given is ReturnHandoff {
-  return typeof given === 'function'
+/** Whether the executor passed the input. Only the executor can pass a function: a model writes JSON. */
+function isReturnHandoff(input: unknown): input is ReturnHandoff {
+  return typeof input === 'function'
 }
 
-/** The tool by which a model asks for a handoff. */
+/** Returns the tool by which a model requests a handoff. */
 export function handoffTool(one: Handoff): Tool {
   return one.mode === 'return' ? returnTool(one) : transferTool(one)
 }
 
-/** It never runs: the loop takes the call for what it is. */
+/** Returns the tool of a transfer. It never executes: the loop handles its calls. */
 function transferTool({ to, description = '' }: Handoff): Tool {
   const about = description.trim() || `Use it where ${to} should answer instead of you.`
   return tool({
@@ -137,8 +142,8 @@ function returnTool({ to, description = '' }: Handoff): Tool {
     modelOnly: true,
     composite: true,
     timeoutMs: longestTimerMs,
-    async execute(given: unknown, ctx) {
-      if (isErrand(given)) return given(ctx)
+    async execute(input: unknown, ctx) {
+      if (isReturnHandoff(input)) return input(ctx)
       throw notCallable(to)
     },
   })
@@ -153,13 +158,13 @@ function messageSchema(to: string): JsonSchema {
 
 function notCallable(to: string): ProvostError {
   return new ProvostError('not-callable', `Only a model can hand the conversation over to ${to}.`, {
-    hint: 'A composite tool cannot: let the agent do it.',
+    hint: 'A composite tool cannot call a handoff. Let the model of the agent request it.',
   })
 }
 
 const longestMessage = 8_000
 
-/** What the caller's model tells the target. */
+/** Returns the message of the caller's model to the target. */
 export function messageIn(args: Json): string {
   const { message } = isRecord(args) ? args : {}
   return typeof message === 'string' ? message.slice(0, longestMessage).trim() : ''

@@ -4,18 +4,17 @@ import { isPromise } from '@provost/core'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import { resolveAgent } from './resolved-agent.ts'
 
-/** What of a plan is another's. */
+/** Fields of a plan that the host replaces. */
 type Overlay = { readonly [K in keyof ResolvedAgent]?: ResolvedAgent[K] | undefined }
 
 /**
- * The plan of an agent that works in the run of another: in the store of that one, and governed by extensions of others,
- * which stand before its own. Nobody escapes a policy by delegating, nor does an agent lose its own: where two have one
- * name, both hold.
+ * Returns the plan of an agent that works in the run of another. It uses the host's store, and inherited extensions run
+ * before its own. Delegation thus bypasses no policy. Where two extensions have the same name, both apply.
  *
- * @param host whose run it is, or who spawns its run.
- * @param inherited extensions that the agent has not met.
- * @param added extensions that need no meeting.
- * @param overlay what else is the host's.
+ * @param host the agent that owns the run or spawns it.
+ * @param inherited extensions to initialise for this agent.
+ * @param added extensions that need no initialisation.
+ * @param overlay further fields that the host replaces.
  */
 export function inheritedAgent(
   host: ResolvedAgent,
@@ -34,7 +33,7 @@ export function inheritedAgent(
   const governed: ResolvedAgent = Object.create(
     plan,
     Object.getOwnPropertyDescriptors({
-      // Made when it is first used.
+      // Lazy: created on first use.
       get store() {
         return host.store
       },
@@ -44,7 +43,7 @@ export function inheritedAgent(
       ready() {
         if (inherited.length === 0) return own.ready()
         inits ??= { done: initialise(own, plan, inherited) }
-        // What failed once may be tried again.
+        // Retry a failed initialisation in the next run.
         inits.done.catch(() => (inits = undefined))
         return inits.done
       },
@@ -54,7 +53,7 @@ export function inheritedAgent(
   return governed
 }
 
-/** Each extension meets each agent once. */
+/** Initialises each inherited extension once for this agent. */
 async function initialise(
   own: ResolvedAgent,
   { infos }: ResolvedAgent,

@@ -39,7 +39,7 @@ const agentKeys = {
 
 /** @throws ProvostError `unknown-option` */
 export function checkAgentOptions(options: unknown): void {
-  // What is no object at all is told what an agent needs.
+  // `resolveAgent` reports options that are not an object.
   if (isRecord(options)) checkOptions(options, agentKeys, 'createAgent', movedAgentKeys)
 }
 
@@ -76,9 +76,9 @@ const movedToState: MovedKeys = {
 }
 
 /**
- * Refuses options of a run, given by code.
+ * Rejects unknown and invalid options of a run.
  *
- * @param resumes whether it goes on from a state, and so takes decisions.
+ * @param resumes whether the run resumes from a state and takes decisions.
  * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model`
  */
 export function checkRunOptions(options: unknown, resumes: boolean, where: string): void {
@@ -89,7 +89,7 @@ export function checkRunOptions(options: unknown, resumes: boolean, where: strin
   const { model, settings, maxSteps } = options
   if (model !== undefined) checkModel(model, where)
   checkSettings(settings, where)
-  // What is not a number is never reached: NaN would mean no limit at all.
+  // Written as `!(a >= b)` so that NaN, which would mean no limit, is rejected.
   if (maxSteps !== undefined && !(typeof maxSteps === 'number' && maxSteps >= 1)) {
     throw new ProvostError('invalid-option', `The option maxSteps of ${where} is ${shown(maxSteps)}.`, {
       hint: 'Give a number from 1.',
@@ -138,7 +138,7 @@ const movedDecisions: MovedKeys = {
 }
 
 /**
- * Refuses decisions that decide nothing: the run would wait on.
+ * Rejects decisions with unknown fields or choices: the run would continue to wait.
  *
  * @throws ProvostError `unknown-option`, `invalid-option`
  */
@@ -159,7 +159,7 @@ export function checkDecisions(decisions: unknown, where: string): void {
   }
 }
 
-/** The same where decisions are all that is taken. */
+/** Rejects an object with anything but valid decisions. */
 export function checkOnlyDecisions(decisions: unknown, where: string): void {
   checkOptions(decisions, decisionKeys, where, { decisions: 'Give its lists themselves.' })
   checkDecisions(decisions, where)
@@ -198,7 +198,7 @@ const beginningKeys = { id: true, messages: true } satisfies KnownKeys<SessionBe
 /** @throws ProvostError `unknown-option`, `invalid-option` */
 export function checkSessionOptions(options: unknown, begins: boolean): void {
   const where = begins ? 'createSession' : 'resumeSession'
-  const onlyNew = 'A session takes it when it is created.'
+  const onlyNew = 'Give it to createSession.'
   if (begins) checkOptions(options, { ...sessionKeys, ...beginningKeys }, where, movedSessionKeys)
   else checkOptions(options, sessionKeys, where, { ...movedSessionKeys, id: onlyNew, messages: onlyNew })
   if (isRecord(options)) checkChoice(options['sendMode'], ['steer', 'queue'], 'sendMode', where)
@@ -237,7 +237,7 @@ const deliverKeys = {
 /** @throws ProvostError `unknown-option` */
 export function checkDeliverOptions(options: unknown): void {
   checkOptions(options, deliverKeys, 'session.deliver', {
-    signal: 'What is delivered is in the store. Call session.send(input, { signal }) to take it back.',
+    signal: 'A delivery is stored and cannot be withdrawn. Call session.send(input, { signal }) instead.',
   })
 }
 
@@ -245,7 +245,7 @@ const { session: _session, sessionId: _sessionId, ...streamKeys } = runKeys
 
 /** @throws ProvostError `unknown-option`, `invalid-option`, `invalid-model` */
 export function checkStreamOptions(options: unknown): void {
-  const its = 'The session is the one that streams. Remove it.'
+  const its = 'session.stream always uses its own session. Remove it.'
   const where = 'session.stream'
   checkOptions(options, streamKeys, where, { ...movedToState, session: its, sessionId: its })
   checkRunOptions(options, false, where)

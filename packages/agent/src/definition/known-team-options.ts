@@ -47,7 +47,7 @@ export function checkSpawnOptions(options: SpawnOptions): void {
 }
 
 /**
- * Refuses a loan of secrets that would lend something else than it seems.
+ * Rejects contradicting options for the secrets of a child.
  *
  * @throws ProvostError `invalid-option`
  */
@@ -64,7 +64,7 @@ export function checkLending(
   if (secrets !== 'isolated' || !inheritSecrets || inheritSecrets.length === 0) return
   throw new ProvostError(
     'invalid-option',
-    `${where} is isolated and inherits ${inheritSecrets.join(', ').slice(0, 200)}.`,
+    `${where} has secrets: 'isolated' and inheritSecrets: ${inheritSecrets.join(', ').slice(0, 200)}.`,
     {
       hint: "Remove inheritSecrets, or give secrets: 'allowlist'.",
     },
@@ -88,7 +88,7 @@ const movedToTool: MovedKeys = {
   parameters: 'Name it "input".',
   schema: 'Name it "input".',
   inputSchema: 'Name it "input".',
-  effect: 'Remove it: what the agent does is judged by its own calls.',
+  effect: "Remove it: policies check the agent's own calls.",
   needsApproval: 'Write it in the tools of the agent, or add approvalPolicy() to "extensions".',
 }
 
@@ -101,7 +101,7 @@ export function checkToTool(options: ToToolOptions & Partial<AgentToolInput<AnyS
     'invalid-option',
     `toTool has ${options.prompt ? 'a prompt without an input' : 'an input without a prompt'}.`,
     {
-      hint: 'Give both: what the model writes, and what the agent is told of it.',
+      hint: 'Give both: the schema of the input, and the prompt that the agent receives for it.',
     },
   )
 }
@@ -115,7 +115,7 @@ export function checkHandoff(options: HandoffOptions): void {
     when: 'Name it "description".',
     toolDescriptionOverride: 'Name it "description".',
     onHandoff: "Write an extension with the hook 'handoff'.",
-    inputType: 'Remove it: the model says in one message what the target should know.',
+    inputType: 'Remove it: the model writes one message to the target.',
   })
 }
 
@@ -145,7 +145,7 @@ const movedFanOut: MovedKeys = {
   budget: 'Name it "perBudget".',
   concurrency: 'Name it "maxConcurrentChildren".',
   maxConcurrency: 'Name it "maxConcurrentChildren".',
-  store: 'The children are in the store of the agent. Remove it.',
+  store: 'Remove it: children use the store of the agent.',
 }
 
 const budgetKeys = {
@@ -172,7 +172,7 @@ const strategyKeys = {
 }
 
 /**
- * Refuses a fan-out that says something else than it seems.
+ * Rejects unknown and invalid options of a fan-out.
  *
  * @throws ProvostError `unknown-option`, `invalid-option`, `invalid-options`, `invalid-model`
  */
@@ -279,7 +279,7 @@ export function checkWait(about: WaitAbout): void {
 /** @throws ProvostError `unknown-option` */
 export function checkQuestion(question: ToolQuestion): void {
   checkOptions(question, questionKeys, 'ctx.ask', {
-    withinMs: 'The time of the call goes on: give "timeoutMs" to tool().',
-    timeoutMs: 'The time of the call goes on: give it to tool().',
+    withinMs: 'The timeout of the call applies: give "timeoutMs" to tool().',
+    timeoutMs: 'The timeout of the call applies: give it to tool().',
   })
 }

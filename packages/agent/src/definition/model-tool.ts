@@ -5,15 +5,15 @@ import type { ModelTool } from '../types/resolved-agent.ts'
 
 const longestExample = 4_000
 
-/** Made once for each tool: the catalogue is the same bytes in every request. */
+/** Returns the tool as a model receives it. Made once for each tool, so that every request has the same bytes. */
 export function modelTool(tool: Tool): ModelTool {
   const { provider, examples, strict, providerOptions } = tool['~tool']
   const name = wireToolName(tool.name)
   if (provider) return { type: 'provider', id: provider.id, name, args: { ...provider.args } }
   const paragraphs = [
     ...(tool.description === undefined ? [] : [tool.description]),
-    // In the description, because most providers drop `inputExamples`, and none takes outputs and notes.
-    ...(examples.length > 0 ? [['Examples:', ...examples.map(sayExample)].join('\n')] : []),
+    // In the description: most providers drop `inputExamples`, and none accepts outputs and notes.
+    ...(examples.length > 0 ? [['Examples:', ...examples.map(exampleText)].join('\n')] : []),
   ]
   return {
     type: 'function',
@@ -25,7 +25,7 @@ export function modelTool(tool: Tool): ModelTool {
   }
 }
 
-function sayExample({ input, output, note }: ToolExample): string {
+function exampleText({ input, output, note }: ToolExample): string {
   const call = `- ${JSON.stringify(toJson(input))}`
   const result = output === undefined ? '' : ` gives ${JSON.stringify(toJson(output))}`
   return `${call}${result}${note === undefined ? '' : ` (${note})`}`.slice(0, longestExample)

@@ -22,7 +22,7 @@ const steps = 'Name it "maxSteps": the number of model calls that a run may take
 const fallback = add("modelFallback(['provider/model'])")
 const guards = add('dataFlowPolicy(), approvalPolicy() or an extension of your own')
 
-/** Where options of other runtimes are here, for createAgent. */
+/** Hints for options of other runtimes, for createAgent. */
 export const movedAgentKeys: MovedKeys = {
   ...intoSettings,
   maxTokens: 'Write settings: { maxOutputTokens }.',
@@ -95,7 +95,7 @@ export const movedAgentKeys: MovedKeys = {
   onFinish: "Listen with session.on, or an extension with the hook 'run.end'.",
 }
 
-/** The same for the options of a run. */
+/** Hints for options of other runtimes, for runs. */
 export const movedRunKeys: MovedKeys = {
   ...intoSettings,
   maxTokens: 'Write settings: { maxOutputTokens }.',
@@ -118,7 +118,7 @@ export const movedRunKeys: MovedKeys = {
   allowSystemInMessages: 'Give "allowSystemMessages" to createAgent.',
 }
 
-/** The same for sessions. */
+/** Hints for options of other runtimes, for sessions. */
 export const movedSessionKeys: MovedKeys = {
   sessionId: 'Name it "id".',
   threadId: 'Name it "id".',

@@ -25,19 +25,19 @@ import { modelTool } from './model-tool.ts'
 import { checkSkills, skillTool } from './skills.ts'
 import { checkOptions, outputSchemaOf, toolsOf } from './validate-options.ts'
 
-/** Milliseconds that the lease of a writer outlives its last sign of life, unless an agent says otherwise. */
+/** The default `leaseMs` of an agent: milliseconds until the lease of a dead writer expires. */
 export const defaultLeaseMs = 30_000
 
 export { registerAgent, resolvedAgentOf } from './agent-registry.ts'
 
 /**
- * Looks everything up that does not change from run to run.
+ * Returns the plan of an agent: everything that stays the same from run to run.
  *
  * @throws ProvostError `invalid-agent`, `duplicate-tool`, `sandbox-missing`
  */
 export function resolveAgent(options: AgentOptions): ResolvedAgent {
   if (!isRecord(options))
-    throw new ProvostError('invalid-agent', 'createAgent got no options.', {
+    throw new ProvostError('invalid-agent', 'createAgent got no options object.', {
       hint: "Give createAgent({ name: '…', model: '…' }).",
     })
   const { name, output, store, runtime, orchestrator } = options
@@ -58,7 +58,7 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
   const doubled = extensions.find((one) => extensions.some((other) => other !== one && other.name === one.name))
   if (doubled) {
     throw new ProvostError('duplicate-extension', `Agent ${name} has two extensions named ${doubled.name}.`, {
-      hint: 'Give each a name of its own: memos, entries and events are kept under it.',
+      hint: 'Give each a unique name: memos, entries and events are stored under it.',
     })
   }
   const skills = extensions.flatMap((extension) => extension.skills)
@@ -105,7 +105,7 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
     infos,
     offered,
     reading: joined(infos.flatMap(({ reading }) => (reading ? [reading] : []))),
-    // Made at the first step: some schemas have to be waited for.
+    // Made at the first step: some schemas load asynchronously.
     get wireTools() {
       return (wireTools ??= offered.flatMap((tool) => wireOf(tool.name)))
     },
@@ -149,16 +149,16 @@ export function resolveAgent(options: AgentOptions): ResolvedAgent {
     manifest: Object.freeze({
       agent: name,
       extensions: extensions.filter((one) => one.scope === 'tree' && !one.observer).map((one) => one.name),
-      // Deferred ones come and go by the thousand.
+      // Without deferred tools: there may be thousands, and they change often.
       tools: offered.map((tool) => tool.name),
     }),
     options,
-    info: (tool) => tools.get(tool) ?? stranger(tool),
+    info: (tool) => tools.get(tool) ?? unknownTool(tool),
     ready() {
       if (initialised) return initialised.done
       const done = initialise(name, extensions, infos, offered)
       initialised = { done }
-      // What failed once may be tried again by the next run.
+      // Retry a failed initialisation in the next run.
       if (isPromise(done)) Promise.resolve(done).catch(() => (initialised = undefined))
       return done
     },
@@ -169,7 +169,7 @@ function joined(labels: readonly Label[]): Label | undefined {
   return labels.length > 0 ? joinLabels(...labels) : undefined
 }
 
-/** Where each tool comes from: who stands first keeps its name. */
+/** Returns the tools by source. On a name collision the first source keeps the name. */
 function toolOffers(
   agent: string,
   own: readonly Tool[],
@@ -189,7 +189,7 @@ function toolOffers(
   ]
 }
 
-/** What tools ask for beside being run is done by extensions like any other. They stand before those of the user. */
+/** Returns the extensions for tool search, caches and input listeners. They run before the user's extensions. */
 function toolExtensions(
   own: readonly Tool[],
   extensions: readonly Extension[],
@@ -204,7 +204,7 @@ function toolExtensions(
   ]
 }
 
-/** Results are cut behind all hooks of the user's, who see them whole. */
+/** Returns the extension that cuts long results. It runs last, so that the user's hooks receive complete results. */
 function limits(
   own: readonly Tool[],
   extensions: readonly Extension[],
@@ -215,7 +215,7 @@ function limits(
   return idle ? [] : [resultLimits(tools, readers)]
 }
 
-function stranger(name: string): ToolInfo {
+function unknownTool(name: string): ToolInfo {
   return {
     name,
     effect: 'egress',

@@ -2,11 +2,11 @@ import type { JsonSchema, Skill, Tool } from '@provost/core'
 import { ProvostError, isRecord } from '@provost/core'
 import { tool } from '@provost/tools'
 
-/** More than any file of a skill has; what a function makes is cut there. */
+/** The limit for the text of a skill, in tokens. Longer results of functions are cut. */
 const maxSkillTokens = 131_072
 
 /**
- * Refuses skills that a model could not tell apart, or that could forge lines of its system prompt.
+ * Rejects skills with invalid or duplicate names: they could be ambiguous or forge lines of the system prompt.
  *
  * @throws ProvostError `invalid-skill`, `duplicate-skill`
  */
@@ -14,13 +14,9 @@ export function checkSkills(agent: string, skills: readonly Skill[]): void {
   const names = new Set<string>()
   for (const { name, when } of skills) {
     if (!/^[\w-]{1,64}$/.test(name) || typeof when !== 'string' || when.trim() === '') {
-      throw new ProvostError(
-        'invalid-skill',
-        `Agent ${agent} has a skill that no model can be told of: ${said(name)}.`,
-        {
-          hint: 'Give it a name of 1 to 64 letters, digits, _ and -, and say in `when` when to load it.',
-        },
-      )
+      throw new ProvostError('invalid-skill', `Agent ${agent} has an invalid skill: ${shown(name)}.`, {
+        hint: 'Give it a name of 1 to 64 letters, digits, _ and -, and describe in `when` when to load it.',
+      })
     }
     if (names.has(name)) {
       throw new ProvostError('duplicate-skill', `Agent ${agent} has two skills named ${name}.`, {
@@ -31,11 +27,11 @@ export function checkSkills(agent: string, skills: readonly Skill[]): void {
   }
 }
 
-function said(name: unknown): string {
+function shown(name: unknown): string {
   return typeof name === 'string' ? JSON.stringify(name).slice(0, 100) : typeof name
 }
 
-/** The tool that loads a skill's content, and the files that belong to it. */
+/** Returns the tool that loads the content and the files of a skill. */
 export function skillTool(skills: readonly Skill[]): Tool {
   return tool({
     name: 'load_skill',
@@ -43,13 +39,13 @@ export function skillTool(skills: readonly Skill[]): Tool {
     input: inputOf(skills),
     effect: 'read',
     modelOnly: true,
-    // Our own source, as the system prompt is.
+    // Skills come from the developer, like the system prompt.
     returns: { integrity: 'trusted' },
     maxResultTokens: maxSkillTokens,
     async execute(input: unknown) {
       const { name, path } = isRecord(input) ? input : {}
       const skill = skills.find((one) => one.name === name)
-      if (!skill) throw new ProvostError('unknown-skill', `There is no skill named ${said(name)}.`)
+      if (!skill) throw new ProvostError('unknown-skill', `There is no skill named ${shown(name)}.`)
       return typeof path === 'string' ? fileOf(skill, path) : contentOf(skill)
     },
   })

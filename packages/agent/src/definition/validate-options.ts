@@ -11,9 +11,9 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 type Unchecked = { readonly [K in keyof AgentOptions]: unknown }
 
 /**
- * Refuses options that no agent can be made of. Most are for those whom no compiler told.
+ * Rejects invalid options of an agent. Most of these checks only matter to untyped callers.
  *
- * @throws ProvostError `invalid-agent` naming the option.
+ * @throws ProvostError `invalid-agent` with the name of the option.
  */
 export function checkOptions(options: Unchecked): void {
   const { name, model, toolCollisions = 'auto-prefix', extensions = [], output, orchestrator } = options
@@ -32,7 +32,11 @@ export function checkOptions(options: Unchecked): void {
   checkChoice(options.allowSystemMessages, [true, false], 'allowSystemMessages', `agent ${name}`)
   checkList(name, 'extensions', extensions, 'skills', 'defineExtension({ name, hooks })')
   if (output !== undefined && !isStandardSchema(output)) {
-    throw invalid(name, 'has an output that is no schema', 'Give a Standard Schema such as z.object({ … }).')
+    throw invalid(
+      name,
+      'has an "output" that is not a Standard Schema',
+      'Give a Standard Schema such as z.object({ … }).',
+    )
   }
   if (toolCollisions !== 'auto-prefix' && toolCollisions !== 'priority' && toolCollisions !== 'error') {
     throw invalid(name, `has toolCollisions: ${String(toolCollisions)}`, "Give 'auto-prefix', 'priority' or 'error'.")
@@ -41,17 +45,21 @@ export function checkOptions(options: Unchecked): void {
   if (orchestrator !== undefined && typeof orchestrator !== 'function') {
     throw invalid(
       name,
-      'has an orchestrator that is no function',
-      'Give react(), planAndExecute() or a function of yours.',
+      'has an "orchestrator" that is not a function',
+      'Give react(), planAndExecute() or a custom function.',
     )
   }
   if (sendMode !== 'steer' && sendMode !== 'queue') {
     throw invalid(name, `has sendMode: ${JSON.stringify(sendMode)}`, "Give 'steer' or 'queue'.")
   }
   if (stateKey !== undefined && !isKey(stateKey)) {
-    throw invalid(name, 'has a stateKey that is no secret', 'Give a random string or bytes, 16 or more.')
+    throw invalid(
+      name,
+      'has a "stateKey" that is too short or of the wrong type',
+      'Give a random string or Uint8Array of at least 16.',
+    )
   }
-  // What is not a number is never reached: NaN would mean no limit at all.
+  // Written as `!(a >= b)` so that NaN, which would mean no limit, is rejected.
   for (const [option, count] of Object.entries({
     leaseMs,
     maxSteps,
@@ -67,7 +75,7 @@ export function checkOptions(options: Unchecked): void {
 }
 
 /**
- * Refuses a tool that wants a tier which the model lacks. A single model has no tiers, and a run may bring some.
+ * Rejects a tool whose preferred tier the model lacks. A single model passes: a run may bring tiers.
  *
  * @throws ProvostError `invalid-agent`
  */
@@ -93,27 +101,27 @@ export function checkPreferred({
 function checkReaders(agent: string, readers: unknown): void {
   if (readers === undefined) return
   const hint = "Give functions by scheme: { docs: (uri, { from, to }) => '…' }."
-  if (!isRecord(readers)) throw invalid(agent, 'has resultReaders that are no object', hint)
+  if (!isRecord(readers)) throw invalid(agent, 'has "resultReaders" that are not an object', hint)
   for (const [scheme, reader] of Object.entries(readers)) {
     if (!/^[a-z][a-z0-9+.-]*$/.test(scheme)) {
-      throw invalid(agent, `has a result reader for ${JSON.stringify(scheme)}, which is no scheme in lower case`, hint)
+      throw invalid(agent, `has a result reader for ${JSON.stringify(scheme)}, which is not a lower-case scheme`, hint)
     }
     if (typeof reader !== 'function')
-      throw invalid(agent, `has a result reader for ${scheme} that is no function`, hint)
+      throw invalid(agent, `has a result reader for ${scheme} that is not a function`, hint)
   }
 }
 
 /**
- * The tools an agent was given as a plain list.
+ * Returns the tools of an agent as a plain list.
  *
- * @throws ProvostError `invalid-agent` naming what is no tool.
+ * @throws ProvostError `invalid-agent` with the item that is not a tool.
  */
 export function toolsOf(agent: string, tools: ToolsInput): readonly Tool[] {
   try {
     return listTools(tools)
   } catch (cause) {
     const { message, hint = '' } = toErrorInfo(cause)
-    throw invalid(agent, `cannot have its tools. ${message.replace(/\.$/, '')}`, hint, cause)
+    throw invalid(agent, `has invalid tools. ${message.replace(/\.$/, '')}`, hint, cause)
   }
 }
 
@@ -122,24 +130,29 @@ function isKey(key: unknown): boolean {
 }
 
 function checkList(agent: string, option: string, list: unknown, mark: string, maker: string): void {
-  if (!Array.isArray(list)) throw invalid(agent, `has ${option} that are no list`, `Give ${option}: [${maker}].`)
+  if (!Array.isArray(list)) throw invalid(agent, `has "${option}" that are not an array`, `Give ${option}: [${maker}].`)
   for (const [index, item] of list.entries()) {
     if (isRecord(item) && item[mark] !== undefined) continue
-    throw invalid(agent, `has ${option}[${index}], which was made by hand`, `Make it with ${maker}.`)
+    throw invalid(agent, `has ${option}[${index}], which was not made with ${maker}`, `Make it with ${maker}.`)
   }
 }
 
 /**
- * The JSON Schema that a model gets for an agent's answer.
+ * Returns the JSON Schema that a model receives for an agent's answer.
  *
- * @throws ProvostError `invalid-agent` for a schema that cannot be said in JSON Schema.
+ * @throws ProvostError `invalid-agent` for a schema without a JSON Schema form.
  */
 export function outputSchemaOf(agent: string, output: StandardSchemaV1): JsonSchema {
   try {
     return jsonSchemaOf(output)
   } catch (cause) {
     const { message, hint = '' } = toErrorInfo(cause)
-    throw invalid(agent, `has an output that a model cannot be told of. ${message.replace(/\.$/, '')}`, hint, cause)
+    throw invalid(
+      agent,
+      `has an "output" that cannot be converted to JSON Schema. ${message.replace(/\.$/, '')}`,
+      hint,
+      cause,
+    )
   }
 }
 

@@ -10,9 +10,9 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /**
- * The plan of the agent that a session stands at: the one that runs began with, or the one it was handed over to, which
- * is then governed by the tree-scoped extensions of all who had it before. Where the agent is unknown, the first one:
- * {@link checkActive} refuses such a session.
+ * Returns the active agent of a session: the entry agent, or the agent that the session was handed over to. The tree-scoped
+ * extensions of all earlier agents govern it too. Returns the entry agent where the active one is unknown;
+ * {@link checkActive} rejects such a session.
  */
 export function activeAgent(entry: ResolvedAgent, state: SessionState): ResolvedAgent {
   if (state.lineage.length === 0 || state.run?.manifest.agent !== entry.name) return entry
@@ -29,16 +29,16 @@ export function activeAgent(entry: ResolvedAgent, state: SessionState): Resolved
 const governed = new WeakMap<ResolvedAgent, Map<string, ResolvedAgent>>()
 
 /**
- * The plan of a run's former or present agent.
+ * Returns an agent of the handoff graph by its name.
  *
- * @param name of an agent of the graph.
+ * @param name of the entry agent or of an agent that it can hand over to.
  */
 export function agentNamed(entry: ResolvedAgent, name: string): ResolvedAgent | undefined {
   return name === entry.name ? entry : graphOf(entry).get(name)
 }
 
 /**
- * Refuses a session that stands at an agent which cannot go on with it here.
+ * Rejects a session whose active agent cannot resume it in this process.
  *
  * @throws ProvostError `wrong-agent`, `missing-extension`
  */
@@ -51,7 +51,7 @@ export function checkActive(entry: ResolvedAgent, state: SessionState): void {
         'wrong-agent',
         `The session was handed over to ${name}, which ${entry.name} does not know.`,
         {
-          hint: `Give ${entry.name} the handoffs that it had when the session went there.`,
+          hint: `Give ${entry.name} the handoffs that it had when the session was handed over.`,
         },
       )
     }
@@ -68,7 +68,7 @@ export function checkActive(entry: ResolvedAgent, state: SessionState): void {
   }
 }
 
-/** All agents that can be handed over to from one, however many hands are between. */
+/** Returns all agents that one agent can hand over to, directly or through others. */
 function graphOf(entry: ResolvedAgent): ReadonlyMap<string, ResolvedAgent> {
   const known = graphs.get(entry.options)
   if (known) return known
@@ -76,7 +76,7 @@ function graphOf(entry: ResolvedAgent): ReadonlyMap<string, ResolvedAgent> {
   const open: ResolvedAgent[] = [entry]
   for (let plan = open.pop(); plan; plan = open.pop()) {
     for (const handoff of plan.handoffs.values()) {
-      // One that comes back is another run's.
+      // A return handoff runs as a child with its own run.
       if (handoff.mode === 'return') continue
       const target = resolvedAgentOf(targetOf(handoff))
       const there = target.name === entry.name ? entry : found.get(target.name)
@@ -90,7 +90,7 @@ function graphOf(entry: ResolvedAgent): ReadonlyMap<string, ResolvedAgent> {
   return found
 }
 
-/** As a child, or in a session with extensions of its own, an agent has a plan made of the same options and more. */
+/** Whether two plans are of one agent. A child or a session with extensions gets a plan from extended options. */
 function isSame({ options: a }: ResolvedAgent, { options: b }: ResolvedAgent): boolean {
   return a === b || (a.handoffs !== undefined && a.handoffs === b.handoffs && a.model === b.model)
 }
@@ -98,8 +98,8 @@ function isSame({ options: a }: ResolvedAgent, { options: b }: ResolvedAgent): b
 const graphs = new WeakMap<object, ReadonlyMap<string, ResolvedAgent>>()
 
 function ambiguous(entry: ResolvedAgent, { name }: ResolvedAgent): ProvostError {
-  return new ProvostError('invalid-agent', `From ${entry.name} two agents named ${name} can be handed over to.`, {
-    hint: 'Give each a name of its own: the log tells by name who goes on.',
+  return new ProvostError('invalid-agent', `${entry.name} can hand over to two agents named ${name}.`, {
+    hint: 'Give each agent a unique name: the log records the active agent by name.',
   })
 }
 
@@ -110,7 +110,7 @@ function planActive(entry: ResolvedAgent, { agent, lineage }: SessionState): Res
   const inherited = new Set(
     before
       .flatMap((name) => agentNamed(entry, name)?.extensions ?? [])
-      // The grant of a child holds for those that it hands over to.
+      // The grant of a child also binds the agents that it hands over to.
       .filter((extension) => extension.scope === 'tree' || extension === budgetExtension())
       .filter((extension) => !own.extensions.includes(extension)),
   )
@@ -118,10 +118,10 @@ function planActive(entry: ResolvedAgent, { agent, lineage }: SessionState): Res
   return targetPlan(entry, own, [...inherited])
 }
 
-/** A target as it goes on with a run that began with another agent. */
+/** The plan of a target that continues a run of another agent. */
 function targetPlan(entry: ResolvedAgent, own: ResolvedAgent, inherited: readonly Extension[]): ResolvedAgent {
   return inheritedAgent(entry, own, inherited, [], ({ extensions }) => ({
-    // The bounds of the session and what comes out of the run are those of the agent that it began with.
+    // The limits of the session and the output of the run are those of the entry agent.
     maxSteps: entry.maxSteps,
     sendMode: entry.sendMode,
     output: entry.output,

@@ -15,38 +15,38 @@ import type { FlowAuthorization } from './flow-hooks.ts'
 import { authorizeFlow, isApproved, joined, refusedAnswer } from './flow-hooks.ts'
 import { writeSummaries } from './summary.ts'
 
-/** The line between the run of a composite and its children. */
+/** The boundary between the run of a composite and its children. */
 export interface ContextBoundary {
   readonly scope: RunContext
   readonly call: CallState
-  /** Runs `fn` once for each id; after a crash what it came to is there. */
+  /** Runs `fn` once for each id; after a crash its result is read from the log. */
   memo<T>(id: string, fn: () => Promise<T>): Promise<T>
-  /** Waits for somebody outside. */
+  /** Waits for an answer from outside the process. */
   wait(id: string, about: WaitAbout): Promise<Json>
 }
 
-/** A child, as it is seen from the line. */
+/** A child, as the boundary identifies it. */
 export interface ContextTransfer {
-  /** Of its run. */
+  /** The id of its run. */
   readonly id: string
   readonly agent: string
   readonly by: 'tool' | 'fanout'
 }
 
-/** What a child is given, and what its entry says of that. */
+/** The input of a child, and the record of the transfer in its `spawned` entry. */
 export interface Given {
   readonly input: Input
   readonly crossed?: Pick<EntryOf<'child', 'spawned'>, 'filter' | 'hash' | 'with'>
 }
 
-/** Something that did not cross. */
+/** A transfer that was refused. */
 export interface Refused {
   readonly refused: ProvostError
 }
 
 /**
- * What crosses to a child: its input, and in front of it what a filter lets it have of the history. The `handoff` hooks
- * see all of it. Where nobody judges and nothing is filtered, it is the input as it is.
+ * Returns the input of a child, with the filtered history before it. The `handoff` hooks check all of it. Without hooks and
+ * without a filter the input is returned unchanged.
  */
 export function filterForTransfer(
   boundary: ContextBoundary,
@@ -55,7 +55,7 @@ export function filterForTransfer(
   filter: FilterDescriptor | undefined,
 ): Given | Promise<Given | Refused> {
   const { scope, call } = boundary
-  // What a handoff takes across was judged with it.
+  // The context of a handoff was checked with the handoff.
   if (call.errand || (!filter && scope.plan.hooks.handoff.length === 0)) return { input }
   return judgedInput(boundary, child, input, filter)
 }
@@ -72,7 +72,7 @@ async function judgedInput(
   const { denied, ask, ...crosses } =
     scope.plan.hooks.handoff.length === 0 ? await verdict() : await memo(`${id}/in`, verdict)
   if (denied) return refusedTo(agent, denied.message, denied.code)
-  if (ask && !(await isApproved(ask, `What ${agent} is told`, waits(boundary, `${id}/wait/in`)))) {
+  if (ask && !(await isApproved(ask, `The input of ${agent}`, waits(boundary, `${id}/wait/in`)))) {
     return refusedTo(agent, 'It was not approved.')
   }
   return inputFor(boundary, child, input, crosses)
@@ -110,7 +110,7 @@ function crossable({ state }: RunContext): readonly Message[] {
 
 const noCalls: ReadonlySet<string> = new Set()
 
-/** The same whenever the composite is entered again: the history stands still as long as it runs. */
+/** Makes the input of a child. The result is the same on every resume: the history does not change while the composite runs. */
 export function inputFor(
   boundary: ContextBoundary,
   child: ContextTransfer,
@@ -131,7 +131,7 @@ export function inputFor(
   }
 }
 
-/** What the child is to do, under the label of all that the caller has read. The spawner has checked it before. */
+/** Returns the task of a child, labelled with everything that the caller has read. The spawner has validated the input. */
 function taskOf({ scope, call }: ContextBoundary, { id, agent }: ContextTransfer, input: Input): readonly Message[] {
   const label = joinLabels(call.label, bridgeOf(call).label)
   return messagesOf(input, `${id}.task`, { name: agent, allowSystemMessages: true }).map((message) => ({
@@ -140,7 +140,7 @@ function taskOf({ scope, call }: ContextBoundary, { id, agent }: ContextTransfer
   }))
 }
 
-/** Nobody who could approve has answered: that is no approval. */
+/** Treats an expired wait as no approval. */
 function waits({ wait }: ContextBoundary, id: string): (about: WaitAbout) => Promise<Json> {
   return async (about) => {
     try {
@@ -153,18 +153,18 @@ function waits({ wait }: ContextBoundary, id: string): (about: WaitAbout) => Pro
 }
 
 function refusedTo(agent: string, reason: string, code: string = notReturned): Refused {
-  const hint = 'Go on without it, or ask for something else.'
-  return { refused: new ProvostError(code, `What ${agent} would be told does not cross: ${reason}`, { hint }) }
+  const hint = 'Continue without this agent, or ask for something else.'
+  return { refused: new ProvostError(code, `The input of ${agent} was refused: ${reason}`, { hint }) }
 }
 
-/** What a child said, as it comes back. */
+/** The answer of a child, as the caller receives it. */
 export interface Answer {
   readonly payload: readonly Message[]
-  /** A hook put it in place of what was said. */
+  /** Whether a hook replaced the original answer. */
   readonly rewritten: boolean
 }
 
-/** Lets what a child said come back: the `handoff` hooks see it first. */
+/** Returns the answer of a child after the `handoff` hooks have checked it. */
 export async function outputFrom(
   boundary: ContextBoundary,
   { id, agent, by }: ContextTransfer,
@@ -177,18 +177,18 @@ export async function outputFrom(
   const verdict = await memo(`${id}/out`, async () => authorizeFlow(scope, flow, label, `${id}.answer`))
   const { denied, with: rewritten, ask } = verdict
   if (denied) return { refused: refusedAnswer(agent, denied.message) }
-  if (ask && !(await isApproved(ask, `What ${agent} answered`, waits(boundary, `${id}/wait/out`)))) {
+  if (ask && !(await isApproved(ask, `The answer of ${agent}`, waits(boundary, `${id}/wait/out`)))) {
     return { refused: refusedAnswer(agent, 'It was not approved.') }
   }
   return { payload: rewritten ?? payload, rewritten: rewritten !== undefined }
 }
 
-/** Whether anybody judges what comes back. */
+/** Whether `handoff` hooks check the answers of children. */
 export function isJudged({ scope, call }: ContextBoundary): boolean {
   return !call.errand && scope.plan.hooks.handoff.length > 0
 }
 
-/** A child's result, as the composite has it. */
+/** Returns the result of a child, as the composite receives it. */
 export async function resultBack(
   boundary: ContextBoundary,
   child: ContextTransfer,
@@ -198,7 +198,7 @@ export async function resultBack(
   turns: boolean,
 ): Promise<RunResult<unknown>> {
   if (!isJudged(boundary)) return result
-  // What it said on the way is not its answer: nobody has judged it.
+  // Messages of an unfinished child were not checked, so they are left out.
   if (result.status !== 'completed') return Object.assign(reportOf(result, []), endOf(result))
   const answer = answerOf(child, result, label)
   const back = await outputFrom(boundary, child, turns ? turnsOf(result, answer) : [answer], label)
@@ -213,7 +213,7 @@ export async function resultBack(
     ? Object.assign(reportOf(result, payload, text), { status: 'completed' as const, output: output.value })
     : Object.assign(reportOf(result, []), {
         status: 'failed' as const,
-        error: refusedAnswer(child.agent, 'What a hook made of it is not what the agent answers with.'),
+        error: refusedAnswer(child.agent, 'The answer that a hook returned does not fit the output of the agent.'),
       })
 }
 
@@ -230,7 +230,7 @@ function answerOf({ id, agent }: ContextTransfer, { output, messages }: RunResul
   return { ...messageOf({ role: 'assistant', content }, `${id}.answer`, label, agent), createdAt: last?.createdAt ?? 0 }
 }
 
-/** All that it said in words, its answer last. */
+/** Returns all text turns of the child, its answer last. */
 function turnsOf({ messages }: RunResult<unknown>, answer: Message): readonly Message[] {
   const said = messages.filter((message) => message.role === 'assistant' && textOf(message) !== '')
   const turns = applyFilter({ kind: 'stripToolCalls' }, said)
@@ -249,7 +249,7 @@ function reportOf(
     usage,
     ...(cost !== undefined && { cost }),
     pending,
-    // Few want it, and it is not made for the others.
+    // Built on access: few callers read it.
     get state() {
       return result.state
     },

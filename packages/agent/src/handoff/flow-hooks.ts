@@ -11,19 +11,20 @@ import { mergeApprovals } from '../question/merge-approvals.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
 import type { RunContext } from '../types/run-context.ts'
 
-/** What the `handoff` hooks said of messages that are about to cross. JSON, so that it is said once. */
+/** The combined answers of the `handoff` hooks about a transfer. It is JSON, so that a memo can keep it. */
 export interface FlowAuthorization {
   readonly denied?: Pick<ErrorInfo, 'code' | 'message'>
-  /** What crosses instead. */
+  /** The messages that replace the payload. */
   readonly with?: readonly Message[]
-  /** A human is to be asked first. */
+  /** The approval that is required first. */
   readonly ask?: Ask
 }
 
 /**
- * Lets the `handoff` hooks see what is to cross, each what those before it left. One that throws refuses it.
+ * Passes a transfer through the `handoff` hooks. Each hook receives the previous hook's payload. A hook that throws refuses
+ * the transfer.
  *
- * @param key of the messages that hooks put in place.
+ * @param key prefix for the ids of messages that hooks write.
  */
 export async function authorizeFlow(
   scope: RunContext,
@@ -35,20 +36,20 @@ export async function authorizeFlow(
   let { payload } = flow
   for (const { extension, hook } of scope.plan.hooks.handoff) {
     const now: Flow = { ...flow, payload, label: payload === flow.payload ? label : joined(payload) }
-    let said: Awaited<ReturnType<typeof hook>>
+    let answer: Awaited<ReturnType<typeof hook>>
     try {
-      said = await inHookTime(scope, extension, 'handoff', hook(now, knowing(scope, extension, now.label)))
-      if (said && 'ask' in said) checkAsks(extension)
+      answer = await inHookTime(scope, extension, 'handoff', hook(now, knowing(scope, extension, now.label)))
+      if (answer && 'ask' in answer) checkAsks(extension)
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: extension.name })
-      return { denied: { code: notReturned, message: `${extension.name} could not judge what crosses.` } }
+      return { denied: { code: notReturned, message: `${extension.name} failed to check the transfer.` } }
     }
-    if (!said) continue
-    if ('deny' in said) return { denied: { code: notReturned, message: said.deny } }
-    if ('ask' in said) asks.push(said.ask)
-    else payload = rewritten(scope, said.payload, key, label, flow)
+    if (!answer) continue
+    if ('deny' in answer) return { denied: { code: notReturned, message: answer.deny } }
+    if ('ask' in answer) asks.push(answer.ask)
+    else payload = rewritten(scope, answer.payload, key, label, flow)
   }
-  if (payload.length === 0) return { denied: { code: notReturned, message: 'A hook left nothing of it.' } }
+  if (payload.length === 0) return { denied: { code: notReturned, message: 'A hook removed all messages.' } }
   return {
     ...(payload !== flow.payload && { with: payload }),
     ...(asks.length > 0 && { ask: mergeApprovals(asks) }),
@@ -62,18 +63,22 @@ function rewritten(
   label: Label,
   { kind, to }: Pick<Flow, 'kind' | 'to'>,
 ): readonly Message[] {
-  // Whoever answers speaks for himself, whoever is asked is told by a user.
+  // Answers are assistant messages; requests are user messages.
   const role = kind === 'return' || kind === 'tool-out' || kind === 'fanout-out' ? 'assistant' : 'user'
   const whole = messages.map((init, index) => messageOf({ role, ...init }, `${key}/${index}`, label, to))
   return applyFilter({ kind: 'full' }, whole).map((message) => scrubMessage(secrets.scrubber, message))
 }
 
-/** The join over messages. */
+/** Returns the joined label of messages. */
 export function joined(messages: readonly Message[]): Label {
   return joinLabels(...messages.map(labelOf))
 }
 
-/** A human is asked in the middle of a call, about something that the answer is for. */
+/**
+ * Waits for an approval in the middle of a call.
+ *
+ * @param what is to be approved, for the message.
+ */
 export async function isApproved(
   { reason, expiresInMs }: Ask,
   what: string,
@@ -88,9 +93,9 @@ export async function isApproved(
   return isRecord(answer) && answer['decision'] === 'approve'
 }
 
-/** What an answer comes to that may not come back. */
+/** The error for an answer that hooks or approvers refused. */
 export function refusedAnswer(from: string, reason: string): ProvostError {
-  return new ProvostError(notReturned, `What ${from} answered does not come back: ${reason}`, {
-    hint: 'Go on without it.',
+  return new ProvostError(notReturned, `The answer of ${from} was refused: ${reason}`, {
+    hint: 'Continue without this answer.',
   })
 }

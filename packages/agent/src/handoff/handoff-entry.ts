@@ -14,20 +14,20 @@ import type { Authorization, TransferResult } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
-/** Handoffs in one run: agents that only hand over to each other answer nobody. */
+/** Handoffs that one run may take. The limit ends agents that only hand over to each other. */
 export const mostHandoffs = 20
 
-/** How often a run has handed over, and those it asked for an answer. */
+/** Returns the number of handoffs of a run, return handoffs included. */
 export function handoffsOfRun({ handoffs, returns }: RunProgress): number {
   return handoffs + returns
 }
 
-/** The calls of a step that ask for a handoff, in their order. */
+/** Returns the calls of a step that request a handoff, in order. */
 export function handoffCallsIn(plan: ResolvedAgent, run: RunProgress): readonly CallState[] {
   return plan.handoffs.size === 0 ? [] : [...run.calls.values()].filter(({ part }) => plan.handoffs.has(part.toolName))
 }
 
-/** A call of a handoff whose turn it is not: the first of a step waits for the others, all further ones are not taken. */
+/** Returns the entry of a handoff call that is not authorized yet: the first of a step is deferred, all others are skipped. */
 export function unjudgedHandoff(
   state: SessionState,
   plan: ResolvedAgent,
@@ -47,7 +47,7 @@ export function unjudgedHandoff(
   return [newEntry(placeOf(state), `${callId}/deferred`, { type: 'call', op: 'deferred', callId })]
 }
 
-/** What a judged handoff puts into the log: the call with its result, who goes on with what, and the word to the target. */
+/** Returns the entries of an authorized handoff: the call with its result, the handoff, and the note to the target. */
 export function handoffEntries(
   state: SessionState,
   plan: ResolvedAgent,
@@ -70,7 +70,7 @@ export function handoffEntries(
     return denied({ deny: message, code, by: 'filter' })
   }
   const crosses = handoffEntry(state, plan, call, handoff, { crossed, flow })
-  // Its call goes on, until the target has answered.
+  // The call of a return handoff runs until the target has answered.
   if (handoff.mode === 'return') return [...decidedEntries(state, call, verdict), crosses]
   const output = { type: 'text', value: `${handoff.to} goes on with the conversation.` } as const
   const result = { ...toolCall(plan, call), outcome: 'ok', via: 'executed', output, label: trustedLabel } as const
@@ -89,7 +89,7 @@ export function handoffEntries(
   ]
 }
 
-/** What a handoff would take across now, at the end of its step. */
+/** Returns the context that a handoff transfers at the end of the current step. */
 export function transferredContextAt(
   state: SessionState,
   plan: ResolvedAgent,
@@ -100,9 +100,9 @@ export function transferredContextAt(
 }
 
 /**
- * The word to the target, in the user's place: no provider goes on from an assistant's.
+ * Returns the note to the target of a handoff. It is a user message: providers do not continue from an assistant message.
  *
- * @param rewritten a hook said what is to cross, and that is not what the caller's model wrote.
+ * @param rewritten whether a hook replaced the payload: the note then leaves out the message of the caller's model.
  */
 export function noteTo(
   { to, mode }: Handoff,
@@ -138,7 +138,7 @@ function handoffEntry(
     filter: crossed.filter,
     hash: flow.hash,
     label: flow.label,
-    // A child's own log says what governs it.
+    // The log of a child records its own manifest.
     ...(mode === 'transfer' && { manifest: resolvedAgentOf(targetOf(handoff)).manifest }),
     ...(crossed.with && { with: crossed.with }),
   })

@@ -4,20 +4,20 @@ import { transferContext, handoffCalls, viewAtStep } from '../messages/transferr
 import { reduceEntry } from '../reducers/reducer.ts'
 import { emptyLog } from '../state/session-state.ts'
 
-/** A handoff as its log tells it. */
+/** A handoff, rebuilt from the log. */
 export interface ReplayedHandoff {
   readonly entry: EntryOf<'handoff'>
-  /** What crossed, filtered again. */
+  /** The transferred messages, filtered again. */
   readonly messages: readonly Message[]
   /** Whether that is what crossed when it happened, to the byte. */
   readonly intact: boolean
 }
 
 /**
- * The handoffs of a log, each replayed: what crossed is filtered again from what was said before it. No model is needed.
+ * Returns the handoffs of a log, each replayed: the filter runs again on the messages before it. No model is needed.
  *
  * @param entries of one log, from its first on.
- * @throws ProvostError where a filter lets nothing across that it let across then
+ * @throws ProvostError where a filter transfers no messages today but did when the handoff was recorded
  *
  * @example
  * for (const { entry, messages, intact } of replayHandoffs(entries)) console.log(entry.to, messages.length, intact)
@@ -35,21 +35,21 @@ export function replayHandoffs(entries: Iterable<Entry>): readonly ReplayedHando
   return replayed
 }
 
-/** What a child was let have, as the log of the run that spawned it tells it. */
+/** The input of a child, rebuilt from the log of the run that spawned it. */
 export interface ReplayedInput {
   readonly entry: EntryOf<'child', 'spawned'>
-  /** What crossed of the history, filtered again; all that the child was given, where a hook rewrote it. */
+  /** The transferred history, filtered again; where a hook rewrote the input, all of the input. */
   readonly messages: readonly Message[]
   /** Whether that is what crossed when it happened, to the byte. */
   readonly intact: boolean
 }
 
 /**
- * What the children of a log got of its history, each replayed: those that were spawned with an `inputFilter`, and those
- * whose input a hook rewrote. No model is needed.
+ * Returns the history that each child of a log received. It covers children spawned with an `inputFilter` and children whose
+ * input a hook rewrote. No model is needed.
  *
  * @param entries of one log, from its first on.
- * @throws ProvostError where a filter lets nothing across that it let across then
+ * @throws ProvostError where a filter transfers no messages today but did when the child was spawned
  *
  * @example
  * for (const { entry, messages, intact } of replayInputs(entries)) console.log(entry.agent, messages.length, intact)

@@ -14,7 +14,7 @@ import { noteTo } from './handoff-entry.ts'
 
 const key = 'run'
 
-/** What the tool of a handoff that comes back does: the target runs on what crossed, and what it says is judged. */
+/** Returns the work of a return handoff: the target runs on the transferred context, and hooks check its answer. */
 export function returnHandoffOf(scope: RunContext, call: CallState): ReturnHandoff | undefined {
   const handoff = scope.plan.handoffs.get(call.part.toolName)
   const { errand } = call
@@ -23,7 +23,7 @@ export function returnHandoffOf(scope: RunContext, call: CallState): ReturnHando
   const { callId } = call.part
   return async (ctx) => {
     const note = noteTo(handoff, entry.from, { callId, args: call.args, label: call.label }, entry.with !== undefined)
-    // The same whenever it is entered again.
+    // The timestamp of the entry makes the input the same on every resume.
     const input = [...messages, { ...note, createdAt: entry.at }]
     const result = await ctx.spawn(targetOf(handoff), input, { key })
     if (result.status !== 'completed') throw unfinished(handoff.to, result)
@@ -31,7 +31,7 @@ export function returnHandoffOf(scope: RunContext, call: CallState): ReturnHando
   }
 }
 
-/** What comes back passes the `handoff` hooks, each on what those before it left. One that throws refuses it. */
+/** Passes the answer of the target through the `handoff` hooks. A hook that throws refuses it. */
 async function judgeReturn(
   scope: RunContext,
   call: CallState,
@@ -51,15 +51,15 @@ async function judgeReturn(
   const flow = { kind: 'return', from: handoff.to, to: scope.state.agent, payload: [answer], callId } as const
   const { denied, with: rewritten, ask } = await authorizeFlow(scope, flow, label, `${callId}/return`)
   if (denied) throw refusedAnswer(handoff.to, denied.message)
-  // The token names what is shown: what hooks say of it is said anew when it is entered again.
+  // The token depends on the shown messages: hooks run again on a resume and may answer differently.
   const token = `return ${hashMessages(rewritten ?? flow.payload).slice(0, 32)}`
-  if (ask && !(await isApproved(ask, `What ${handoff.to} answered`, (about) => ctx.wait(token, about)))) {
+  if (ask && !(await isApproved(ask, `The answer of ${handoff.to}`, (about) => ctx.wait(token, about)))) {
     throw refusedAnswer(handoff.to, 'It was not approved.')
   }
   return rewritten ? rewritten.map((message) => textOf(message)).join('\n\n') : result.output
 }
 
-/** All that the target has seen: what its log says of itself. */
+/** Returns the label of everything that the target has read, from its log. */
 function labelOfChild({ state }: RunContext, callId: string, agent: string): Label {
   return state.run?.children.get(`${callId}/${key}`)?.joined?.label ?? untrustedLabel(agent)
 }

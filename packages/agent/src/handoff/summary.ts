@@ -9,11 +9,11 @@ import type { RunContext } from '../types/run-context.ts'
 const usualTokens = 1_000
 
 /**
- * A filter with the text of each summary in it, written by the agent's own model of what the filters before it leave.
- * Each is kept as a memo: a crash does not have it written again.
+ * Returns the filter with the text of each summary filled in. The agent's own model summarises the output of the filters
+ * before it. Each summary is a memo, so that a resume does not write it again.
  *
- * @param history of which something is to cross.
- * @throws ProvostError with the class of the model's failure, or `clearance-denied` for what it may not read
+ * @param history the messages that the filter applies to.
+ * @throws ProvostError with the class of the model's failure, or `clearance-denied` for messages that it may not read
  */
 export async function writeSummaries(
   scope: RunContext,
@@ -32,7 +32,7 @@ function isUnwritten(filter: FilterDescriptor): boolean {
 
 interface Written {
   readonly filter: FilterDescriptor
-  /** What it leaves. */
+  /** The messages that the filter keeps. */
   readonly messages: readonly Message[]
 }
 
@@ -81,7 +81,7 @@ async function summarise(
   return cut(text.trim(), maxTokens)
 }
 
-/** A model that was asked for less than it wrote does not get more across. */
+/** Cuts a summary at its limit: a model may write more than requested. */
 function cut(text: string, maxTokens: number): string {
   const tokens = estimateTokens(text)
   return tokens <= maxTokens ? text : `${text.slice(0, Math.floor((text.length * maxTokens) / tokens))}…`
@@ -90,10 +90,10 @@ function cut(text: string, maxTokens: number): string {
 const longestPart = 4_000
 
 function transcribed({ role, content }: Message): string {
-  return `${role}: ${content.map(said).filter(Boolean).join('\n')}`
+  return `${role}: ${content.map(transcribedPart).filter(Boolean).join('\n')}`
 }
 
-function said(part: Part): string {
+function transcribedPart(part: Part): string {
   switch (part.type) {
     case 'text':
       return part.text

@@ -14,7 +14,7 @@ import type { RunContext } from '../types/run-context.ts'
 import { handoffsOfRun, mostHandoffs, noteTo, transferredContextAt } from './handoff-entry.ts'
 import { writeSummaries } from './summary.ts'
 
-/** What the `handoff` hooks said of what is about to cross. */
+/** The combined answers of the `handoff` hooks about a handoff. */
 export interface FlowAnswerRead {
   readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
   readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
@@ -22,8 +22,8 @@ export interface FlowAnswerRead {
 }
 
 /**
- * Filters what is to cross, and lets the `handoff` hooks see it, each what those before it left. A hook that throws
- * refuses the handoff, and so does a filter that lets nothing across.
+ * Filters the context of a handoff and passes it through the `handoff` hooks. Each hook receives the previous hook's payload.
+ * A hook that throws denies the handoff; so does a filter that keeps no messages.
  */
 export async function authorizeTransfer(
   scope: RunContext,
@@ -73,13 +73,13 @@ export async function authorizeTransfer(
       }
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: by })
-      return { asks, deny: { by, reason: `${by} could not judge this handoff.` } }
+      return { asks, deny: { by, reason: `${by} failed to check this handoff.` } }
     }
   }
   return { asks, crossing: crossed }
 }
 
-/** What hooks see: all that the target would get, the caller's own words included. */
+/** Returns the flow that hooks check: everything that the target would receive, the caller's note included. */
 function flowOf({ state, plan }: RunContext, call: ToolCall, handoff: Handoff, crossed: TransferResult): Flow {
   const { messages, label } = transferredContextAt(state, plan, crossed)
   const note = noteTo(handoff, state.agent, { ...call, args: call.input }, crossed.with !== undefined)

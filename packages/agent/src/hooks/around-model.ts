@@ -7,9 +7,9 @@ import type { RunContext } from '../types/run-context.ts'
 import { around } from './around.ts'
 
 /**
- * Calls a model inside the `around` hooks, who learn what came of it.
+ * Calls a model inside the `around` hooks, which receive its outcome.
  *
- * @param by who asked for the call: its own hook is not around it, or it would ask for ever.
+ * @param by the extension that requested the call. Its own hook is skipped, to avoid endless recursion.
  */
 export function aroundModel(
   scope: RunContext,
@@ -18,13 +18,13 @@ export function aroundModel(
   by?: Extension,
 ): Promise<ModelAnswer> {
   if (scope.watchers.around.model.length === 0) return call()
-  const told: TimedOperationOf<'model'> & { outcome?: ModelOutcome } = { ...op }
+  const observed: TimedOperationOf<'model'> & { outcome?: ModelOutcome } = { ...op }
   const answered = async (): Promise<ModelAnswer> => {
     const answer = await call()
-    told.outcome = outcomeOf(scope.plan, op.model, answer)
+    observed.outcome = outcomeOf(scope.plan, op.model, answer)
     return answer
   }
-  return around(scope, told, answered, by)
+  return around(scope, observed, answered, by)
 }
 
 function outcomeOf({ prices }: ResolvedAgent, model: string, answer: ModelAnswer): ModelOutcome {

@@ -7,9 +7,9 @@ import type { RunContext } from '../types/run-context.ts'
 export type AroundHook = Hooked<'around'>['hook']
 
 /**
- * Runs `next` inside the `around` hooks, the first extension outermost. Without hooks it costs a comparison.
+ * Runs `next` inside the `around` hooks, the first extension outermost. Without hooks it costs one comparison.
  *
- * @param by who set it off, and is not called.
+ * @param by the extension that started the operation; its hook is skipped.
  */
 export function around<T>(
   scope: RunContext,
@@ -27,7 +27,7 @@ export function around<T>(
   )()
 }
 
-/** A hook around an operation may fail, but not change what came out, nor leave it undone. */
+/** Runs one `around` hook. The hook may fail; it can neither change the result nor skip the operation. */
 export async function callAround<T>(
   scope: RunContext,
   { extension, hook }: Hooked<'around'>,
@@ -39,7 +39,7 @@ export async function callAround<T>(
   try {
     await hook(op, once, scope.contextFor(extension))
   } catch (thrown) {
-    // The operation's own error is not the hook's.
+    // Report the hook's own errors only, not those of the operation.
     if (!ran) report(scope, thrown, { kind: 'hook', name: extension.name })
     else
       await ran.then(
@@ -47,6 +47,6 @@ export async function callAround<T>(
         () => {},
       )
   }
-  // Awaited here: to return a promise takes two turns of the queue more.
+  // Awaited here: returning the promise would take two more microtasks.
   return await once()
 }

@@ -6,25 +6,25 @@ import type { EventBus, Reaction } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { observing } from './hook-context.ts'
 
-/** Lets the extensions hear of what happens. */
+/** Subscribes the `event` hooks of a run's extensions to its events. */
 export function observeWithHooks(scope: RunContext, hub: EventBus): void {
-  const hearing = new Map<Extension, () => void>()
-  const hear = (): void => {
+  const subscribed = new Map<Extension, () => void>()
+  const refresh = (): void => {
     const hooks = new Map(scope.watchers.event.map((hooked) => [hooked.extension, hooked]))
-    for (const [extension, leave] of hearing) {
+    for (const [extension, leave] of subscribed) {
       if (hooks.has(extension)) continue
       leave()
-      hearing.delete(extension)
+      subscribed.delete(extension)
     }
     for (const [extension, hooked] of hooks) {
-      if (!hearing.has(extension)) hearing.set(extension, hearWith(scope, hub, hooked))
+      if (!subscribed.has(extension)) subscribed.set(extension, subscribe(scope, hub, hooked))
     }
   }
-  scope.hear = hear
-  hear()
+  scope.hear = refresh
+  refresh()
 }
 
-function hearWith(scope: RunContext, hub: EventBus, { extension, hook, types }: HookedEvent): () => void {
+function subscribe(scope: RunContext, hub: EventBus, { extension, hook, types }: HookedEvent): () => void {
   const alone = [extension]
   let ctx: HookContext | undefined
   const receive = (event: AgentEvent, by: Reaction): void => {
@@ -38,7 +38,7 @@ function hearWith(scope: RunContext, hub: EventBus, { extension, hook, types }: 
   return hub.listen(extension, receive, types)
 }
 
-/** Whoever listens to the session hears of children as well; extensions that govern children hear of them there. */
+/** Subscribes the session's listeners to the events of child runs. Tree-scoped extensions receive those in the child itself. */
 export function followWithListeners(scope: RunContext, hub: EventBus, isHeard: () => boolean): void {
   for (const extension of scope.entry.listeners) {
     const hook = extension.hooks.event

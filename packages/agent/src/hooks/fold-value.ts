@@ -3,16 +3,16 @@ import { finish } from '@provost/core'
 
 import type { SessionState } from '../types/session-state.ts'
 
-/** A fold as far as it has come. */
+/** A fold and its current value. */
 interface Folded {
   readonly fold: Fold<unknown>
   at: number
   value: unknown
-  /** Brings it up to date, where that was begun and paused. */
+  /** The paused update, if one is in progress. */
   work: Steps<void> | undefined
 }
 
-/** What folds have come to: a session's next run goes on from there, and does not read the whole log again. */
+/** Values of folds by session, so that the next run does not read the whole log again. */
 const folded = new WeakMap<SessionState, Map<string, Folded>>()
 
 function foldedBy<S>(state: SessionState, fold: Fold<S>): Folded {
@@ -25,7 +25,7 @@ function foldedBy<S>(state: SessionState, fold: Fold<S>): Folded {
   return fresh
 }
 
-/** What a fold has come to, brought up to date at once. */
+/** Returns the current value of a fold, updated in one go. */
 export function foldNow<S>(state: SessionState, fold: Fold<S>): S {
   const { entries } = state
   const known = foldedBy(state, fold)
@@ -39,7 +39,7 @@ export function foldNow<S>(state: SessionState, fold: Fold<S>): S {
   return known.value as S
 }
 
-/** The same in steps. Whoever asks meanwhile goes on with the same work. */
+/** Returns the current value of a fold, updated in steps. Concurrent callers share the same work. */
 export function* foldInSteps<S>(state: SessionState, fold: Fold<S>): Steps<S> {
   const known = foldedBy(state, fold)
   while (known.work || known.at < state.entries.length) {
@@ -59,7 +59,7 @@ function* bringUp({ entries }: SessionState, known: Folded): Steps<void> {
   }
 }
 
-/** Goes on with work that others may go on with between two steps. */
+/** Continues shared work. Other callers may advance it between two steps. */
 function* going(known: Folded, work: Steps<void>): Steps<void> {
   try {
     while (known.work === work) {

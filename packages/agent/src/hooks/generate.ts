@@ -39,15 +39,15 @@ import { admitCall, giveBack } from './model-admission.ts'
 type Request = GenerateRequest & { readonly output?: StandardSchemaV1 }
 
 /**
- * One model call outside the conversation. What it cost counts for the run, what it says carries the labels of what
- * it was given; what says nothing of its label is taken to come from the present view, and from what its hook was shown.
+ * Calls a model outside the conversation. Its usage counts for the run, and its answer carries the labels of the prompt. A
+ * prompt message without a label gets the label of the current view, joined with `shown`.
  *
- * @param by whose hook asks.
- * @param shown the label of what the hook was shown that is not in the view.
+ * @param by the extension whose hook makes the call.
+ * @param shown the label of the hook's payload, where that is not in the view.
  * @throws ProvostError with the class of the failure, or `output-invalid`; RunEnding where a `model.call` hook refuses it.
  */
 export function generate(scope: RunContext, by: Extension, request: Request, shown?: Label): Promise<Generated<never>> {
-  // A model call has limits of its own, and may wait for others.
+  // A model call has separate limits and may wait for other calls, so it does not count against the hook's time.
   return excused(scope, by, () => generated(scope, by, request, shown))
 }
 
@@ -144,7 +144,7 @@ function checkRequest(request: Request): void {
     instructions: 'Name it "system".',
     schema: 'Name it "output".',
     abortSignal: 'Name it "signal".',
-    tools: 'A call outside the conversation has none. Remove it.',
+    tools: 'A call outside the conversation has no tools. Remove it.',
   })
   if (request.model !== undefined) checkModel(request.model, where)
   checkSettings(request.settings, where)
@@ -157,16 +157,16 @@ function promptOf(scope: RunContext, { prompt, system }: Request, shown: Label |
   return inits.map((init, index) => messageOf(init, `generated/${index}`, init.role === 'system' ? undefined : known))
 }
 
-/** The text, or what a schema makes of it. The overloads of `ctx.generate` give the type. */
+/** Returns the text, or its value by the schema. The overloads of `ctx.generate` give the type. */
 async function outputOf(schema: StandardSchemaV1 | undefined, text: string): Promise<never> {
   const read = await readOutput(schema, text)
   if (read) return anything(read.value)
-  throw new ProvostError('output-invalid', 'What the model generated does not fit the output schema.', {
-    hint: 'Say in the prompt what shape the answer must have.',
+  throw new ProvostError('output-invalid', 'The output of ctx.generate does not fit its schema.', {
+    hint: 'State the shape of the answer in the prompt.',
   })
 }
 
-/** Fits every overload of `ctx.generate`: the request says which one holds. */
+/** Fits every overload of `ctx.generate`; the request selects one. */
 function anything(value: unknown): never {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
   return value as never

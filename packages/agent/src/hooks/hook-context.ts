@@ -20,11 +20,11 @@ import { hookSignal, withinLimit } from './hook-time.ts'
 interface Known {
   readonly fixed: FixedContext
   readonly context: HookContext
-  /** The one for what was shown last: what tools give tends to carry the same label all along. */
+  /** The context for the last `shown` label: consecutive results of tools tend to carry the same label. */
   knowing?: { readonly shown: Label; readonly context: HookContext }
 }
 
-/** Makes the contexts that a run hands to hooks. */
+/** Returns the factory of the contexts that a run hands to hooks. */
 export function hookContexts(scope: () => RunContext): ContextFor {
   const known = new Map<Extension, Known>()
   const live = (extension: Extension, context: FixedContext): HookContext =>
@@ -43,7 +43,7 @@ export function hookContexts(scope: () => RunContext): ContextFor {
     let one = known.get(extension)
     if (!one) {
       const fixed = fixedContext(extension, scope())
-      // Of its own, as one that another stands on would be kept for long.
+      // A copy: sharing one base object would keep it alive for the whole run.
       known.set(extension, (one = { fixed, context: live(extension, { ...fixed }) }))
     }
     const context = shown ? knowingOf(one, extension, shown) : one.context
@@ -51,7 +51,7 @@ export function hookContexts(scope: () => RunContext): ContextFor {
   }
 }
 
-/** A context whose hook is shown what is not in the view yet: what it generates from that carries its label too. */
+/** Returns a context for a hook whose payload is not in the view yet. Text that the hook generates carries the payload's label. */
 export function knowing(
   scope: RunContext,
   extension: Extension,
@@ -62,9 +62,10 @@ export function knowing(
 }
 
 /**
- * The context of an observer: what it emits in answer to an event does not come back to it.
+ * Returns the context of an observer. The observer does not receive events that it emits in reaction to an event.
  *
- * @param deaf who does not hear what it reports.
+ * @param by the observers that do not receive what it emits.
+ * @param deaf the observers that do not receive what it reports.
  */
 export function observing(scope: RunContext, extension: Extension, by: Reaction, deaf: Reaction): HookContext {
   return scope.contextFor(extension, {
@@ -76,13 +77,13 @@ export function observing(scope: RunContext, extension: Extension, by: Reaction,
 
 type FixedContext = Omit<HookContext, keyof OfScope>
 
-/** What does not change while the run goes on. */
+/** Returns the parts of a context that stay the same during a run. */
 function fixedContext(extension: Extension, scope: RunContext): FixedContext {
   const { state, journal, given } = scope
-  // Of this run alone: the last one of the session may have been somebody else's.
+  // Only this run's principal: the previous run of the session may have another.
   const principal = given.principal ?? (state.run?.id === scope.id ? state.run.principal : undefined)
   const memos = new Map<string, Promise<Json>>()
-  /** The step under way: the log knows of it only once the model has answered. */
+  /** The current step: the log records it only after the model has answered. */
   const here = (): Place => ({ ...journal.place(), step: scope.step })
 
   const clean = (text: string): string => scope.secrets.scrubber.scrub(text)
@@ -100,7 +101,7 @@ function fixedContext(extension: Extension, scope: RunContext): FixedContext {
         return state.memos.get(name) ?? made
       })()
       memos.set(name, value)
-      // A failed one may be tried again.
+      // A failed memo may be retried.
       value.catch(() => memos.delete(name))
     }
     return value
@@ -163,7 +164,7 @@ const ofScope = liveFields<Scoped, OfScope>({
     const { ephemeral, private: owned } = scope.plan.store
     return { id: scope.sessionId, ...(ephemeral && { ephemeral }), ...(owned && { private: owned }) }
   },
-  // A tree-scoped extension goes along when the run is handed over.
+  // A tree-scoped extension stays active after a handoff, so the agent may change.
   agent({ scope }) {
     const { name, description } = scope.plan
     return { name, ...(description !== undefined && { description }) }
@@ -176,7 +177,7 @@ const ofScope = liveFields<Scoped, OfScope>({
   view: ({ scope }) => viewOf(scope),
 })
 
-/** What the model is about to see. The messages are copied for those who look. */
+/** Returns the view of the next model call. Its messages are copied on access. */
 function viewOf(scope: RunContext): View {
   const { state } = scope
   const model = modelName(selectModel(scope))
@@ -225,12 +226,12 @@ function emitFor(scope: RunContext, extension: Extension, args: readonly unknown
     scope.journal.emit(first, withoutFrame(toJson(payload)) as never, scope.step, by)
   } else {
     throw new ProvostError('not-emittable', `${extension.name} may not emit ${String(first).slice(0, 100)}.`, {
-      hint: `Emit data of your own with ctx.emit(data), or one of ${[...emittable].join(', ')}.`,
+      hint: `Emit custom data with ctx.emit(data), or one of ${[...emittable].join(', ')}.`,
     })
   }
 }
 
-/** A payload cannot say where, when and for whom an event is. */
+/** Drops the envelope fields: a payload must not set them. */
 function withoutFrame(payload: Json): unknown {
   const fields = isRecord(payload) ? Object.entries(payload) : []
   return Object.fromEntries(fields.filter(([key]) => !frame.has(key)))
@@ -238,7 +239,7 @@ function withoutFrame(payload: Json): unknown {
 
 const frame: ReadonlySet<string> = new Set(['seq', 'type', 'runId', 'step', 'agent', 'parents', 'at'])
 
-/** What the runtime says of itself cannot be said by an extension. */
+/** The event types that extensions may emit. All others are reserved for the runtime. */
 const emittable: ReadonlySet<EventType> = new Set<EmittedByExtensions>([
   'context.compacted',
   'progress.written',

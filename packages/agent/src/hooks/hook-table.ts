@@ -2,7 +2,7 @@ import type { Extension, HookName } from '@provost/core'
 
 import type { HookTable, Hooked } from '../types/hooks.ts'
 
-/** Sorts the hooks of extensions by name, once for each agent. */
+/** Returns the hooks of extensions by name, in extension order. */
 export function hookTable(extensions: readonly Extension[]): HookTable {
   const all = <K extends HookName>(name: K): readonly Hooked<K>[] =>
     extensions.flatMap((extension) => {

@@ -4,10 +4,10 @@ import { ProvostError, isPromise } from '@provost/core'
 import type { Asked, HookTime } from '../types/hooks.ts'
 import type { RunContext } from '../types/run-context.ts'
 
-/** Milliseconds that a hook has to answer, unless the agent says otherwise. */
+/** The default `hookTimeoutMs` of an agent, in milliseconds. */
 export const defaultHookTimeoutMs = 30_000
 
-/** The longest that a timer can be set for: 24 days. A longer limit is none. */
+/** The longest delay of a timer: 24 days. A longer limit means no limit. */
 const longestMs = 2 ** 31 - 1
 
 function timeOf({ hookTimes }: RunContext, extension: Extension): HookTime {
@@ -17,10 +17,9 @@ function timeOf({ hookTimes }: RunContext, extension: Extension): HookTime {
 }
 
 /**
- * The answer of a hook, or an error where it takes longer than its agent allows. An answer that is there at once costs
- * nothing.
+ * Returns the answer of a hook within the time limit of its agent. A synchronous answer costs nothing.
  *
- * @param what is asked, for the message.
+ * @param what the name of the hook, for the message.
  * @throws ProvostError `hook-timeout`
  */
 export function inHookTime<T>(
@@ -79,7 +78,7 @@ function stop(one: Asked): void {
   one.left = Math.max(0, one.left - (performance.now() - one.since))
 }
 
-/** Does work that has limits of its own: the hooks of the extension have as much time after it as before. */
+/** Runs work with separate limits. The timers of the extension's hooks pause meanwhile. */
 export async function excused<T>(scope: RunContext, extension: Extension, work: () => Promise<T>): Promise<T> {
   const time = timeOf(scope, extension)
   time.excused++
@@ -92,7 +91,7 @@ export async function excused<T>(scope: RunContext, extension: Extension, work: 
   }
 }
 
-/** What hooks of an extension are told with that they are to end. */
+/** Returns the signal that aborts the hooks of an extension. */
 export function hookSignal(scope: RunContext, extension: Extension): AbortSignal {
   if (!(scope.plan.hookTimeoutMs <= longestMs)) return scope.signal
   const time = timeOf(scope, extension)
@@ -100,7 +99,7 @@ export function hookSignal(scope: RunContext, extension: Extension): AbortSignal
   return (time.signal ??= AbortSignal.any([scope.signal, time.abort.signal]))
 }
 
-/** Work of a hook with a limit of its own. */
+/** Runs work of a hook with a separate time limit. */
 export function withinLimit<T>(
   scope: RunContext,
   extension: Extension,
@@ -127,6 +126,6 @@ export function withinLimit<T>(
 
 function timeOut(message: string): ProvostError {
   return new ProvostError('hook-timeout', message, {
-    hint: 'Raise hookTimeoutMs of the agent, or do long work in ctx.within(), which has a limit of its own.',
+    hint: 'Raise hookTimeoutMs of the agent, or do long work in ctx.within(), which has a separate limit.',
   })
 }

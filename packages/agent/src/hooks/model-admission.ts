@@ -7,16 +7,16 @@ import { peersIn, wakeWaiters, whenReleased } from '../tree/reservations.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { inHookTime } from './hook-time.ts'
 
-/** What admitted a call. */
+/** The answers of the hooks that admitted a call. */
 type Admitted = readonly (readonly [by: Extension, Exclude<AdmissionAnswer, { wait: true } | { stop: unknown }>])[]
 
 /**
- * Lets the `model.call` hooks admit a call that is about to be made, and sets aside what they say it may spend. Where one
- * of them says that it has to wait, all are asked again when another call of the tree is over.
+ * Lets the `model.call` hooks admit a planned call, and reserves the budget that they state. If a hook answers `wait`, all
+ * hooks run again when another call of the tree has ended.
  *
- * @param isCounted whether the log counts what the call has spent.
- * @param by whose hook asks for the call: its own is not asked.
- * @returns the settings it is made with.
+ * @param isCounted whether the log already counts the usage of the call.
+ * @param by the extension whose hook makes the call; its own `model.call` hook is skipped.
+ * @returns the settings of the call.
  * @throws RunEnding when a hook stops the run or fails.
  */
 export async function admitCall(
@@ -34,14 +34,14 @@ export async function admitCall(
     const admitted = isPromise(asked) ? await asked : asked
     stopIfAborted(scope)
     if (admitted === 'wait') {
-      // What another call held may have been given back while the hooks were asked; a second time there is none.
+      // A reservation may have been released while the hooks ran. Without any, a second `wait` would never end.
       idle = peersIn(tree).reserving > 0 ? 0 : idle + 1
       if (idle > 1) throw waitsForNothing(scope)
       if (idle === 0) await whenReleased(tree, scope.signal)
       stopIfAborted(scope)
       continue
     }
-    // Another call was admitted meanwhile: the hooks have not seen it.
+    // Another call was admitted meanwhile: run the hooks again with its reservation.
     if (tree.taken !== taken) continue
     if (admitted.some(([, { reserve }]) => reserve)) {
       tree.taken++
@@ -52,7 +52,7 @@ export async function admitCall(
   }
 }
 
-/** Asked in one go where none has to be waited for: nothing changes between what they see and what is set aside. */
+/** Runs the hooks synchronously where all answers are synchronous, so that no reservation changes in between. */
 function askHooks(
   scope: RunContext,
   call: PlannedCall,
@@ -105,23 +105,27 @@ function settingsFor({ params }: PlannedCall, admitted: Admitted): ModelSettings
   return most === params.maxOutputTokens || most === undefined ? params : { ...params, maxOutputTokens: most }
 }
 
-/** The call is over, and the log says what it has spent, or that it has spent nothing. */
+/** Releases the reservation of a call that has ended and whose usage is recorded. */
 export function giveBack({ reservations, tree }: RunContext, id: string): void {
   reservations.drop(id)
   wakeWaiters(tree)
 }
 
-/** Its own call would wait for what this one is to set aside. */
+/** A nested call would wait for the reservation that this hook is about to make. */
 const refuseToGenerate = (): Promise<never> =>
   Promise.reject(
     new ProvostError('generate-refused', 'A model.call hook cannot call ctx.generate.', {
-      hint: 'Generate in model.request or context, which come before it.',
+      hint: 'Call it in a model.request or context hook, which run earlier.',
     }),
   )
 
 function waitsForNothing(scope: RunContext): Error {
-  const error = new ProvostError('invalid-answer', 'A model.call hook waits, though no call has set anything aside.', {
-    hint: 'Answer { wait: true } only while ctx.tree.reserving is above 0; else admit the call or stop the run.',
-  })
+  const error = new ProvostError(
+    'invalid-answer',
+    'A model.call hook returned { wait: true }, but no call has a reservation.',
+    {
+      hint: 'Return { wait: true } only while ctx.tree.reserving is above 0. Otherwise admit the call or stop the run.',
+    },
+  )
   return hookFailed(scope, scope.plan.name, 'model.call', error)
 }

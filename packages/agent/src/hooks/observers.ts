@@ -4,7 +4,7 @@ import type { HookTable, Hooked, HookedEvent, Observers } from '../types/hooks.t
 
 const kinds = ['run', 'child', 'step', 'model', 'tool'] as const satisfies readonly TimedOperation['kind'][]
 
-/** Asks the extensions that watch not always what they watch of the run that starts. */
+/** Returns the observers of a run that starts. Extensions with `watches` select operations and events for each run. */
 export function observersOf({ around, event }: HookTable): Observers {
   const asked = new Map<Hooked<'around'>['extension'], Watching | undefined>()
   const watches = ({ extension }: Pick<Hooked<'around'>, 'extension'>): Watching | undefined => {

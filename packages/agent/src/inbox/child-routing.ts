@@ -11,7 +11,7 @@ import type { InFlight, RunTree } from '../types/run-tree.ts'
 import type { ChildrenState, SessionState } from '../types/session-state.ts'
 import { notify } from './pending-inputs.ts'
 
-/** Something is said to a run below of this process. */
+/** Tracks a message to a descendant run until it arrives. */
 export function trackDelivery(
   { letters }: RunTree,
   { token, to, signal }: Pick<InFlight, 'to' | 'signal'> & { readonly token: string },
@@ -26,7 +26,7 @@ function arrive({ letters }: RunTree, token: string): void {
   transit.arrived.resolve()
 }
 
-/** Resolves when what was said to a run has come to it; undefined where nothing is on its way. */
+/** Resolves when all messages in flight to a run have arrived; undefined where none is in flight. */
 export function onItsWay({ letters }: RunTree, to: string): Promise<unknown> | undefined {
   if (letters.size === 0) return undefined
   const coming = [...letters.values()].filter((letter) => letter.to === to && !letter.hasArrived)
@@ -34,9 +34,9 @@ export function onItsWay({ letters }: RunTree, to: string): Promise<unknown> | u
 }
 
 /**
- * Takes what was said to runs below into the log, whence it goes on.
+ * Records messages to descendant runs in the log. The children read them from there.
  *
- * @returns whether there was anything.
+ * @returns whether there were any.
  */
 export async function forwardMessages(scope: RunContext): Promise<boolean> {
   const { mailbox, state, journal, tree } = scope
@@ -53,7 +53,7 @@ export async function forwardMessages(scope: RunContext): Promise<boolean> {
   try {
     await journal.append(entries)
   } catch (thrown) {
-    // The run ends of it: nobody below has to wait for them.
+    // The failed append ends the run, so descendants must not wait for these messages.
     for (const { token } of letters) arrive(tree, token)
     throw thrown
   }
@@ -61,7 +61,7 @@ export async function forwardMessages(scope: RunContext): Promise<boolean> {
   return true
 }
 
-/** Where nothing runs below, nobody is left to take what was said there. */
+/** Takes messages to descendant runs out of the inbox when no descendant is running, and reports them as undelivered. */
 export function returnMessages(scope: RunContext): readonly NewEntry[] {
   const { mailbox, state } = scope
   const entries: NewEntry[] = []
@@ -73,7 +73,7 @@ export function returnMessages(scope: RunContext): readonly NewEntry[] {
   return entries
 }
 
-/** Gives a child what was said to it, or to a run below it, as far as its log does not know of it. */
+/** Hands a child the messages to it and to its descendants that its log does not record yet. */
 export function handOver(
   scope: RunContext,
   child: ChildrenState,
@@ -100,7 +100,7 @@ export function handOver(
   if (any) notify(mailbox)
 }
 
-/** Of a child that has ended: what it was told too late. */
+/** Reports the messages that a child did not take before it ended. */
 export function reportUndelivered(scope: RunContext, child: ChildrenState, below: SessionState): void {
   for (const letter of child.letters?.values() ?? []) {
     if (!below.resolved.has(letter.token)) tellLost(scope, letter)
@@ -108,7 +108,7 @@ export function reportUndelivered(scope: RunContext, child: ChildrenState, below
   }
 }
 
-/** Whoever took it back does not have to be told. */
+/** Reports a message as undelivered, unless its sender has withdrawn it. */
 function tellLost(
   scope: RunContext,
   { to, token, signal = scope.tree.letters.get(token)?.signal }: ChildMessage,

@@ -17,12 +17,12 @@ import { callbackInputs } from './callback-inputs.ts'
 import { onItsWay, returnMessages } from './child-routing.ts'
 import { enterMessages } from './enter-messages.ts'
 
-/** What arrived since: steers before a step, and where the run would end what was queued too. */
+/** Returns the entries of new inputs: steering messages before a step, and queued inputs too where the run would end. */
 export function arrivals(scope: RunContext, at: 'step' | 'end'): MaybePromise<LoopAnswers['input']> {
   const { mailbox, given } = scope
   stopIfAborted(scope)
   if (mailbox.draining) {
-    // A last answer that was let end is the end; nobody has to be told that it was cut off.
+    // A final answer that finished during the drain completes the run.
     if (at === 'end' && mailbox.steers.length + mailbox.followUps.length === 0) return []
     throw new RunEnding('aborted')
   }
@@ -36,7 +36,7 @@ export function arrivals(scope: RunContext, at: 'step' | 'end'): MaybePromise<Lo
   return awaited ? collectArrivals(scope, at) : []
 }
 
-/** Where models and tools answer at once, timers and I/O of the process get their turn all the same, now and then. */
+/** Whether to yield to the event loop at this step: models and tools that answer at once would starve timers and I/O. */
 function breathes({ state }: RunContext): boolean {
   return (state.run?.step ?? 0) % 64 === 63
 }
@@ -45,7 +45,7 @@ async function collectArrivals(scope: RunContext, at: 'step' | 'end'): Promise<L
   const { mailbox, given } = scope
   if (breathes(scope)) await breath()
   await unlessAborted(scope.signal, scope.inbox?.arriving())
-  // What was said to a child while it went on is not lost for being underway in the logs above.
+  // Wait for messages that were sent to this child and are still in the logs of its ancestors.
   if (at === 'end') await unlessAborted(scope.signal, onItsWay(scope.tree, scope.id))
   stopIfAborted(scope)
   const steering = given.getSteering ? callbackInputs(await given.getSteering(), 'getSteering') : []
@@ -76,7 +76,7 @@ async function entering(
   const entries: NewEntry[] = []
   for (const [index, { input, token, by, signal }] of all.entries()) {
     if (token !== undefined && state.resolved.has(token)) continue
-    // In one append with what it says: it is taken once, whenever the process dies.
+    // One append for both, so that a crash cannot lose or repeat the delivery.
     if (token !== undefined) entries.push(takenEntry(place, token, by))
     if (signal?.aborted) continue
     const key = positionId(place.runId, place.step, `message/${via}`, `${state.messages.length}.${index}`)
@@ -84,7 +84,7 @@ async function entering(
       const messages = messagesOf(input, key, plan, takenIds(scope))
       entries.push(...(await enterMessages(scope, messages, via, place, key)))
     } catch (thrown) {
-      // What anybody may have put into the inbox does not end the run.
+      // An invalid delivery must not end the run: any process may write to the inbox.
       if (token === undefined || thrown instanceof RunEnding) throw thrown
       report(scope, thrown, { kind: 'listener', name: 'inbox' })
     }
@@ -92,11 +92,11 @@ async function entering(
   return entries
 }
 
-/** Ids that the session knows, or that this run will make, are not for messages from outside. */
+/** Returns a check for message ids that the session already has or that this run reserves. */
 export function takenIds({ state, id }: RunContext): (messageId: string) => boolean {
   let known: Set<string> | undefined
   return (messageId) => {
-    // Few inputs bring ids of their own: only for these are the session's looked up.
+    // Built on first use: few inputs bring ids.
     known ??= new Set(state.messages.map((message) => message.id))
     return messageId.startsWith(`${id}/`) || known.has(messageId)
   }

@@ -10,9 +10,9 @@ import type { Place } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /**
- * The entries by which messages enter a run, after the `input` hooks saw each.
+ * Returns the entries by which messages enter a run, after the `input` hooks have processed each.
  *
- * @param key of the place where they enter: makes the ids of the entries.
+ * @param key prefix for the ids of the entries.
  * @throws RunEnding when a hook stops the run or fails.
  */
 export async function enterMessages(
@@ -25,7 +25,7 @@ export async function enterMessages(
   const entries: NewEntry[] = []
   for (const message of messages) {
     const { entered, tail } = await throughHooks(scope, message)
-    // The id of a message may come from outside; where it enters is ours to say.
+    // A message id may come from outside, so the entry id does not use it.
     const id = `${key}/entry/${entries.length}`
     entries.push(newEntry(place, id, { type: 'message', message: entered, via }))
     if (tail.length > 0) {
@@ -63,7 +63,7 @@ async function throughHooks(
   return { entered, tail }
 }
 
-/** Messages behind the history, whole, and the join of their labels. */
+/** Returns the complete messages of a tail, and their joined label. */
 export function tailMessages(
   tail: readonly MessageInit[],
   key: string,

@@ -15,16 +15,16 @@ export interface InboxOptions {
   readonly state: SessionState
   readonly mailbox: PendingInputs
   readonly cursor: InboxCursor
-  /** Somebody elsewhere wants the run to end. */
+  /** Called when another process aborts the run. */
   abort(token: string, options: AbortOptions): void
-  /** The store does not tell of news any more. */
+  /** Called when the store stops reporting changes. */
   failed(thrown: unknown): void
 }
 
-/** Tokens of aborts. */
+/** Prefix of the tokens of aborts. */
 export const abortToken = 'abort/'
 
-/** An inbox of which nothing was read. */
+/** Returns a cursor at the beginning of an inbox. */
 export function inboxCursor(): InboxCursor {
   return { after: '', own: new Set() }
 }
@@ -50,7 +50,7 @@ export function openInbox(options: InboxOptions): Inbox {
 
   function sync(): Promise<void> {
     if (!reading) return begin()
-    // One that is under way may have looked before the news came: all who ask meanwhile share the one after it.
+    // The current read may miss a later delivery. Callers that arrive meanwhile share the next read.
     next ??= reading.then(
       () => ((next = undefined), begin()),
       () => ((next = undefined), begin()),
@@ -60,7 +60,7 @@ export function openInbox(options: InboxOptions): Inbox {
 
   return {
     sync,
-    // Whoever reads is told of what goes wrong.
+    // The caller of `sync` receives the error.
     arriving: () => (next ?? reading)?.catch(() => {}),
     follow() {
       const stop = new AbortController()
@@ -70,18 +70,18 @@ export function openInbox(options: InboxOptions): Inbox {
       following().catch((thrown: unknown) => {
         if (!stop.signal.aborted) options.failed(thrown)
       })
-      // A reason of our own: an error, with its stack, would be made for each run.
+      // An explicit reason: the default creates an error with a stack for each run.
       return () => stop.abort(followed)
     },
   }
 }
 
-/** Why nobody follows an inbox any more. */
+/** The abort reason after the end of a run. */
 const followed = 'the run is over'
 
 function take({ state, mailbox, cursor, runId, abort }: InboxOptions, delivery: Delivery): void {
   const { token, value, by } = delivery
-  // The log says that it was taken, here or by a process that is gone.
+  // The log records this delivery as taken, by this process or an earlier one.
   if (cursor.own.delete(token) || state.resolved.has(token)) return
   if (token.startsWith(sendToken)) {
     const { input, mode, to = runId }: Record<string, unknown> = isRecord(value) ? value : {}

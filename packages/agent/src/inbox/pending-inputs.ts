@@ -1,14 +1,14 @@
 import type { PendingInputs, QueuedInput } from '../types/inputs.ts'
 
-/** Something came. */
+/** Notifies the listeners of a pending-inputs box of new input. */
 export function notify({ watchers }: PendingInputs): void {
   for (const look of watchers) look()
 }
 
 /**
- * A mailbox.
+ * Creates the pending inputs of a run.
  *
- * @param left of the run before: what it did not get to is still to be read.
+ * @param left the pending inputs of the previous run; those that it did not take move over.
  */
 export function createPendingInputs(left?: PendingInputs): PendingInputs {
   return {
@@ -25,10 +25,10 @@ export function createPendingInputs(left?: PendingInputs): PendingInputs {
   }
 }
 
-/** Takes out the next that is still to be said. */
+/** Removes and returns the next input that was neither taken nor withdrawn. */
 export function takeNext(box: QueuedInput[], resolved: ReadonlySet<string>): QueuedInput | undefined {
   const left = box.filter(({ token }) => token === undefined || !resolved.has(token))
-  // What was taken back is not said; that it was taken is written by the next run.
+  // Withdrawn inputs stay: the next run records them as taken.
   const index = left.findIndex(({ signal }) => !signal?.aborted)
   const [next] = index < 0 ? [] : left.splice(index, 1)
   box.splice(0, box.length, ...left)

@@ -9,8 +9,8 @@ import type { SessionState } from '../types/session-state.ts'
 import { logSnapshot } from './log-snapshot.ts'
 
 /**
- * An event, and where it stands in the log: the n-th of the entry with this offset. The start of an answer, which mostly
- * passes live before the answer is in the log, is not counted: it has the number of the event behind it.
+ * An event and its position in the log: the n-th event of the entry with this offset. The start of an answer mostly streams
+ * before the answer is recorded. It is not counted and has the number of the event behind it.
  */
 export interface LoggedEvent {
   readonly offset: number
@@ -20,27 +20,27 @@ export interface LoggedEvent {
 
 const noParents: readonly string[] = Object.freeze([])
 
-/** Turns the log of a session into events again. */
+/** Rebuilds the events of a session from its log. */
 export interface LogEvents {
-  /** What the entries taken so far come to. */
+  /** The state of the session after the entries taken so far. */
   readonly state: SessionState
-  /** @param entry the next of the log, from its first. */
+  /** @param entry the next entry of the log, starting with the first. */
   take(entry: Entry): readonly LoggedEvent[]
-  /** What is still to be said where the log ends for now: call it when no further entry is there. */
+  /** Returns the remaining events. Call it when the log has no further entry. */
   end(): readonly LoggedEvent[]
 }
 
-/** Of the log of a child. */
+/** Options for the log of a child. */
 export interface LogEventsOptions {
-  /** Its name; default the session's own log. */
+  /** The name of the log. Default: the session's own log. */
   readonly log?: string | undefined
-  /** Run ids from the run above up to the root. */
+  /** Run ids from the parent up to the root. */
   readonly parents?: readonly string[] | undefined
 }
 
 /**
- * The events that have a lasting meaning, from a session's log: the same, with the same ids, as the process gave that
- * wrote it. What passes (deltas, progress) is not in a log. `seq` counts what this reader gives.
+ * Returns a reader that rebuilds the durable events of a session from its log. They equal the live events and have the same
+ * ids. Transient events (deltas, progress) are not in a log. `seq` counts the events of this reader.
  *
  * @example
  * const events = logEvents(sessionId)

@@ -10,8 +10,8 @@ const longestTimerMs = 2 ** 31 - 1
 /**
  * Takes the lease of a log and renews it in the background.
  *
- * @param ttlMs milliseconds until another writer may take over from one that died.
- * @param of `part` for a log below the main log of a session: the takeover of that one counts for both.
+ * @param ttlMs milliseconds until another writer may take over from a dead one.
+ * @param of `part` for a log below the main log of a session: takeovers are counted on the main log only.
  * @returns undefined when another writer has it.
  * @throws ProvostError `session-quarantined`
  */
@@ -24,7 +24,7 @@ export async function holdLease(
   const owner = randomUUID()
   const asked = performance.now()
   const terms: LeaseTerms = of === 'part' ? { part: true } : {}
-  // Where nothing outlives the process, nobody has to be able to take over from a dead one.
+  // An ephemeral store ends with the process, so its leases never expire.
   const lease = await store.lease(log, owner, store.ephemeral ? Number.POSITIVE_INFINITY : ttlMs, terms)
   if (lease === 'busy') return undefined
   const { fence, takeovers } = lease
@@ -36,7 +36,7 @@ export async function holdLease(
     return { fence, takeovers, steady, confirm: () => undefined, release }
   }
 
-  /** Counted from before the store was asked: it may only be later that the lease ends. */
+  /** A lower bound: it counts from before the request to the store. */
   let until = asked + ttlMs
   let lost = false
   let isSteady = false
@@ -50,7 +50,7 @@ export async function holdLease(
     }
     lost = true
     clearInterval(renewal)
-    // The log was free again, but others have written it: what this writer knows of it is old.
+    // The lease was free again, but another writer held it meanwhile: the state of this writer is stale.
     if (renewed !== 'busy') await giveBack(store, log, renewed.fence)
   }
 
@@ -59,7 +59,7 @@ export async function holdLease(
     if (lost) throw takenOver(log)
   }
 
-  // A renewal that fails is found by the next append: the store refuses an old fence.
+  // The next append detects a failed renewal: the store rejects an old fence.
   const renewal = setInterval(() => void renew().catch(() => {}), Math.min(ttlMs / 3, longestTimerMs)).unref()
   return {
     fence,
@@ -81,12 +81,12 @@ async function giveBack(store: SessionStore, log: string, fence: number): Promis
   try {
     await store.release(log, fence)
   } catch {
-    // It runs out by itself.
+    // The lease expires by itself.
   }
 }
 
 function takenOver(log: string): ProvostError {
   return new ProvostError('fenced', `Another process has taken over ${log}.`, {
-    hint: 'Let it go on there; what this process was doing counts no more.',
+    hint: 'Continue the session there. The unfinished work of this process is discarded.',
   })
 }

@@ -5,16 +5,16 @@ import { reduceEntry } from '../reducers/reducer.ts'
 import { emptyLog, offsetOf } from '../state/session-state.ts'
 import type { LogSnapshot } from '../types/log.ts'
 
-/** A log of which nothing was read yet. */
+/** Returns the snapshot of a log before its first entry. */
 export function logSnapshot(sessionId: string): LogSnapshot {
   const state = emptyLog()
   return { state, projection: createEventProjection(sessionId, state) }
 }
 
-/** Takes in entries of the store, in their order. What they tell of has happened: there are no events of it. */
+/** Applies stored entries in order, without emitting events. */
 export function applyEntries({ state, projection }: LogSnapshot, entries: Iterable<Entry>): void {
   for (const entry of entries) {
-    // Somebody else may have taken it in while it was read.
+    // A concurrent reader may have applied it already.
     if (entry.offset <= offsetOf(state)) continue
     projection.before(entry, muted)
     reduceEntry(state, entry)
@@ -23,7 +23,7 @@ export function applyEntries({ state, projection }: LogSnapshot, entries: Iterab
   projection.flush(muted)
 }
 
-/** The entries of a log behind an offset. */
+/** Returns the entries of a log after an offset. */
 export async function readLog(store: SessionStore, log: string, after = 0): Promise<readonly Entry[]> {
   const entries: Entry[] = []
   const reader = store.read(log, after)

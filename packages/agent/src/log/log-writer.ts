@@ -12,29 +12,29 @@ import type { ByteMeter } from '../types/run-tree.ts'
 import type { RunBytes } from '../types/session-state.ts'
 import { applyEntries, logSnapshot } from './log-snapshot.ts'
 
-/** What a journal writes to. */
+/** The log, store and listeners of a writer. */
 export interface LogWriterOptions {
   readonly store: SessionStore
   readonly log: string
   readonly sessionId: string
-  /** Of the run that writes; the session's own id for what is written between runs. */
+  /** The id of the run that writes; the session's id for entries between runs. */
   readonly runId: string
-  /** The agent that begins the run. */
+  /** The agent that starts the run. */
   readonly agent: string
   readonly lease: Pick<Lease, 'fence' | 'confirm' | 'steady'>
   readonly hub: EventBus
   readonly scrubber: Scrubber
-  /** Holds the run to its bytes, until the journal is sealed. */
+  /** Enforces the byte limits of the run until the writer is sealed. */
   readonly meter?: ByteMeter
-  /** Told of each entry that is written, once it is applied. */
+  /** Called for each written entry, after it is applied. */
   committed?(entry: Entry): void
 }
 
 /**
- * Opens the journal of a log.
+ * Opens the writer of a log.
  *
- * @param past what the log holds behind what is known of it.
- * @param known of it already; the journal keeps it up to date.
+ * @param past the entries after the snapshot.
+ * @param known the snapshot of the log; the writer keeps it up to date.
  */
 export function openLogWriter(
   options: LogWriterOptions,
@@ -44,7 +44,7 @@ export function openLogWriter(
   const { store, log, lease, hub, scrubber, meter } = options
   const { fence } = lease
   const { state, projection } = known
-  /** Nothing has to be begun before something is written. */
+  /** Whether the writer works between runs: its entries need no run start. */
   const between = options.runId === options.sessionId
   const early: NewEntry[] = []
   let passing = 0
@@ -55,10 +55,10 @@ export function openLogWriter(
 
   applyEntries(known, past)
 
-  /** The entry whose events are emitted, and how many of them were. */
+  /** The entry whose events are being emitted. `emitted` counts them. */
   let committed: Entry
   let emitted = 0
-  /** By entry id: which observers what is being written goes back to. */
+  /** By entry id: the observers whose reaction the entry is. */
   const reactions = new Map<string, Reaction>()
   let reaction: Reaction | undefined
   const durable: EmitDurable = Object.assign(
@@ -71,7 +71,7 @@ export function openLogWriter(
   )
 
   function commit(entry: Entry, emit: EmitDurable, bytes?: RunBytes): void {
-    // An append that the run did not wait for any more may be read by the next run before it answers here.
+    // The next run may read an unawaited append before its promise settles here.
     if (entry.offset <= offsetOf(state)) return
     projection.before(entry, emit)
     reduceEntry(state, entry, bytes)
@@ -88,7 +88,7 @@ export function openLogWriter(
     options.committed?.(entry)
   }
 
-  /** Writes one batch after the other. While one is under way, what comes in meanwhile goes out together after it. */
+  /** Writes one batch at a time. Entries that arrive during a write form the next batch. */
   async function write(
     drafts: readonly NewEntry[],
     emit = hub.active() ? durable : muted,
@@ -99,7 +99,7 @@ export function openLogWriter(
       const before = offsetOf(state)
       const placed = drafts.map((draft, index) => placeEntry(scrubEntry(scrubber, draft), before + index + 1))
       const bytes = placed.map(bytesOfEntry)
-      // The end of a run is written whatever the run has used, and so is what was made elsewhere.
+      // The end of a run and copied entries are exempt from the byte limits.
       const all = bytes.reduce(addBytes, noBytes)
       const over = sealed || from === 'copy' ? undefined : meter?.refusal(all)
       if (over) throw over
@@ -110,7 +110,7 @@ export function openLogWriter(
       const written = isNew ? placed : adopted(placed, existing, before)
       if (others) await giveWay(all.log)
       for (const [index, entry] of written.entries()) commit(entry, emit, isNew ? bytes[index] : undefined)
-      // A store that fails here keeps the count, and the next renewal tells it again.
+      // If the store fails here, the next renewal resets the takeover count.
       if (from === 'run' && drafts.some(isAnswer)) void lease.steady().catch(() => {})
       if (written.length > 0) projection.flush(emit)
       return { offset: offsetOf(state) }
@@ -143,7 +143,7 @@ export function openLogWriter(
     projection.flush(tell)
   }
 
-  /** Whether the run stands in the log. */
+  /** Whether the start of the run is recorded in the log. */
   const stands = (): boolean => between || state.run?.id === options.runId
 
   function place(): Place {
@@ -183,7 +183,7 @@ export function openLogWriter(
     opened: projection.opened,
     seal() {
       sealed = true
-      // What waits behind the write under way was meant for a run that goes on.
+      // Discard the waiting batch: the run has ended.
       batch?.done.reject(refusal())
       batch = undefined
       const quiet = underway.then(
@@ -195,18 +195,18 @@ export function openLogWriter(
   }
 }
 
-/** Whether a model answered: of the entries of a step the one that `maxSteps` bounds. */
+/** Whether an entry records a model's answer in the conversation: `maxSteps` counts these. */
 function isAnswer(entry: NewEntry): boolean {
   return entry.type === 'attempt' && entry.outcome === 'answered' && entry.purpose === undefined
 }
 
 function refusal(): ProvostError {
-  return new ProvostError('run-closed', 'This run has ended: nothing more is written for it.', {
-    hint: 'A tool or hook went on after an abort; let it heed its signal.',
+  return new ProvostError('run-closed', 'The run has ended and accepts no more entries.', {
+    hint: 'A tool or hook continued after an abort. Make it respect its signal.',
   })
 }
 
-/** Writers that did not know of each other may have meant the same entry: the first stands. */
+/** Removes duplicate ids: independent writers may produce the same entry. The first one is kept. */
 function once(entries: readonly NewEntry[]): readonly NewEntry[] {
   const [first, second] = entries
   if (entries.length === 2 && first?.id !== second?.id) return entries
@@ -219,8 +219,8 @@ function placeEntry(draft: NewEntry, offset: number): Entry {
 }
 
 /**
- * Where an id stood in the log already, what stands there counts, not what was meant to be written. What this writer did
- * not know of yet comes first, as it does in the log.
+ * Returns the entries to apply after an append. A stored entry with the same id replaces the draft. Entries that this writer
+ * had not read come first, as in the log.
  */
 function adopted(placed: readonly Entry[], existing: readonly Entry[], before: number): readonly Entry[] {
   const stored = new Map(existing.map((entry) => [entry.id, entry]))

@@ -8,10 +8,10 @@ import { holdLease } from './lease.ts'
 import { applyEntries, readLog } from './log-snapshot.ts'
 
 /**
- * Writes to a session's log while no run does: the lease is held for as long as it takes.
+ * Writes to a session's log between runs, under a lease.
  *
- * @param draft makes the entries, once the log is known to its end; `news` are those that were not known before.
- * @throws SessionBusyError while somebody else writes.
+ * @param draft makes the entries after the log was read to its end; `news` are the entries that the snapshot lacked.
+ * @throws SessionBusyError while another writer holds the lease.
  */
 export async function writeBetweenRuns(
   store: SessionStore,
@@ -39,9 +39,13 @@ export async function writeBetweenRuns(
   }
 }
 
-/** The session went on elsewhere: what the edits were made on is not what is there. */
+/** The error for edits that were made on an outdated log. */
 export function staleEdits(sessionId: string): ProvostError {
-  return new ProvostError('stale-edits', `Session ${sessionId} went on elsewhere since its messages were edited.`, {
-    hint: 'The edits are dropped. Look at session.messages again and repeat those that still make sense.',
-  })
+  return new ProvostError(
+    'stale-edits',
+    `Another process continued session ${sessionId} after its messages were edited.`,
+    {
+      hint: 'The edits are discarded. Read session.messages again and repeat the edits that still apply.',
+    },
+  )
 }

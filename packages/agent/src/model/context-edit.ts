@@ -10,9 +10,9 @@ import type { Place } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /**
- * Lets the `context` hooks cut the view before a model call. What was said stays in the log.
+ * Lets the `context` hooks shorten the view before a model call. All messages stay in the log.
  *
- * @throws RunEnding when a hook stops the run, fails, or asks for a cut that would tear the history.
+ * @throws RunEnding when a hook stops the run, fails, or requests an edit that would break the history.
  */
 export async function cutView(scope: RunContext, place: Place): Promise<void> {
   for (const { extension, hook } of scope.plan.hooks.context) {
@@ -33,8 +33,8 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
   const from = view.findIndex((message) => message.id === edit.from)
   const to = view.findIndex((message) => message.id === edit.to)
   if (from < 0 || to < from) {
-    throw new ProvostError('invalid-view-edit', `There is no stretch from ${edit.from} to ${edit.to} in the view.`, {
-      hint: 'Use ids of ctx.view.messages, the first one first.',
+    throw new ProvostError('invalid-view-edit', `The view has no range from ${edit.from} to ${edit.to}.`, {
+      hint: 'Give ids of ctx.view.messages as "from" and "to", in the order of the view.',
     })
   }
   const cut = view.slice(from, to + 1)
@@ -44,21 +44,21 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
   const messages = edit.with.map((init, index) => {
     const old = 'id' in init ? known.get(init.id) : undefined
     if (!old) return messageOf(init, `${key}/${index}`, label, place.agent)
-    // Each of them once: two messages of one id could not be told apart.
+    // Each old message may return once: message ids are unique.
     known.delete(old.id)
     return old === init ? old : rewritten(old, init)
   })
   const [before, after] = [looseEnds(cut), looseEnds(messages)]
   const torn = before.find((callId) => !after.includes(callId))
   if (torn !== undefined) {
-    throw new ProvostError('orphaned-tool-result', `The edit would part call ${torn} from its result.`, {
-      hint: 'Cut before the assistant message that holds the call, or behind the tool message that holds the result.',
+    throw new ProvostError('orphaned-tool-result', `The edit would separate call ${torn} from its result.`, {
+      hint: 'Cut before the assistant message with the call, or after the tool message with the result.',
     })
   }
   const turns = view.slice(0, from).some(isTurn) || messages.some(isTurn) || view.slice(to + 1).some(isTurn)
   if (after.length > before.length || messages.some(({ role }) => role === 'system') || !turns) {
-    throw new ProvostError('invalid-view-edit', 'What the edit puts in would not leave a well-formed history.', {
-      hint: 'Put in user and assistant messages, whole pairs of call and result, and leave a turn of the user.',
+    throw new ProvostError('invalid-view-edit', 'The edit would leave a malformed history.', {
+      hint: 'Insert only user and assistant messages and complete pairs of call and result. Keep at least one user message.',
     })
   }
   const { from: first, to: last, compacted } = edit
@@ -79,12 +79,12 @@ function isTurn({ role }: Message): boolean {
   return role === 'user'
 }
 
-/** A message with other content. Without a label it keeps its own, so that nothing gets trusted by being shortened. */
+/** Returns a message with new content. Without a label it keeps its own, so that shortening does not raise trust. */
 function rewritten(old: Message, { content, label }: MessageInit): Message {
   return deepFreeze({ ...old, content: partsOf(content), label: fillLabel(label, labelOf(old)) })
 }
 
-/** The calls in a stretch of messages whose results are outside it, or the other way round, in their order. */
+/** Returns the ids of calls without a result and of results without a call in a range of messages, in order. */
 function looseEnds(messages: readonly Message[]): readonly string[] {
   const open = new Set<string>()
   const orphans: string[] = []

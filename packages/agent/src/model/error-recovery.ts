@@ -8,15 +8,15 @@ import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 
-/** What may help after a failed attempt. */
+/** The action after a failed attempt. */
 export type ErrorRecovery =
   | { readonly kind: 'retry'; readonly afterMs: number }
   | { readonly kind: 'model'; readonly model: ModelSpec }
   | { readonly kind: 'compact' }
-  /** Nobody knows any: the step fails, with this error if a hook gave one. */
+  /** No recovery: the step fails, with this error if a hook gave one. */
   | { readonly kind: 'none'; readonly error?: ErrorInfo }
 
-/** What the first hook with an answer says, else the default: again, where that may help and does no harm. */
+/** Returns the recovery of the first hook with an answer. Default: a retry, where the error is transient and had no effects. */
 export async function recoverFrom(
   scope: RunContext,
   failure: ModelFailure,
@@ -35,7 +35,7 @@ export async function recoverFrom(
       if (!advice) continue
       if ('retryAfterMs' in advice) return { kind: 'retry', afterMs: Math.max(0, advice.retryAfterMs) }
       if ('useModel' in advice) return { kind: 'model', model: advice.useModel }
-      // Once a step: a view that cannot get smaller would be cut for ever.
+      // Compact once a step: a view that cannot shrink would loop for ever.
       if ('compact' in advice && scope.trigger !== 'overflow') return { kind: 'compact' }
       if ('failAs' in advice) error ??= { ...advice.failAs, retryable: failure.error.retryable ?? false }
     } catch (thrown) {

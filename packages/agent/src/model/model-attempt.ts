@@ -16,24 +16,24 @@ import { sentLabel } from './model-request.ts'
 import type { StreamEvents } from './stream-events.ts'
 import { streamEvents } from './stream-events.ts'
 
-/** One attempt and what came of it. */
+/** One attempt at a model call and its outcome. */
 export interface ModelAttempt {
   readonly model: AnyModel
   readonly message: Message
   readonly answer: ModelAnswer
-  /** The join over all that was sent. */
+  /** The joined label of everything in the request. */
   readonly sent: Label
   readonly pieces: StreamEvents
 }
 
-/** Asks a model once. */
+/** Calls a model once. */
 export async function attemptModel(
   scope: RunContext,
   model: AnyModel,
   request: PreparedRequest,
   { output }: StepRequest,
 ): Promise<ModelAttempt> {
-  // A model may call by name what it was not shown this time.
+  // Recorded for authorization: a model may call a tool that this request does not offer.
   scope.offered = request.offered
   scope.promoted = request.promoted
   const { plan, id, step } = scope
@@ -45,7 +45,7 @@ export async function attemptModel(
   const sent = sentLabel(scope, request.tail)
   const prompt = promptFor(scope, modelName(model))
   const pieces = streamEvents(scope, messageId, request.hold)
-  // Whatever ends the run from here on ends this message too.
+  // If the run ends from here on, this message ends with it.
   scope.partial = {
     id: messageId,
     role: 'assistant',
@@ -97,18 +97,18 @@ export async function attemptModel(
   }
   const given = await aroundModel(scope, op, call)
   if (over) throw over
-  // Arguments are hashed, judged and logged as tokens: only the executor makes values of them.
+  // Secrets in arguments stay tokens for hashes, hooks and the log. Only the executor restores them.
   const parts = scrubParts(scope.secrets.scrubber, given.parts)
   const answer = parts === given.parts ? given : { ...given, parts }
-  const message = said(scope.state.agent, messageId, label, parts)
-  // Should the run be ended before the answer counts, this much was said; what is held back is nobody's to read yet.
+  const message = assistantMessage(scope.state.agent, messageId, label, parts)
+  // Kept as partial if the run ends before the answer is recorded, unless a hook holds it back.
   if (parts.length > 0 && !request.hold) scope.partial = message
   return { model, message, answer, sent, pieces }
 }
 
-/** About how many tokens a request of this step is: each message is counted once in a run. */
+/** Estimates the tokens of a request of this step. Each message is counted once in a run. */
 export function requestTokens(scope: RunContext, { tail }: Pick<PreparedRequest, 'tail'>): number {
-  // The run's own tail is counted with the rest; hooks add theirs behind it.
+  // The run's own tail is counted with the messages; hooks append to it.
   const added = tail.slice(scope.state.run?.tail.length ?? 0)
   const beside = added.length > 0 ? tailMessages(added, scope.id).messages : []
   return beside.reduce(
@@ -117,20 +117,20 @@ export function requestTokens(scope: RunContext, { tail }: Pick<PreparedRequest,
   )
 }
 
-/** What a step is asked for instead of the agent's output. */
+/** Returns the response format of a step that overrides the agent's output. */
 function formatOf(output: NonNullable<StepRequest['output']>): ResolvedAgent['responseFormat'] {
   return output === 'text' ? undefined : { schema: jsonSchemaOf(output), name: 'output' }
 }
 
-function said(agent: string, id: string, view: Label, spoken: readonly Part[]): Message {
+function assistantMessage(agent: string, id: string, view: Label, spoken: readonly Part[]): Message {
   const [parts, label] = withProviderResults(spoken, view)
   const message = { id, role: 'assistant', content: parts, label, agent, createdAt: Date.now() } as const
-  // Thoughts that led to nothing are no answer that a provider would take back.
+  // Providers reject an assistant message that ends with reasoning.
   const last = parts.at(-1)?.type
   return last === 'reasoning' || last === 'reasoning-file' ? { ...message, partial: true } : message
 }
 
-/** What the provider's own tools found is no word of the model; what it said afterwards was said knowing it. */
+/** Labels results of provider-executed tools as untrusted, and the whole message with them. */
 function withProviderResults(parts: readonly Part[], view: Label): readonly [parts: readonly Part[], label: Label] {
   if (!parts.some((part) => part.type === 'tool-result')) return [parts, view]
   let label = view

@@ -10,7 +10,7 @@ import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 
-/** Logs an attempt that failed: it was paid for too. */
+/** Records a failed attempt with its usage and cost. Returns the failure for the `model.error` hooks. */
 export async function recordFailure(
   scope: RunContext,
   place: Place,
@@ -48,7 +48,7 @@ export async function recordFailure(
   }
 }
 
-/** Tells listeners that what they saw of this message does not count. */
+/** Notifies listeners that the streamed message is discarded. */
 export function endDiscarded(
   scope: RunContext,
   { message: whole, pieces }: ModelAttempt,
@@ -61,19 +61,18 @@ export function endDiscarded(
   scope.journal.emit('message.end', payload, scope.step)
 }
 
-/** What a person can do where trying again did not help. */
+/** Hints for errors that retries did not resolve. */
 const remedies: Readonly<Record<ErrorClass, string>> = {
-  'rate-limit': 'Wait, spread the calls, or ask the provider for more.',
+  'rate-limit': 'Wait, spread the calls, or ask the provider for a higher limit.',
   capacity: 'Try again later, or use another model.',
   'context-length': 'Send less: cut the history or the results of tools.',
   network: 'Check the connection and the address of the provider, then resume the run.',
   timeout: 'Raise settings.stallMs or settings.timeoutMs, or use a faster model.',
-  auth: 'Check the API key of the provider and what it may be used for.',
-  'invalid-request': 'The provider refused the request: its message says why.',
+  auth: 'Check the API key of the provider and its permissions.',
+  'invalid-request': 'The provider rejected the request. Its message gives the reason.',
   'content-filter': 'The provider filtered the content: rephrase it, or use another model.',
-  unknown: 'The cause of the error tells more.',
+  unknown: 'See the cause of the error.',
 }
 
-/** Where nobody tries again, because the provider would do it again. */
-const afterEffects =
-  'The provider ran a tool of its own before the failure: look at what it did before you run this again.'
+/** The hint where a retry could repeat an effect. */
+const afterEffects = 'The provider executed a tool before the failure. Check its effects before you run this again.'

@@ -11,12 +11,12 @@ import type { StepRequest } from '../types/orchestrator.ts'
 import type { ModelTool, ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 
-/** A model call as the `model.request` hooks left it. */
+/** A model call after the `model.request` hooks. */
 export interface PreparedRequest {
   readonly tail: readonly MessageInit[]
   readonly tools: readonly ModelTool[]
   readonly model: OneModel
-  /** Names of the tools that are not deferred, where a hook took some away. */
+  /** Names of the eager tools, where a hook removed some. */
   readonly offered: ReadonlySet<string> | undefined
   /** Names of the deferred tools that hooks offer. */
   readonly promoted: ReadonlySet<string>
@@ -25,7 +25,7 @@ export interface PreparedRequest {
 }
 
 /**
- * What the next model call is made with. Hooks see it one after the other, each with what those before it changed.
+ * Prepares the next model call. Hooks run in extension order; each receives the previous hook's request.
  *
  * @throws RunEnding when a hook stops the run or fails.
  */
@@ -48,7 +48,7 @@ const withView = liveFields<RunContext, Seen, Pick<ModelRequest, 'tail'>>({
   messages: ({ state }) => [...state.view],
 })
 
-/** How confidential a request is: its view, its tail and our own instructions. */
+/** Returns the label of a request: the join of its view, its tail and the instructions. */
 export function sentLabel(scope: RunContext, tail: readonly MessageInit[]): Label {
   const { state, instructions, plan } = scope
   const labels = [state.viewLabel]
@@ -75,7 +75,7 @@ async function throughHooks(
   }
   let request: ModelRequest = withView(asked, scope)
   let hold: 'text' | 'all' | undefined
-  /** Deferred tools that a hook has offered: what a later one took away does not come back. */
+  /** Deferred tools that a hook has offered. A later hook that removes one removes it for this request. */
   const raised = new Set<string>()
   for (const { extension, hook } of plan.hooks['model.request']) {
     try {
@@ -84,9 +84,9 @@ async function throughHooks(
       if (!edit) continue
       if ('stop' in edit) throw stopped(edit)
       const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
-      // The stricter of two wishes holds.
+      // The stricter of two hooks applies.
       hold = hold === 'all' || edit.hold === 'all' ? 'all' : (edit.hold ?? hold)
-      // Where an orchestrator has named the tools, nobody adds others.
+      // Hooks cannot add tools where an orchestrator has named them.
       const promoted = named ? undefined : edit.promote
       request = Object.create(request, {
         ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
@@ -115,7 +115,7 @@ async function throughHooks(
   }
 }
 
-/** What the model is shown, and what it may call. */
+/** Returns the tools in the request, and the names that the model may call. */
 function offering(
   plan: ResolvedAgent,
   tools: readonly ToolInfo[],
@@ -132,19 +132,19 @@ function offering(
 
 const none: ReadonlySet<string> = new Set()
 
-/** Hooks can take tools away; what was not offered cannot be added. */
+/** Keeps the named tools. A hook can remove tools but not add any. */
 function among(offered: readonly ToolInfo[], names: readonly string[] | undefined): readonly ToolInfo[] {
   if (!names) return offered
   const left = new Set(names)
   return offered.filter((tool) => left.has(tool.name))
 }
 
-/** What an orchestrator names, deferred tools too: to it they are known. */
+/** Returns the tools that an orchestrator names, deferred ones included. */
 export function namedTools(plan: ResolvedAgent, names: readonly string[]): readonly ToolInfo[] {
   return withPromoted(plan, among(plan.offered, names), names, new Set())
 }
 
-/** Deferred tools come behind the others, in the order in which they were offered: the prefix stays as it was cached. */
+/** Appends deferred tools in the order in which hooks offered them, so that the cached prefix stays valid. */
 function withPromoted(
   plan: ResolvedAgent,
   offered: readonly ToolInfo[],

@@ -25,12 +25,12 @@ import type { PreparedRequest } from './model-request.ts'
 import { prepareRequest } from './model-request.ts'
 import { validateResponse } from './response-hooks.ts'
 
-/** However often hooks ask for another attempt, a step ends. */
+/** The most attempts in one step. The limit ends hooks that always request another one. */
 const mostAttempts = 20
 
 /**
- * Asks the model for one step: the view is cut, the request prepared, attempts are made until one answers or none may
- * follow, and the answer is judged.
+ * Runs one model step: edits the view, prepares the request, attempts the call until one answers or recovery ends, and
+ * validates the answer.
  */
 export async function askModel(scope: RunContext, options: StepRequest = {}): Promise<LoopAnswers['model']> {
   const { state, journal, plan } = scope
@@ -77,7 +77,7 @@ export async function askModel(scope: RunContext, options: StepRequest = {}): Pr
     } else if (remedy.kind === 'retry') {
       const { afterMs } = remedy
       journal.emit('model.retry', { model: name, attempt: scope.attempt, afterMs, class: failed.class }, scope.step)
-      // An abort ends the wait; the next attempt then ends at once.
+      // An abort ends the wait; the check below then ends the run.
       await sleep(afterMs, undefined, { signal: scope.signal }).catch(() => {})
     } else {
       scope.trigger = 'overflow'
@@ -90,7 +90,7 @@ export async function askModel(scope: RunContext, options: StepRequest = {}): Pr
   }
 }
 
-/** The request as the `model.call` hooks admit it; without such hooks it costs a comparison. */
+/** Returns the request as the `model.call` hooks admit it. Without such hooks it costs one comparison. */
 function admitted(scope: RunContext, model: AnyModel, request: PreparedRequest): MaybePromise<PreparedRequest> {
   if (scope.plan.hooks['model.call'].length === 0) return request
   const { id: runId, step, attempt, state } = scope
@@ -109,7 +109,7 @@ function admitted(scope: RunContext, model: AnyModel, request: PreparedRequest):
   return admitCall(scope, call, isCounted).then((settings) => ({ ...request, settings }))
 }
 
-/** Somebody asked for it: should it fail, it is theirs to hear of, and the run goes on. */
+/** Runs a requested compaction. Its caller receives a failure; the run continues. */
 async function cutByHand(scope: RunContext, place: Place, asked: PromiseWithResolvers<void>): Promise<void> {
   scope.trigger = 'manual'
   try {

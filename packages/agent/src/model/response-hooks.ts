@@ -19,7 +19,7 @@ import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
 
-/** Lets the hooks and the output schema judge an answer. It was paid for, whatever becomes of it. */
+/** Validates an answer with the `model.response` hooks and the output schema. Its usage counts in every case. */
 export async function validateResponse(
   scope: RunContext,
   place: Place,
@@ -36,17 +36,17 @@ export async function validateResponse(
     ...withCost(answer.usage, model, scope.plan.prices),
   }
   const spent = (): NewEntry => answeredEntry(scope.state, scope.plan, place, answered)
-  // Whatever comes of the answer, it was paid for.
+  // The usage counts even if the answer is rejected.
   scope.spent = spent
   const { message, repair, asks } = await judgeMessage(scope, tried.message, output === undefined)
   if (asks.length > 0 && !repair) return { ...answered, message, ask: mergeApprovals(asks) }
-  // What was held back and does not do was never said.
+  // A held-back answer that needs a repair is never shown.
   if (repair && hold) return { ...answered, message, repair, unsaid: true }
   tried.pieces.release(message)
   return repair ? { ...answered, message, repair } : { ...answered, message }
 }
 
-/** A message as all hooks left it, and what they said of it. */
+/** A message after all hooks, with the repair and approvals that they request. */
 interface Judged {
   readonly message: Message
   readonly repair?: Repair
@@ -54,9 +54,10 @@ interface Judged {
 }
 
 /**
- * Every hook judges, each what those before it made of the answer; a repair goes before all asks.
+ * Passes an answer through all hooks. Each hook receives the previous hook's message. A repair takes precedence over
+ * approvals.
  *
- * @param final whether an answer without calls may be the run's: then it has to fit the agent's output.
+ * @param final whether an answer without calls may be the output of the run and must fit the agent's schema.
  */
 async function judgeMessage(scope: RunContext, spoken: Message, final: boolean): Promise<Judged> {
   const asks: Ask[] = []

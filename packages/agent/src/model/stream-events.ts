@@ -5,20 +5,20 @@ import type { StreamChunk } from '@provost/provider'
 import type { RunContext } from '../types/run-context.ts'
 import { streamRedaction } from './stream-redaction.ts'
 
-/** Turns the pieces of one attempt into events as they arrive, or later where a hook holds them back. */
+/** Turns the chunks of one attempt into events as they arrive, or later where a hook holds them back. */
 export interface StreamEvents {
   readonly emit: (piece: StreamChunk) => void
-  /** Emits what was held back; of a message that a hook replaced, its new text and the calls that it kept. */
+  /** Emits the held chunks. For a message that a hook replaced, emits its new text and the kept calls. */
   release(message: Message): void
   /** Whether listeners have seen the message begin. */
   begun(): boolean
 }
 
-/** Makes the events of one attempt at a message. */
+/** Returns the event emitter of one attempt at a message. */
 export function streamEvents(scope: RunContext, messageId: string, hold: 'text' | 'all' | undefined): StreamEvents {
   const { journal, step, attempt } = scope
   const held: StreamChunk[] = []
-  /** Of pieces that came while listeners were being told of another. */
+  /** Chunks that arrived while listeners were being notified. */
   const waiting: StreamChunk[] = []
   const { scrubber } = scope.secrets
   let scrubbed: ReturnType<typeof streamRedaction> | undefined
@@ -34,7 +34,7 @@ export function streamEvents(scope: RunContext, messageId: string, hold: 'text' 
     journal.emit(type, payload, step)
   }
 
-  /** A listener that aborts the run ends the open parts while it is being told of one: those wait for their turn. */
+  /** Emits chunks one at a time. A listener that aborts the run adds end chunks during its notification; those wait. */
   function emit(piece: StreamChunk): void {
     if (telling) return void waiting.push(piece)
     telling = true

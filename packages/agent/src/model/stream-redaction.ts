@@ -1,7 +1,7 @@
 import type { Scrubber, ScrubStream } from '@provost/core'
 import type { StreamChunk } from '@provost/provider'
 
-/** Takes secrets out of what a model streams, also where one comes in two pieces. Whole texts are left to the journal. */
+/** Removes secrets from streamed chunks, also where one spans two chunks. The log writer scrubs complete texts. */
 export function streamRedaction(scrubber: Scrubber): (piece: StreamChunk) => readonly StreamChunk[] {
   const streams = new Map<string, ScrubStream>()
 

@@ -5,7 +5,7 @@ import { confidentialities, isRecord, ProvostError } from '@provost/core'
 
 import { holdLease } from '../log/lease.ts'
 
-/** An artifact as its log has it: its bytes are a blob of the store. */
+/** An artifact as its log records it. Its bytes are a blob of the store. */
 export interface StoredArtifact {
   readonly id: string
   readonly runId: string
@@ -19,23 +19,23 @@ export interface StoredArtifact {
   readonly at: number
 }
 
-// Logs of their own, one for each run: the run's own has its writer, and others may go on when it has ended. A store
-// takes any name for a log, so nothing that stands in one leads anywhere else.
+// Artifacts have separate logs, one for each run: the run's own log has another writer, and artifacts may follow its end.
+// A store treats a log name as opaque, so no name can reach another log.
 
-/** What a run wrote. The run's own log names it, so that it goes with the session. */
+/** Returns the name of the log with a run's artifacts. The run's own log records the name, so that both are deleted together. */
 export function runLog(runId: string): string {
   return `progress/run/${runId}`
 }
 
-/** What an agent wrote outside of runs, and the runs in which it wrote. */
+/** Returns the name of the log with an agent's artifacts outside of runs, and with the runs in which it wrote. */
 export function agentLog(agent: string): string {
   return `progress/agent/${agent}`
 }
 
-/** What this process knows of a log: where it ends, and which entry each artifact was written by last. */
+/** The cached state of a log: its end, and the last entry of each artifact. */
 interface Known {
   offset: number
-  /** How often artifacts were written. */
+  /** The number of artifact entries. */
   written: number
   readonly last: Map<string, string>
   /** Ids of runs that the log names. */
@@ -44,7 +44,7 @@ interface Known {
 }
 
 const knownLogs = new WeakMap<SessionStore, Map<string, Known>>()
-/** Logs that are remembered for each store: others are read again. */
+/** Cached logs of one store. Logs beyond this number are read again. */
 const mostKnown = 1000
 
 function knownOf(store: SessionStore, log: string): Known {
@@ -60,12 +60,15 @@ function knownOf(store: SessionStore, log: string): Known {
 }
 
 /**
- * Makes an entry from what is known of the log: the ids of artifacts with the entries that have them now, and where the
- * log ends. Undefined: it is there.
+ * Makes an entry from the state of the log.
+ *
+ * @param last the last entry id of each artifact, by artifact id.
+ * @param offset of the last entry of the log.
+ * @returns undefined when the log already has the entry.
  */
 export type Make = (last: ReadonlyMap<string, string>, offset: number) => NewEntry | undefined
 
-/** Artifacts that one log may have. */
+/** The most artifacts that one log may hold. */
 const mostArtifacts = 10_000
 const leaseMs = 10_000
 const patienceMs = 10_000
@@ -86,12 +89,12 @@ async function append(store: SessionStore, log: string, known: Known, make: Make
   const lease = await leaseOf(store, log)
   try {
     await catchUp(store, log, known)
-    // What was deleted in the meantime has to be written again: for what seems to be there, the log is asked.
+    // The cache may be stale after a deletion: read the log again before skipping the write.
     if (make(known.last, known.offset) === undefined) await readAnew(store, log, known)
     for (let tries = 0; ; tries++) {
       const entry = make(known.last, known.offset)
       if (!entry || isKnownRun(known, entry)) return
-      // That a run has written something is no artifact.
+      // An entry that names a run is not an artifact.
       if (known.written >= mostArtifacts && runIn(entry) === undefined) throw tooMany(log)
       try {
         const { offset } = await store.append(log, [entry], { after: known.offset, fence: lease.fence })
@@ -144,7 +147,7 @@ function learn(known: Known, entry: Entry): void {
   known.last.set(artifact.id, entry.id.slice(0, entry.id.lastIndexOf('#')))
 }
 
-/** The artifacts of a log: of those with the same id the last. */
+/** Returns the artifacts of a log; of artifacts with the same id the last one. */
 export async function artifactsIn(store: SessionStore, log: string): Promise<readonly StoredArtifact[]> {
   const found = new Map<string, StoredArtifact>()
   for await (const entry of store.read(log)) {
@@ -154,7 +157,7 @@ export async function artifactsIn(store: SessionStore, log: string): Promise<rea
   return [...found.values()]
 }
 
-/** The runs that a log names. */
+/** Returns the ids of the runs that a log names. */
 export async function runsIn(store: SessionStore, log: string): Promise<readonly string[]> {
   const runs = new Set<string>()
   for await (const entry of store.read(log)) {
@@ -182,14 +185,18 @@ function artifactIn(entry: Entry): StoredArtifact | undefined {
 }
 
 function busy(log: string): ProvostError {
-  return new ProvostError('progress-busy', `Somebody else kept writing ${log} for ${patienceMs / 1000} seconds.`, {
-    hint: 'Write again.',
-    retryable: true,
-  })
+  return new ProvostError(
+    'progress-busy',
+    `Another writer held the lease of ${log} for ${patienceMs / 1000} seconds.`,
+    {
+      hint: 'Call progress.write again.',
+      retryable: true,
+    },
+  )
 }
 
 function tooMany(log: string): ProvostError {
-  return new ProvostError('too-many-artifacts', `${log} has ${mostArtifacts} artifacts, and takes no more.`, {
-    hint: 'Write fewer and larger ones, or delete the log from the store.',
+  return new ProvostError('too-many-artifacts', `${log} has reached the limit of ${mostArtifacts} artifacts.`, {
+    hint: 'Write fewer and larger artifacts, or delete the log from the store.',
   })
 }

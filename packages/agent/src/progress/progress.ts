@@ -15,7 +15,7 @@ const mostTags = 32
 const mostRead = 1000
 const usuallyRead = 100
 
-/** The progress of an agent. */
+/** Returns the artifact store of an agent. */
 export function progressOf(planned: () => ResolvedAgent): Progress {
   return Object.freeze({
     async write(content: string | Uint8Array, meta: ProgressMeta) {
@@ -27,15 +27,15 @@ export function progressOf(planned: () => ResolvedAgent): Progress {
       const bytes = scrubber.scrubBytes(bytesOf(content))
       const level = confidentiality ?? scope?.state.viewLabel.confidentiality ?? 'internal'
       const scrubbed = { role: scrubber.scrub(role), tags: tags.map((tag) => scrubber.scrub(tag)) }
-      // First the bytes: whoever finds the entry finds them too.
+      // Store the bytes before the entry, so that a reader of the entry finds them.
       const blob = await store.putBlob(bytes)
       const id = `${scope?.id ?? agentLog(name)}/progress/${encodeURIComponent(scrubbed.role)}/${seq}`
       const artifact = { ...scrubbed, id, seq, confidentiality: level, blob, bytes: bytes.byteLength }
       const place = { runId: scope?.id ?? '', step: scope?.step ?? 0, agent: name }
       const log = scope ? runLog(scope.id) : agentLog(name)
-      // First who it belongs to: whoever deletes the session finds it.
+      // Record the log's name in the run first, so that a deletion of the session finds it.
       if (scope) await belongsTo(scope, log)
-      // The same written twice, as after a crash, is one entry.
+      // A repeated write, as after a crash, results in one entry.
       const entryId = `${id}/${blob}/${level}/${tags.map(encodeURIComponent).join(',')}`
       await appendArtifacts(store, log, (last, offset) =>
         last.get(id) === entryId ? undefined : entryOf(place, `${entryId}#${offset}`, artifact),
@@ -71,7 +71,7 @@ export function progressOf(planned: () => ResolvedAgent): Progress {
   })
 }
 
-/** Runs whose logs name what they wrote. */
+/** Runs whose own log already names their artifact log. */
 const named = new WeakSet<RunContext>()
 
 async function belongsTo(scope: RunContext, log: string): Promise<void> {
@@ -97,8 +97,8 @@ async function withContent(store: SessionStore, artifact: StoredArtifact): Promi
 
 function bytesOf(content: unknown): Uint8Array {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
-  if (!(bytes instanceof Uint8Array)) throw invalid('is neither a text nor bytes')
-  if (bytes.byteLength > mostBytes) throw invalid(`has ${bytes.byteLength} bytes, more than ${mostBytes}`)
+  if (!(bytes instanceof Uint8Array)) throw invalid('is neither a string nor a Uint8Array')
+  if (bytes.byteLength > mostBytes) throw invalid(`has ${bytes.byteLength} bytes; the limit is ${mostBytes}`)
   return bytes
 }
 
@@ -111,32 +111,33 @@ const filterKeys = {
 } satisfies KnownKeys<ProgressFilter>
 
 function checkedMeta(meta: unknown): ProgressMeta & { readonly tags: readonly string[] } {
-  if (!isRecord(meta)) throw invalid('does not say what it is')
+  if (!isRecord(meta)) throw invalid('has no metadata')
   checkOptions(meta, metaKeys, 'progress.write')
   const { role, seq, confidentiality, tags = [] } = meta
-  if (!isName(role)) throw invalid(`has no role of 1 to ${longestRole} characters`)
-  if (!isCount(seq)) throw invalid('has a seq that is no whole number from 0')
+  if (!isName(role)) throw invalid(`needs a role of 1 to ${longestRole} characters`)
+  if (!isCount(seq)) throw invalid('needs a seq that is an integer of at least 0')
   const level = confidentialities.find((one) => one === confidentiality)
-  if (confidentiality !== undefined && !level) throw invalid('is confidential in a way that there is not')
+  if (confidentiality !== undefined && !level)
+    throw invalid(`has an unknown confidentiality; known are ${confidentialities.join(', ')}`)
   if (!Array.isArray(tags) || tags.length > mostTags || !tags.every(isName)) {
-    throw invalid(`has more than ${mostTags} tags, or one that is no text of 1 to ${longestRole} characters`)
+    throw invalid(`needs an array of at most ${mostTags} tags of 1 to ${longestRole} characters`)
   }
   return { role, seq, tags, ...(level && { confidentiality: level }) }
 }
 
 function checkedFilter(filter: unknown): ProgressFilter {
-  if (!isRecord(filter)) throw invalidFilter('it is no object')
+  if (!isRecord(filter)) throw invalidFilter('it is not an object')
   checkOptions(filter, filterKeys, 'progress.read')
   const { runId, role, sinceSeq, maxArtifacts } = filter
   if (runId !== undefined && (typeof runId !== 'string' || runId === '' || runId.length > 2000)) {
-    throw invalidFilter('runId is no id')
+    throw invalidFilter('runId must be a string of 1 to 2000 characters')
   }
-  if (role !== undefined && typeof role !== 'string') throw invalidFilter('role is no text')
+  if (role !== undefined && typeof role !== 'string') throw invalidFilter('role must be a string')
   if (sinceSeq !== undefined && (typeof sinceSeq !== 'number' || Number.isNaN(sinceSeq))) {
-    throw invalidFilter('sinceSeq is no number')
+    throw invalidFilter('sinceSeq must be a number')
   }
   if (maxArtifacts !== undefined && !(isCount(maxArtifacts) && maxArtifacts <= mostRead)) {
-    throw invalidFilter(`maxArtifacts is no whole number up to ${mostRead}`)
+    throw invalidFilter(`maxArtifacts must be an integer from 0 to ${mostRead}`)
   }
   return {
     ...(runId !== undefined && { runId }),
@@ -156,12 +157,12 @@ function isCount(value: unknown): value is number {
 
 function invalid(why: string): ProvostError {
   return new ProvostError('invalid-artifact', `The artifact ${why}.`, {
-    hint: "Write a text or bytes of up to 16 MiB with { role: 'plan', seq: 1 }.",
+    hint: "Write a string or a Uint8Array of at most 16 MiB with { role: 'plan', seq: 1 }.",
   })
 }
 
 function invalidFilter(why: string): ProvostError {
-  return new ProvostError('invalid-artifact', `Artifacts cannot be read by this filter: ${why}.`, {
-    hint: 'Give { runId, role, sinceSeq, maxArtifacts }, all of them optional.',
+  return new ProvostError('invalid-artifact', `Invalid filter in progress.read: ${why}.`, {
+    hint: 'Give { runId, role, sinceSeq, maxArtifacts }; all of them are optional.',
   })
 }

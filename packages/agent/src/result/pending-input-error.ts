@@ -2,20 +2,19 @@ import type { PendingWork } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 /**
- * A fan-out or an evaluator outside of any run waits for somebody. Of one that was started for a session all that was
- * done is kept: started again for the same session, with `decisions` on what is pending, it goes on. Code
- * `pending-input`.
+ * Thrown when a fan-out or an evaluator outside of a run waits for a decision or an input. Code `pending-input`.
+ * With a session, all completed work is kept: start it again for the same session, with `decisions`, to resume it.
  */
 export class PendingInputError extends ProvostError {
   override readonly name = 'WaitsForSomebodyError'
-  /** What it waits for. */
+  /** The pending approvals, inputs and results. */
   readonly pending: PendingWork
 
   constructor(what: string, pending: PendingWork, kept: boolean) {
-    super('pending-input', `A child of ${what} waits for somebody outside.`, {
+    super('pending-input', `A child of ${what} waits for a decision or an input.`, {
       hint: kept
-        ? 'Start the same again for the same session, with decisions on what error.pending holds.'
-        : 'Give onApproval, or a session that keeps it; or do it in a composite tool: there the run of the tool waits.',
+        ? 'Start it again for the same session, with "decisions" on the items of error.pending.'
+        : 'Give onApproval or a session, or start it in a composite tool, where the run of the tool waits.',
     })
     this.pending = pending
   }

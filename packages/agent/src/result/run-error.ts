@@ -3,12 +3,12 @@ import { ProvostError, fromErrorInfo, toErrorInfo } from '@provost/core'
 import type { AbortControl } from '../control/abort-control.ts'
 import { RunEnding } from '../types/run-ending.ts'
 
-/** What a run's error says of whatever ended it. */
+/** Returns the error of a run for the value that was thrown. */
 export function asError(thrown: unknown): ProvostError {
   if (thrown instanceof ProvostError) return thrown
   if (thrown instanceof RunEnding && thrown.status === 'aborted') {
-    return new ProvostError('aborted', 'It was aborted before it was done.', {
-      hint: 'Nothing has changed: do it again.',
+    return new ProvostError('aborted', 'The operation was aborted before it finished.', {
+      hint: 'Nothing has changed. Try again.',
     })
   }
   if (thrown instanceof RunEnding)
@@ -16,7 +16,7 @@ export function asError(thrown: unknown): ProvostError {
   return fromErrorInfo(toErrorInfo(thrown), thrown)
 }
 
-/** A run that was aborted for a reason has failed for it. */
+/** Returns the failure behind an abort, where an internal failure caused the abort. */
 export function causeOf(thrown: unknown, { failure }: AbortControl): unknown {
   const aborted = thrown instanceof RunEnding && thrown.status === 'aborted'
   return aborted && failure ? new RunEnding('failed', failure) : thrown

@@ -7,17 +7,17 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 import { cursorOf, runStateOf } from './run-state-data.ts'
 
-/** What a result is made from besides the log. */
+/** The parts of a result that the log does not hold. */
 export interface Ending {
   readonly sessionId: string
   readonly runId: string
-  /** The error itself where this process met it: `result.error` keeps its cause and class. */
+  /** The original error, if this process caught it: `result.error` then keeps its cause and class. */
   readonly thrown?: unknown
-  /** The logs of the children under way, by name. */
+  /** The logs of the running children, by name. */
   readonly children?: ReadonlyMap<string, SessionState>
 }
 
-/** The result of a run, from its log. */
+/** Returns the result of a run, from its log. */
 export async function runResult<Output>(
   plan: ResolvedAgent,
   state: SessionState,
@@ -34,7 +34,7 @@ export async function runResult<Output>(
 }
 
 /**
- * The result of a run whose log does not tell its end.
+ * Returns the result of a run whose end is not recorded in the log.
  *
  * @param error absent for a run that was aborted.
  */
@@ -56,7 +56,7 @@ function reportOf<Output>(
   { sessionId, runId, children = new Map() }: Ending,
 ): Pick<RunResult<Output>, 'text' | 'messages' | 'usage' | 'cost' | 'pending' | 'state' | 'runId' | 'sessionId'> {
   const { text, messages, usage, cost } = endPayload(state)
-  // Taken now: a session's log goes on after this run.
+  // Taken now: later runs of the session append to the same log.
   const cursor = cursorOf(state, sessionId, runId)
   const below = [...children].map(([log, its]) => [log, its.entries, its.entries.length] as const)
   const manifest = state.run?.manifest ?? plan.manifest
@@ -75,10 +75,10 @@ function reportOf<Output>(
   })
 }
 
-// Few want it.
+// Built on access: few callers read it.
 const withState = liveFields<() => RunState<never>, { readonly state: RunState<never> }>({ state: (made) => made() })
 
-/** A spread would read the state, which few want, for everybody. */
+/** Adds fields without a spread: a spread would build the lazy state for every result. */
 function withGetters<A extends object, B extends object>(report: A, rest: B): A & B {
   return Object.assign(report, rest)
 }
@@ -88,7 +88,7 @@ function errorOf(thrown: unknown, info: ReturnType<typeof endPayload>['error']):
   return fromErrorInfo(info ?? { code: 'unexpected', message: 'The run failed.' }, thrown)
 }
 
-/** What a provider or a store threw may hold what it was sent. */
+/** Scrubs secrets from an error: errors of providers and stores may quote the request. */
 function hideIn({ secrets }: ResolvedAgent, error: ProvostError): ProvostError {
   const scrubbed = scrubError(secrets.scrubber, error)
   return scrubbed instanceof ProvostError ? scrubbed : error

@@ -7,7 +7,7 @@ import { offsetOf } from '../state/session-state.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** The version that this release writes; it reads all up to it. */
+/** The version that this release writes. It reads this version and all earlier ones. */
 export const runStateVersion = 1
 
 interface StateData {
@@ -20,16 +20,16 @@ interface StateData {
   readonly children?: RunStateData['children']
 }
 
-/** Where a run stands now. */
+/** Returns the current position of a run in its log. */
 export function cursorOf(state: SessionState, sessionId: string, runId: string): RunStateData['cursor'] {
   return { sessionId, runId, offset: offsetOf(state) }
 }
 
 /**
- * The state of a run; with a store that does not outlive the process, the entries are in it.
+ * Returns the serializable state of a run. With an ephemeral store it includes the entries.
  *
  * @param entries of the log, at least up to the cursor.
- * @param children the logs of those that are under way.
+ * @param children the logs of the running children, by name.
  */
 export function runStateOf<Output>(
   plan: ResolvedAgent,
@@ -50,7 +50,7 @@ export function runStateOf<Output>(
   )
 }
 
-/** Where a run stands, for going on in the process that holds its log: no entries, nothing to sign. */
+/** Returns the state of a run for a resume in the same process: without entries and without a signature. */
 export function localState<Output>(manifest: Manifest, cursor: RunStateData['cursor']): RunStateData<Output> {
   return stateOf({ v: runStateVersion, manifest, agent: manifest.agent, cursor })
 }
@@ -69,19 +69,19 @@ export function stateOf<Output>(data: StateData): RunStateData<Output> {
   return { ...plain, toJSON: (): Json => toJson(plain) }
 }
 
-/** The state with the signature of the agent's key, where it has one. */
+/** Returns the state, signed with the agent's `stateKey` where it has one. */
 function signed(plan: ResolvedAgent, data: StateData): StateData {
   return plan.stateKey === undefined ? data : { ...data, sig: signatureOf(plan.stateKey, data) }
 }
 
 function signatureOf(key: string | Uint8Array, { v, manifest, agent, cursor, entries, children }: StateData): string {
-  // Of the values alone: whoever keeps the state may write its keys in another order.
+  // Sign canonical JSON: a database may store the keys in another order.
   const text = canonicalJson(toJson({ v, manifest, agent, cursor, entries, ...(children && { children }) }))
   return createHmac('sha256', key).update(text).digest('base64url')
 }
 
 /**
- * Refuses a state that was not signed with the agent's key, where it has one.
+ * Rejects a state without a valid signature, where the agent has a `stateKey`.
  *
  * @throws ProvostError `bad-signature`
  */
@@ -99,18 +99,18 @@ function isSigned(key: string | Uint8Array, data: StateData): boolean {
     const [given, own] = [Buffer.from(data.sig), Buffer.from(signatureOf(key, data))]
     return given.length === own.length && timingSafeEqual(given, own)
   } catch {
-    // Nested deeper than anything we write: not ours.
+    // Too deeply nested to be written by this runtime.
     return false
   }
 }
 
-/** Whether an input is a run to resume. */
+/** Whether an input is the state of a run to resume. */
 export function isRunState<Output>(value: Input | RunStateData<Output>): value is RunStateData<Output> {
   return isStateData(value)
 }
 
 /**
- * Refuses a run of another agent or a newer release, and an agent that lacks an extension that governs the run.
+ * Rejects a run of another agent or a newer release, and an agent without an extension that governs the run.
  *
  * @throws ProvostError `newer-state`, `wrong-agent`, `missing-extension`
  */
@@ -124,7 +124,7 @@ export function checkAgent(state: StateData, plan: ResolvedAgent): void {
   }
   if (state.agent !== plan.name) {
     throw new ProvostError('wrong-agent', `The run belongs to agent ${state.agent}, not to ${plan.name}.`, {
-      hint: 'Resume it with the agent that began it.',
+      hint: 'Resume it with the agent that started it.',
     })
   }
   const missing = state.manifest.extensions.filter((name) => !plan.manifest.extensions.includes(name))
@@ -161,7 +161,7 @@ function isLog(value: unknown): boolean {
   return Array.isArray(value) && value.every(isPlaced)
 }
 
-/** What tells an entry from anything else at a glance: a state that was made here is not looked through each time. */
+/** A cheap check for an entry: states made in this process need no full validation. */
 function isPlaced(value: unknown): boolean {
   return (
     isRecord(value) &&
@@ -179,7 +179,7 @@ export function parse(text: string): unknown {
   }
 }
 
-/** Where values of tools and models stand: any key but `__proto__` is data there. */
+/** Fields with values of tools and models. In them every key except `__proto__` is data. */
 const foreign: ReadonlySet<string> = new Set(['args', 'input', 'output', 'value', 'evidence', 'details', 'data'])
 
 export function refuseHostileKeys(root: unknown): void {

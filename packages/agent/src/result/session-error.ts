@@ -1,65 +1,66 @@
 import { ProvostError } from '@provost/core'
 
-/** After `close()`. */
+/** The error for an operation after `close()`. */
 export function sessionClosed(id: string): ProvostError {
   return new ProvostError('session-closed', `Session ${id} was closed.`, {
     hint: 'Open it again with agent.resumeSession(id).',
   })
 }
 
-/** For what has to wait until no run is open. */
+/** The error for an operation that needs a session without an open run. */
 export function sessionOpen(id: string, what: 'goes on' | 'waits'): ProvostError {
-  return new ProvostError('session-open', `Session ${id} has a run that ${what}.`, {
-    hint: 'Its messages can be edited when it has ended: wait for it, resume it, or abort it.',
+  const run = what === 'waits' ? 'a suspended run' : 'a run in progress'
+  return new ProvostError('session-open', `Session ${id} has ${run}.`, {
+    hint: 'Edit the messages after the run has ended: wait for it, resume it, or abort it.',
   })
 }
 
-/** For a session without a run, or whose last run is complete. */
+/** The error for a session without a run, or with a completed one. */
 export function nothingToResume(id: string): ProvostError {
-  return new ProvostError('nothing-to-resume', `Session ${id} has no run that could go on.`, {
-    hint: 'Say something to it with send or stream.',
+  return new ProvostError('nothing-to-resume', `Session ${id} has no run to resume.`, {
+    hint: 'Start a run with session.send or session.stream.',
   })
 }
 
-/** For those whom no compiler told. */
+/** The error for a mode that untyped code gave. */
 export function unknownMode(mode: unknown): ProvostError {
-  return new ProvostError('invalid-option', `There is no mode ${JSON.stringify(mode)} to send in.`, {
-    hint: "Send in the mode 'steer' or 'queue'.",
+  return new ProvostError('invalid-option', `Unknown mode ${JSON.stringify(mode)} in session.send.`, {
+    hint: "Give 'steer' or 'queue'.",
   })
 }
 
-/** For `to`. */
+/** The error for a `to` that names no running run. */
 export function unknownRun(sessionId: string, to: string): ProvostError {
-  return new ProvostError('unknown-run', `Session ${sessionId} has no run ${to.slice(0, 300)} that goes on.`, {
-    hint: 'It has ended, or has never been. Take its id from an event of it, or leave out `to` to reach the outermost run.',
+  return new ProvostError('unknown-run', `Session ${sessionId} has no run ${to.slice(0, 300)} in progress.`, {
+    hint: 'The run has ended or never existed. Take its id from one of its events, or leave out `to` to reach the root run.',
   })
 }
 
-/** Somebody was faster. */
+/** The error for decisions that were already made elsewhere. */
 export function alreadyDecided(count: number): ProvostError {
   return new ProvostError(
     'already-decided',
-    `Of these decisions, ${count} had been made before; the first ones hold.`,
+    `${count} of these decisions had already been made; the earlier ones apply.`,
     {
-      hint: 'Look at session.pending for what is still open.',
+      hint: 'See session.pending for the open ones.',
     },
   )
 }
 
-/** The clock was faster. */
+/** The error for answers that arrived after the deadline. */
 export function waitExpired(tokens: readonly string[]): ProvostError {
-  return new ProvostError('wait-expired', `Too late: nobody waits any more for an answer to ${tokens.join(', ')}.`, {
-    hint: 'The run goes on without it. What was done meanwhile has to be told to it in words.',
+  return new ProvostError('wait-expired', `Too late: the wait for ${tokens.join(', ')} has expired.`, {
+    hint: 'The run continues without the answer. Send a message to tell it what has happened meanwhile.',
   })
 }
 
-/** Nobody is there to shorten the view. */
+/** The error for a manual compaction without a compactor. */
 export function nothingCompacts(sessionId: string, agent: string): ProvostError {
   return new ProvostError(
     'no-compactor',
-    `Session ${sessionId} cannot be compacted: agent ${agent} has nothing for it.`,
+    `Session ${sessionId} cannot be compacted: agent ${agent} has no compactor.`,
     {
-      hint: 'Give the agent compaction() of @provost/memory, or an extension of your own with a context hook.',
+      hint: 'Add compaction() of @provost/memory, or an extension with a context hook, to "extensions".',
     },
   )
 }

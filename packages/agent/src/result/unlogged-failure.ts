@@ -13,7 +13,7 @@ interface RunIds {
   readonly runId: string
 }
 
-/** A run that its log does not see end: the store failed, or it never got to write. */
+/** Ends a run whose end cannot be recorded: the store failed, or the run wrote no entry. Emits the events of the end. */
 export async function cutOffMessage<Output>(
   plan: ResolvedAgent,
   emit: LogWriter['emit'],
@@ -30,7 +30,7 @@ export async function cutOffMessage<Output>(
   return brokenResult<Output>(plan, state, ids, error)
 }
 
-/** Emits events of a run that never got as far as its log. */
+/** Returns an emitter for the events of a run without a log. */
 export function unloggedFailure(plan: ResolvedAgent, hub: EventBus, { runId, sessionId }: RunIds): LogWriter['emit'] {
   let passing = 0
   return (type, payload) => {

@@ -31,23 +31,23 @@ import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 import { throughResultHooks } from './result-hooks.ts'
 
-/** Judges the calls of a step one by one, in their order: schema, hooks, `needsApproval`, an earlier decision. */
+/** Authorizes the calls of a step one by one, in order: schema, hooks, `needsApproval`, an earlier decision. */
 export async function authorizeCalls(scope: RunContext, calls: readonly ToolCall[]): Promise<readonly Authorization[]> {
   stopIfAborted(scope)
   const verdicts: Authorization[] = []
   for (const call of calls) {
-    // Most calls have nobody to ask: they are judged without a pause.
+    // Most calls need no asynchronous check: await only where one does.
     const verdict = authorize(scope, call)
     verdicts.push(isPromise(verdict) ? await verdict : verdict)
   }
   return verdicts
 }
 
-/** What becomes of a call, before it runs. */
+/** Returns the authorization of one call: proceed, deny, ask for approval, or a result without execution. */
 export function authorize(scope: RunContext, call: ToolCall): MaybePromise<Authorization> {
   const tool = scope.plan.tools.get(call.tool.name)
   if (!tool) return { ...failed(call, 'unknown-tool', unknownTool(scope, call.tool.name)), by: 'registry' }
-  // What a step offers is the model's catalogue; a composite knows what it calls.
+  // The offer of a step restricts the model only. A composite may call every tool of the agent.
   const listed = call.parentCallId === undefined
   if (listed && tool.deferred && scope.promoted && !scope.promoted.has(tool.name)) {
     return { ...failed(call, 'tool-deferred', notLoaded(scope, tool.name)), by: 'registry' }
@@ -61,12 +61,12 @@ export function authorize(scope: RunContext, call: ToolCall): MaybePromise<Autho
     : judgeParsed(scope, call, tool, parsed)
 }
 
-/** How often a call is proposed: one that is rewritten whenever it is approved gets no further. */
+/** Decisions that one call may take. A call that changes after every approval is denied at this count. */
 const mostProposals = 8
 
-/** Hooks and humans are asked only about calls that can run. */
+/** Authorizes a call whose input was parsed. Hooks and approvers only see calls that can run. */
 function judgeParsed(scope: RunContext, call: ToolCall, tool: Tool, parsed: ParsedInput): MaybePromise<Authorization> {
-  if (!parsed.ok) return { ...failed(call, parsed.error.code, said(parsed.error)), by: 'schema' }
+  if (!parsed.ok) return { ...failed(call, parsed.error.code, errorText(parsed.error)), by: 'schema' }
   const state = scope.state.run && callOf(scope.state.run, call.callId)
   const handoff = handoffBy(scope, call)
   if (handoff && scope.mailbox.steers.length > 0) return steered(call)
@@ -77,7 +77,7 @@ function judgeParsed(scope: RunContext, call: ToolCall, tool: Tool, parsed: Pars
   return { proceed: call.input }
 }
 
-function said(error: { readonly message: string; readonly hint?: string }): string {
+function errorText(error: { readonly message: string; readonly hint?: string }): string {
   return error.hint ? `${error.message}\n${error.hint}` : error.message
 }
 
@@ -103,30 +103,30 @@ function failed(call: ToolCall, code: string, message: string): { result: ToolRe
   }
 }
 
-/** The handoff that a call asks for. Only a model's own call does: what a composite calls is not the conversation. */
+/** Returns the handoff that a call requests. Calls of a composite request none. */
 function handoffBy({ plan }: RunContext, { tool, parentCallId }: ToolCall): Handoff | undefined {
   return parentCallId === undefined ? plan.handoffs.get(tool.name) : undefined
 }
 
-/** What the user said new may change to whom it should go. */
+/** Skips a handoff while a steering message waits: the message may change the target. */
 function steered(call: ToolCall): Authorization {
   const { callId, tool, input } = call
   const output = { type: 'error-text', value: 'Skipped: the user said something new first.' } as const
   return { result: { callId, tool, input, outcome: 'skipped', via: 'log', output, label: trustedLabel }, by: 'steer' }
 }
 
-/** A result that a hook gives instead of running the call. */
+/** A result that a hook returns in place of the execution. */
 type GivenResult = Extract<CallAnswer, { result: unknown } | { replay: unknown }>
 
-/** What all who judge a call said of its arguments. */
-interface Opinion {
+/** The combined answers of all `tool.call` hooks and of `needsApproval`. */
+interface HookAnswers {
   readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
   readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
   readonly result?: { readonly by: string; readonly answer: GivenResult }
-  /** The arguments after all rewrites of this round. */
+  /** The arguments after all rewrites of this pass. */
   readonly args: Json
   readonly rewrittenBy?: string
-  /** Changed them, if only for the hooks between it and one that changed them back: those judged other arguments. */
+  /** The last hook that changed the arguments. Set even if a later hook restored them: hooks between saw other arguments. */
   readonly movedBy?: string
 }
 
@@ -140,38 +140,38 @@ async function judgeByHooks(
   if (approval && approval.decision !== 'approve') {
     return { deny: approval.reason ?? 'The call was not approved.', by: approval.by ?? 'approver' }
   }
-  // Arguments that the approver edited are a new proposal: labelled as the approver's, and judged from the start.
+  // Arguments that the approver edited are a new proposal: they carry the approver's label and pass all hooks again.
   const edited =
     approval?.args === undefined ? undefined : deepFreeze(scope.secrets.scrubber.tokenise(toJson(approval.args)))
   let current: ToolCall = edited === undefined ? call : { ...call, input: edited, label: trustedLabel }
 
   const renewed = approval && renewal(tool, state, approval)
   if (renewed && (state?.decisions ?? 0) >= mostProposals) {
-    return { deny: `${tool.name} was another one each time that it had been approved.`, by: tool.name }
+    return { deny: `The definition of ${tool.name} changed after each approval.`, by: tool.name }
   }
   const valid = renewed ? undefined : approval
-  let opinion = await opinionOn(scope, current, tool, valid)
-  if (opinion.rewrittenBy !== undefined && !opinion.deny) {
-    current = { ...current, input: opinion.args }
-    // Nobody has approved what the approval did not cover.
+  let checked = await askHooks(scope, current, tool, valid)
+  if (checked.rewrittenBy !== undefined && !checked.deny) {
+    current = { ...current, input: checked.args }
+    // An approval covers only the arguments that were approved.
     const holds = answers(valid, state, current.input, edited)
-    const second = await opinionOn(scope, current, tool, holds ? valid : undefined)
+    const second = await askHooks(scope, current, tool, holds ? valid : undefined)
     if (second.movedBy !== undefined) {
-      return { deny: 'The arguments were rewritten again after they had been judged.', by: second.movedBy }
+      return { deny: 'A hook rewrote the arguments again after all hooks had checked them.', by: second.movedBy }
     }
-    // Where a hook rewrites whatever was approved and a program approves whatever is asked, somebody has to stop.
+    // A hook that always rewrites and a program that always approves would otherwise loop for ever.
     if (approval && !holds && (state?.decisions ?? 0) >= mostProposals) {
-      return { deny: 'The arguments were rewritten each time they had been approved.', by: opinion.rewrittenBy }
+      return { deny: 'A hook rewrote the arguments after each approval.', by: checked.rewrittenBy }
     }
-    opinion = { ...second, args: current.input }
+    checked = { ...second, args: current.input }
   }
   const handoff = handoffBy(scope, call)
-  const flow = handoff && !opinion.deny ? await authorizeTransfer(scope, current, handoff, valid) : undefined
-  const { deny, asks, result } = { ...opinion, ...flow, asks: [...opinion.asks, ...(flow?.asks ?? [])] }
+  const flow = handoff && !checked.deny ? await authorizeTransfer(scope, current, handoff, valid) : undefined
+  const { deny, asks, result } = { ...checked, ...flow, asks: [...checked.asks, ...(flow?.asks ?? [])] }
   if (deny) return { deny: deny.reason, by: deny.by, ...(deny.code !== undefined && { code: deny.code }) }
 
   const parsed = await parseInput(tool, current.input)
-  if (!parsed.ok) return { ...failed(current, parsed.error.code, said(parsed.error)), by: 'schema' }
+  if (!parsed.ok) return { ...failed(current, parsed.error.code, errorText(parsed.error)), by: 'schema' }
   let approvedBy = valid?.by
   if ((asks.length > 0 || renewed) && !answers(valid, state, current.input, edited)) {
     const ask = askedAgain(
@@ -196,7 +196,7 @@ async function judgeByHooks(
   }
 }
 
-/** An approval holds for the arguments that were shown, or for those the approver wrote, and for no others. */
+/** Whether an approval covers these arguments: those that were shown, or those that the approver wrote. */
 function answers(
   approval: CallState['approval'],
   state: CallState | undefined,
@@ -208,14 +208,14 @@ function answers(
   return shown === hashJson(input)
 }
 
-async function opinionOn(
+async function askHooks(
   scope: RunContext,
   call: ToolCall,
   tool: Tool,
   approval: HookContext['approval'],
-): Promise<Opinion> {
+): Promise<HookAnswers> {
   const asks: { by: string; ask: Ask }[] = []
-  let result: Opinion['result']
+  let result: HookAnswers['result']
   let args = call.input
   let rewrittenBy: string | undefined
   let movedBy: string | undefined
@@ -237,14 +237,14 @@ async function opinionOn(
         asks.push({ by, ask: answer.ask })
       } else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
       else if ('args' in answer) {
-        // Frozen, so that what is judged is what will run.
+        // Frozen, so that the checked arguments are the executed ones.
         args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(answer.args)))
         rewrittenBy = by
         if (hashJson(args) !== hashJson(call.input)) movedBy = by
       } else throw unknownAnswer(by)
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: by })
-      return { asks, args, deny: { by, reason: `${by} could not judge this call.` } }
+      return { asks, args, deny: { by, reason: `${by} failed to check this call.` } }
     }
   }
   const asked = await toolAsk(scope, call, tool, args, approval)
@@ -259,14 +259,14 @@ async function opinionOn(
   }
 }
 
-/** The compiler tells those whom it checks; of others the call is denied. */
+/** For untyped hooks: an invalid answer denies the call. */
 function unknownAnswer(extension: string): ProvostError {
-  return new ProvostError('invalid-answer', `The tool.call hook of ${extension} gave an answer that means nothing.`, {
-    hint: 'Answer { deny }, { ask }, { result, label }, { replay } or { args }; to let a call pass, answer nothing.',
+  return new ProvostError('invalid-answer', `The tool.call hook of ${extension} returned an invalid answer.`, {
+    hint: 'Return { deny }, { ask }, { result, label }, { replay } or { args }. Return undefined to leave the call unchanged.',
   })
 }
 
-/** `needsApproval` of the tool itself, which sees the parsed value. */
+/** Returns the answer of the tool's own `needsApproval`, which receives the parsed value. */
 async function toolAsk(
   scope: RunContext,
   call: ToolCall,
@@ -277,7 +277,7 @@ async function toolAsk(
   const definition = tool['~tool']
   if (!definition.needsApproval) return undefined
   const parsed = await parseInput(tool, args)
-  // Nobody is asked about arguments that cannot run.
+  // Arguments that cannot run need no approval.
   if (!parsed.ok) return undefined
   try {
     const ctx = scope.contextFor(scope.plan.self, approval && { approval })
@@ -287,12 +287,12 @@ async function toolAsk(
     return wish === true ? { reason: `${call.tool.title ?? call.tool.name} needs approval` } : wish
   } catch (thrown) {
     report(scope, thrown, { kind: 'tool', name: tool.name })
-    return { deny: `${tool.name} could not tell whether it needs approval.` }
+    return { deny: `needsApproval of ${tool.name} failed.` }
   }
 }
 
 async function hookResult(call: ToolCall, tool: Tool, answer: GivenResult): Promise<ToolResult> {
-  // Given before by the tool itself: it has been validated and labelled.
+  // The tool returned this result before: it is validated and labelled.
   if ('replay' in answer) {
     const { value, output, label, fields, details } = answer.replay
     return {

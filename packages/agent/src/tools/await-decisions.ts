@@ -10,13 +10,18 @@ import type { PendingInputs } from '../types/inputs.ts'
 import type { RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 
-/** Somebody's word on what the run waits for: what came in time, then the clock's, then whoever can be asked in process. */
+/**
+ * Returns the decisions on the open waits of a run. Delivered decisions come first, then expired deadlines, then `onApproval`.
+ *
+ * @returns `suspend` where none of them decides.
+ * @throws RunEnding when the run is aborted and does not hold its pending approvals.
+ */
 export async function decisionsOn(
   scope: RunContext,
   approvals: readonly PendingApproval[],
 ): Promise<Decisions | 'suspend'> {
   const { mailbox, given, state } = scope
-  // Before it pauses, a run looks for what came a moment ago; before it gives somebody up, for what came in time.
+  // Read the inbox before the run suspends or expires a wait: a decision may just have arrived.
   if (scope.inbox && (!hasDue(scope) || expiredWaits(state).length > 0)) {
     await Promise.all(mailbox.arriving)
     await scope.inbox.sync()
@@ -52,7 +57,7 @@ export async function decisionsOn(
   return 'suspend'
 }
 
-/** Nobody answered in time: calls that wait for a human are denied, those that wait for a result end with a timeout. */
+/** Expires waits: calls that wait for approval are denied, calls that wait for a result end with a timeout. */
 async function giveUp(scope: RunContext, over: readonly EntryOf<'wait'>[]): Promise<Decisions> {
   const { state, journal, mailbox } = scope
   for (const wait of over) {
@@ -73,13 +78,13 @@ function answered({ deliveries, decisions }: PendingInputs, { token, callId }: E
   )
 }
 
-/** Whether somebody has decided on what is waited for. */
+/** Whether a decision on an open wait has arrived. */
 function hasDue({ state, mailbox }: RunContext): boolean {
   for (const token of mailbox.deliveries.keys()) if (state.waits.has(token)) return true
   return mailbox.decisions.some((decisions) => dueDecisions(state, decisions).due !== undefined)
 }
 
-/** The first decisions of the mailbox that something waits for; those that came too early stay in it. */
+/** Removes and returns the first pending decisions with an open wait. Decisions that are early stay pending. */
 function takeDue({ state, mailbox }: RunContext): Decisions | undefined {
   const delivered = deliveredDecisions(state, mailbox.deliveries)
   if (delivered) return delivered
@@ -97,7 +102,7 @@ function isOver({ expiresAt = Number.POSITIVE_INFINITY }: PendingApproval): bool
 }
 
 function overdue(id: string): ApprovalDecision {
-  return { id, decision: 'deny', by: 'deadline', reason: 'Nobody decided in time.' }
+  return { id, decision: 'deny', by: 'deadline', reason: 'The approval request timed out.' }
 }
 
 async function askInProcess(
@@ -123,8 +128,9 @@ async function askInProcess(
 }
 
 /**
- * The answer; or none because the run is to end; or the word to look again, where somebody else has decided something or
- * the time of something is over before.
+ * Waits for an answer of `onApproval`.
+ *
+ * @returns the answer; `look-again` when another decision arrives or a deadline passes first; undefined when the run ends.
  */
 async function inTime<T>(scope: RunContext, answer: PromiseLike<T>): Promise<T | 'look-again' | undefined> {
   const { signal, mailbox, state } = scope

@@ -11,7 +11,7 @@ import type { PendingInputs } from '../types/inputs.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
-/** How long a question of a running tool stands. */
+/** How long a question of a running tool stays open. */
 export interface Standing {
   /** Epoch milliseconds. */
   readonly deadline: number
@@ -19,16 +19,16 @@ export interface Standing {
   readonly signal: AbortSignal
 }
 
-/** Whether anybody could ever answer what a tool of this run asks. */
+/** Whether a question of this run can be answered: by `onInput`, the inbox, or a listener. */
 export function canBeAsked({ given, inbox, watched }: RunContext): boolean {
   return given.onInput !== undefined || inbox !== undefined || watched
 }
 
 /**
- * Puts a question of a running tool to whoever the run can reach: `onInput`, those who hold its stream or its session,
- * and the session's inbox. The first answer counts. The question is a wait in the log, and ends with the call.
+ * Returns the answer to a question of a running tool. The question goes to `onInput`, to listeners of the stream and the
+ * session, and to the session's inbox. The first answer counts. The question is recorded as a wait and ends with the call.
  *
- * @throws ProvostError `input-expired`, and the reason of the signal.
+ * @throws ProvostError `input-expired` after the deadline; the reason of the signal after an abort.
  */
 export async function ask(scope: RunContext, call: CallState, question: ToolQuestion, at: Standing): Promise<Json> {
   checkQuestion(question)
@@ -51,7 +51,7 @@ export async function ask(scope: RunContext, call: CallState, question: ToolQues
   for (const pending of pendingOn(state, stored ? [stored] : []).inputs) askInProcess(scope, pending, answer.resolve)
   try {
     const { value, by } = await answer.promise
-    // One that was aborted may have nobody left to write it: its end closes the question as well.
+    // After an abort the log may be sealed. The end of the run then closes the question.
     const written = journal.append([resolvedEntry(state, token, value ?? null, by)])
     if (by === 'abort') {
       written.catch(() => {})
@@ -67,17 +67,17 @@ export async function ask(scope: RunContext, call: CallState, question: ToolQues
   }
 }
 
-/** What somebody said, and who. */
+/** An answer and its source. */
 export interface Answer {
   readonly value?: Json
   readonly by: string
 }
 
-/** Asks `onInput`, if there is one. */
+/** Calls `onInput`, if the caller gave one. */
 export function askInProcess(scope: RunContext, pending: PendingInput, found: (answer: Answer) => void): void {
   const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'listener', name: 'onInput' })
   const take = (value: unknown): void => {
-    // Left to others.
+    // `undefined` leaves the question to other channels.
     if (value !== undefined) found({ value: toJson(value), by: 'onInput' })
   }
   try {
@@ -89,7 +89,7 @@ export function askInProcess(scope: RunContext, pending: PendingInput, found: (a
   }
 }
 
-/** The answer to one question, taken out of the mailbox. */
+/** Removes and returns the pending answer to one question. */
 function takeAnswer({ deliveries, decisions }: PendingInputs, token: string): Answer | undefined {
   const delivery = deliveries.get(token)
   if (delivery) {
@@ -107,7 +107,7 @@ function takeAnswer({ deliveries, decisions }: PendingInputs, token: string): An
 }
 
 function expired({ message }: ToolQuestion): ProvostError {
-  return new ProvostError('input-expired', `Nobody answered in time: ${message.slice(0, 500)}`, {
-    hint: 'Go on without the answer, or ask the user in your own words.',
+  return new ProvostError('input-expired', `The question timed out: ${message.slice(0, 500)}`, {
+    hint: 'Continue without the answer, or ask the user in your own words.',
   })
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** The same for every attempt at a call. */
+/** Returns the idempotency key of a call, the same for every attempt. */
 export function idempotencyKeyOf(runId: string, callId: string): string {
   return hash('sha256', `${runId}\n${callId}`)
 }

@@ -16,8 +16,8 @@ import { idempotencyKeyOf } from './idempotency-key.ts'
 import { resultFrom, throughResultHooks } from './result-hooks.ts'
 
 /**
- * Asks the tools of calls that a process died in what came of them, where they can tell. Calls that took no effect run
- * again; those that nobody knows of stay as they are, and the loop makes them uncertain.
+ * Looks up the outcome of calls during which a process died, where the tool has a `lookup`. Calls that took no effect run
+ * again. Calls with an unknown outcome stay as they are, and the loop makes them uncertain.
  */
 export async function reconcileCalls(scope: RunContext): Promise<void> {
   const { state, plan, journal } = scope
@@ -35,9 +35,9 @@ export async function reconcileCalls(scope: RunContext): Promise<void> {
 }
 
 /**
- * The same for one call of a composite.
+ * Looks up the outcome of one call of a composite.
  *
- * @returns whether that settled the question: if not, the call is uncertain.
+ * @returns false where the outcome stays unknown: the call is then uncertain.
  */
 export async function reconcileCall(scope: RunContext, call: CallState): Promise<boolean> {
   const tool = scope.plan.tools.get(call.part.toolName)
@@ -68,7 +68,7 @@ async function entriesFor(scope: RunContext, call: CallState, tool: Tool): Promi
   }
 }
 
-/** What the call was made with: a lookup that was shown tokens would look for something else. */
+/** Returns the input with its secrets restored: a lookup by secret tokens would search for other values. */
 async function inputOf({ secrets }: RunContext, { args }: CallState, tool: Tool): Promise<ParsedInput> {
   const values = await declaredSecrets(tool, secrets)
   return (values && (await restoredInput(tool, args, secrets, values))) ?? parseInput(tool, args)
@@ -86,8 +86,8 @@ async function lookUp(
   const timer = setTimeout(
     () => {
       late.reject(
-        new ProvostError('tool-timeout', `The lookup of ${tool.name} said nothing within ${timeoutMs} ms.`, {
-          hint: 'Say what came of the call with `uncertain`.',
+        new ProvostError('tool-timeout', `The lookup of ${tool.name} did not answer within ${timeoutMs} ms.`, {
+          hint: 'Decide the outcome of the call with `uncertain`.',
         }),
       )
     },

@@ -13,7 +13,7 @@ import type { RunContext } from '../types/run-context.ts'
 import type { RunEnding } from '../types/run-ending.ts'
 import type { CallState } from '../types/session-state.ts'
 
-/** The result that an outcome comes to. */
+/** Makes the result of a call from the outcome of its tool. */
 export function resultFrom(scope: RunContext, call: CallState, made: ToolOutcome, via: ToolResult['via']): ToolResult {
   const { outcome, output, label, value, fields, details } = made
   return {
@@ -31,15 +31,15 @@ export function resultFrom(scope: RunContext, call: CallState, made: ToolOutcome
   }
 }
 
-/** Every result passes the `tool.result` hooks. One that throws withholds it: the model is told that it may not see it. */
+/** Passes a result through the `tool.result` hooks. A hook that throws withholds the result; the model receives the reason. */
 export async function throughResultHooks(
   scope: RunContext,
   first: ToolResult,
 ): Promise<{ readonly result: ToolResult; readonly end: RunEnding | undefined }> {
-  // What is too much is not even looked at.
+  // Check the size first: hooks must not process an oversized result.
   const over = beyondBytes(scope, first)
   if (over)
-    return { result: withheld(first, 'The result was withheld: it is larger than the run may take.'), end: over }
+    return { result: withheld(first, 'The result was withheld: it exceeds the byte limits of the run.'), end: over }
   let result = first
   for (const { extension, hook } of scope.plan.hooks['tool.result']) {
     try {
@@ -53,26 +53,26 @@ export async function throughResultHooks(
       result = { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) }
     } catch (thrown) {
       report(scope, thrown, { kind: 'hook', name: extension.name })
-      result = withheld(result, 'The result was withheld: it could not be checked.')
+      result = withheld(result, 'The result was withheld: a check failed.')
     }
   }
   return { result, end: undefined }
 }
 
-/** The ending of a run that has no room for a result. */
+/** Returns the ending of the run where a result exceeds its byte limits. */
 export function beyondBytes(scope: RunContext, { output, value, details }: ToolResult): RunEnding | undefined {
   const bytes = byteCount(output) + byteCount(value) + byteCount(details)
   return scope.tree.meter.refusal({ host: bytes, log: bytes })
 }
 
-/** Where a hook has changed the output and not the value, the value is what it has changed: a composite does not get it. */
+/** Drops the value where a hook changed only the output: a composite must not receive the unchanged value. */
 function withoutStale(answer: ToolResult, before: ToolResult): ToolResult {
   if (answer.output === before.output || answer.value !== before.value) return answer
   const { value: _, ...rest } = answer
   return rest
 }
 
-/** What a hook gives is the result of its own call, whatever that says of itself. */
+/** Binds a hook's result to its call: a hook cannot change the ids. */
 function ofCall({ callId, parentCallId }: ToolResult, answer: ToolResult): ToolResult {
   const { parentCallId: _, ...rest } = answer
   return { ...rest, callId, ...(parentCallId !== undefined && { parentCallId }) }

@@ -116,7 +116,7 @@ describe('a call that a process died in, of a tool with lookup', () => {
       {},
       'no bank',
     ],
-    ['never answers', () => new Promise(() => {}), { timeoutMs: 5 }, 'said nothing within 5 ms'],
+    ['never answers', () => new Promise(() => {}), { timeoutMs: 5 }, 'did not answer within 5 ms'],
   ])('is uncertain where the lookup %s', async ([, lookup, more, said]) => {
     const { bank, session, kill } = await afterDeath('behind', lookup, more)
     const { events, result } = await collect(session.resume())

@@ -228,7 +228,7 @@ describe.each(ways)('the handoff hook sees what crosses to a child and back: %s'
         const { text, status } = await team(by, guard, memoryStore(), agent).run('Go.')
         expect(status).toBe('completed')
         expect(text).not.toContain('I obey')
-        expect(text).toMatch(/not like this|could not judge/)
+        expect(text).toMatch(/not like this|failed to check/)
         expect(prompts).toHaveLength(way === 'in' ? 0 : 1)
       }
     }

@@ -210,10 +210,10 @@ describe('an edit of the view', () => {
 
 describe('an edit that cannot be made fails the run, is named and changes nothing', () => {
   it.for<readonly [string, (messages: readonly Message[]) => readonly [string, string], RegExp]>([
-    ['a call without its result', (m) => [m[0]?.id ?? '', m[1]?.id ?? ''], /part call .* from its result/],
-    ['a result without its call', (m) => [m[2]?.id ?? '', m[2]?.id ?? ''], /part call .* from its result/],
-    ['an end before its beginning', (m) => [m[2]?.id ?? '', m[0]?.id ?? ''], /no stretch/],
-    ['a message that is not there', (m) => ['elsewhere', m[2]?.id ?? ''], /no stretch/],
+    ['a call without its result', (m) => [m[0]?.id ?? '', m[1]?.id ?? ''], /separate call .* from its result/],
+    ['a result without its call', (m) => [m[2]?.id ?? '', m[2]?.id ?? ''], /separate call .* from its result/],
+    ['an end before its beginning', (m) => [m[2]?.id ?? '', m[0]?.id ?? ''], /no range/],
+    ['a message that is not there', (m) => ['elsewhere', m[2]?.id ?? ''], /no range/],
   ])('%s', async ([, range, complaint]) => {
     const store = memoryStore()
     const torn = onContext('torn', ({ messages }, { run }) => {

@@ -221,6 +221,6 @@ describe('without an answer', () => {
     )
     const result = await agentOf([], [onError('look', (failed) => void seen.push(failed))], { model }).run('go')
     expect(seen).toMatchObject([{ class: 'network', effects: true }])
-    expect(failure(result)).toMatchObject({ retryable: false, hint: expect.stringContaining('ran a tool of its own') })
+    expect(failure(result)).toMatchObject({ retryable: false, hint: expect.stringContaining('executed a tool') })
   })
 })

@@ -77,7 +77,7 @@ describe('a hook that does not answer in time counts as thrown', () => {
   test('tool.call: the call is denied', async () => {
     const seen = await run({ 'tool.call': never })
     expect(seen).toMatchObject({ status: 'completed', paid: 0 })
-    expect(seen.told).toContain('slow could not judge this call')
+    expect(seen.told).toContain('slow failed to check this call')
     expect(seen.reported).toEqual(['hook-timeout'])
   })
 
@@ -93,7 +93,7 @@ describe('a hook that does not answer in time counts as thrown', () => {
     const tools = [tool({ name: 'pay', input: z.object({}), needsApproval: never, execute: () => ++paid })]
     expect(await run({}, { tools })).toMatchObject({
       status: 'completed',
-      told: expect.stringContaining('could not tell'),
+      told: expect.stringContaining('needsApproval of pay failed'),
     })
     expect(paid).toBe(0)
   })

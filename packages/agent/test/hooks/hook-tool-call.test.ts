@@ -263,7 +263,7 @@ describe('an answer of tool.call', () => {
     })
     const { events, result } = await watch(agent.stream('go'))
     expect(only(events, 'tool.execute.start')).toEqual([])
-    expect(transcript(result.messages)[2]).toMatch(/^tool: \[denied: .*rewritten again/)
+    expect(transcript(result.messages)[2]).toMatch(/^tool: \[denied: .*rewrote the arguments again/)
     expect(n).toBe(2)
   })
 
@@ -360,7 +360,7 @@ describe('a tool.call hook that throws', () => {
     })
     const { events, result } = await watch(agent.stream('go'))
     expect(result.status).toBe('completed')
-    expect(transcript(result.messages)[2]).toBe('tool: [denied: broken could not judge this call.]')
+    expect(transcript(result.messages)[2]).toBe('tool: [denied: broken failed to check this call.]')
     expect(reported(events)).toEqual(['hook broken: no database'])
     expect(only(events, 'tool.execute.start')).toEqual([])
   })

@@ -266,7 +266,7 @@ it('a tool.result hook that throws withholds the result: it is in no event, no m
   })
   const { events, result } = await watch(agent.stream('go'))
   expect(result.status).toBe('completed')
-  expect(transcript(result.messages)[2]).toBe('tool: [The result was withheld: it could not be checked.] [echo two]')
+  expect(transcript(result.messages)[2]).toBe('tool: [The result was withheld: a check failed.] [echo two]')
   expect(reported(events)).toEqual(['hook guard: cannot read'])
   expect(JSON.stringify([events, await entriesOf(store, result.sessionId)])).not.toContain('echo one')
 })

@@ -110,9 +110,9 @@ describe('a reader', () => {
   })
 
   it.each([
-    [{ resultReaders: [] }, 'that are no object'],
-    [{ resultReaders: { 'docs:': () => '' } }, '"docs:", which is no scheme'],
-    [{ resultReaders: { docs: 'x' } }, 'docs that is no function'],
+    [{ resultReaders: [] }, 'that are not an object'],
+    [{ resultReaders: { 'docs:': () => '' } }, '"docs:", which is not a lower-case scheme'],
+    [{ resultReaders: { docs: 'x' } }, 'docs that is not a function'],
   ])('%j is refused', (options, message) => {
     expect(() => agentOf(JSON.parse(JSON.stringify({ name: 'a' }), () => options))).toThrow(message)
   })

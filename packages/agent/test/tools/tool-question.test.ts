@@ -126,7 +126,7 @@ describe('a question of a running tool', () => {
     const seen = await collect(agent.stream('go'))
     const { events, result } = seen
     expectSound(seen)
-    expect(result.text).toContain('Nobody answered in time: What size? 0')
+    expect(result.text).toContain('The question timed out: What size? 0')
     expect(only(events, 'input.resolved')).toMatchObject([{ by: 'deadline' }])
     expect(only(events, 'tool.execute.error')).toMatchObject([{ error: { code: 'input-expired' } }])
   })
