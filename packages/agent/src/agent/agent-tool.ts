@@ -8,11 +8,11 @@ import { unfinished } from '../result/child-error.ts'
 import { longestTimerMs } from '../state/wait-deadlines.ts'
 import type { ToToolOptions, AgentToolInput } from '../types/agent.ts'
 
-/** Makes the tool that runs an agent as a child. What its types are, the agent says who offers it. */
+/** Returns a tool that runs an agent as a child. The caller gives it its types. */
 export function agentTool(
   agent: Spawnable,
   options: ToToolOptions & Partial<AgentToolInput<AnySchema>>,
-  // oxlint-disable-next-line typescript/no-explicit-any -- the agent's own type says what goes in and what comes out
+  // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type determines input and output
 ): Tool<any, any, any> {
   checkToTool(options)
   const { name, description, input, prompt, exposeTurns = false, timeoutMs = longestTimerMs } = options
@@ -23,7 +23,7 @@ export function agentTool(
     description,
     input: input ?? (inputFilter ? taskBeside : taskAlone),
     composite: true,
-    // What the child does, it does by calls of its own: these are judged.
+    // The effects of the child are those of its own calls, which are authorized.
     effect: 'none',
     timeoutMs,
     async execute(given: unknown, ctx) {
@@ -44,7 +44,7 @@ export function agentTool(
 
 const offered = new WeakMap<ToolDefinition, Spawnable>()
 
-/** The agent that a tool runs; undefined for a tool that does something else. */
+/** Returns the agent that a tool runs; undefined for any other tool. */
 export function agentBehind(made: Pick<Tool, '~tool'>): Spawnable | undefined {
   return offered.get(made['~tool'])
 }
@@ -60,7 +60,7 @@ function taskOf(given: unknown): string {
   return z.object({ task: z.string() }).parse(given).task
 }
 
-/** What was said on the way, for a model that reads it as text. */
+/** Returns the texts of a run's assistant messages, or its output if there are none. */
 function turnsOf({ messages, output }: RunResult<unknown>): readonly Extract<Part, { type: 'text' }>[] {
   const turns = messages
     .filter(({ role }) => role === 'assistant')

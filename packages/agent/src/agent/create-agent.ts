@@ -35,7 +35,7 @@ import { agentTool } from './agent-tool.ts'
 type OutputFrom<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
 
 /**
- * Makes an agent. Nothing is contacted until its first run.
+ * Creates an agent. No network access happens before its first run.
  *
  * @throws ProvostError `unknown-option`; `invalid-agent`, `invalid-model`, `invalid-price`, `duplicate-tool`
  *
@@ -51,7 +51,7 @@ export function createAgent<
 >(options: AgentOptions<O, T, E, H>): Agent<OutputFrom<O>, ContextOf<ToolsIn<T> | E[number] | HandedTo<H>>> {
   type Output = OutputFrom<O>
   checkAgentOptions(options)
-  // Targets that are given by a function may not be there yet: all else is checked now.
+  // Lazy handoff targets may not exist yet, so all other options are checked now.
   const alone: AgentOptions<O, T, E> = { ...options, handoffs: [] }
   const first = resolveAgent(typeof options?.handoffs === 'function' ? alone : options)
   checkPreferred(first)
@@ -75,7 +75,7 @@ export function createAgent<
     )
   }
 
-  /** The plan of a session that has extensions of its own. */
+  /** Returns the plan of a session with its own extensions and store. */
   function planFor({ extensions = [], store = planned().store }: SessionGiven): ResolvedAgent {
     if (extensions.length === 0) return planned()
     const { runtime } = planned()
@@ -101,7 +101,7 @@ export function createAgent<
       if (!isRunState(input)) checkRunOptions(given, false, 'agent.run')
       const join = isRunState(input) || given.session || given.sessionId !== undefined ? undefined : currentJoin()
       if (!join || isRunState(input)) return start(input, given, false).result
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what this very agent gives
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the run of this agent has its output type
       return (await join(agent, input, given)) as RunResult<Output>
     },
     fanOut: (given) => fanOutFor(options, given),

@@ -4,7 +4,7 @@ import { isAgent, resolvedAgentOf } from '../definition/agent-registry.ts'
 import { targetOf } from '../definition/handoff.ts'
 import { agentBehind } from './agent-tool.ts'
 
-/** What of an agent may ask a human for an approval. */
+/** A part of an agent that can request an approval. */
 export interface Asker {
   readonly agent: string
   readonly kind: 'tool' | 'extension'
@@ -12,11 +12,11 @@ export interface Asker {
 }
 
 /**
- * Returns something that may ask for an approval when the agent runs: a tool with `needsApproval`, or an extension with a
- * hook that can answer `{ ask }` (`tool.call`, `model.response`, `handoff`) and without `asks: false`. Targets of handoffs
- * and agents offered as tools are looked at too; agents that a composite spawns on its own are not known before it runs.
+ * Returns a part that can request an approval when the agent runs. This is a tool with `needsApproval`, or an extension
+ * without `asks: false` whose hook can return `{ ask }` (`tool.call`, `model.response`, `handoff`). Handoff targets and
+ * agents offered as tools are searched, too. Agents that a composite spawns are unknown before it runs.
  *
- * @returns undefined where nothing can ask.
+ * @returns undefined if no part can request an approval.
  */
 export function whoAsks(agent: Spawnable): Asker | undefined {
   const seen = new Set<Spawnable>()

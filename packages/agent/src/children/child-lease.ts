@@ -5,7 +5,10 @@ import type { Lease } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { ParentRun } from '../types/run-tree.ts'
 
-/** A child's log is written by whoever writes its parent's: one who died, or was overtaken, only has to be outlived. */
+/**
+ * Waits for the lease of a child's log. The writer of the parent's log also writes the child's, so an earlier lease
+ * belongs to a process that died or was taken over, and expires.
+ */
 export async function awaitLease(plan: ResolvedAgent, log: string, signal: AbortSignal): Promise<Lease | undefined> {
   for (;;) {
     const lease = await holdLease(plan.store, log, plan.leaseMs, 'part')
@@ -16,11 +19,11 @@ export async function awaitLease(plan: ResolvedAgent, log: string, signal: Abort
 
 const leaseWaitMs = 100
 
-/** Whoever has lost a log above has lost this one, too. */
+/** Returns a lease that is lost together with the lease of a log above. */
 export function leaseBelow(lease: Lease, lineage: ParentRun): Lease {
   return {
     ...lease,
-    // The session's own lease counts for the logs below.
+    // The lease of the session's own log decides for the logs below.
     steady: () => lineage.steady(),
     confirm() {
       const [above, own] = [lineage.confirm(), lease.confirm()]

@@ -28,29 +28,29 @@ import { closeChild } from './close-children.ts'
 import type { WaitMirror } from './wait-mirror.ts'
 import { createWaitMirror } from './wait-mirror.ts'
 
-/** What spawning needs of the composite that does it. */
+/** What spawning needs from its composite. */
 export interface Spawning {
   readonly acts: Operations
-  /** Whatever fails in this ends the run. */
+  /** Awaits work of the runtime. A failure ends the run. */
   sure<T>(work: Promise<T>): Promise<T>
-  /** Throws once the composite is over. */
+  /** Throws if the composite has ended. */
   heed(): void
-  /** Aborted when it is over. */
+  /** Aborted when the composite ends. */
   readonly signal: AbortSignal
-  /** It was left where the log says it stands. */
+  /** Whether the composite was suspended at its position in the log. */
   isLeft(): boolean
-  /** Whether a call has this id. */
+  /** Whether the id belongs to a call. */
   knows(id: string): boolean
   /** Runs `fn` once for each id. */
   memo<T>(id: string, fn: () => Promise<T>): Promise<T>
-  /** Waits for somebody outside. */
+  /** Waits for a decision from outside the run. */
   wait(id: string, about: WaitAbout): Promise<Json>
 }
 
-/** Gives a child a place among those that run, and the way to leave it. */
+/** Takes a slot for a running child. Returns the function that releases it. */
 export type Place = () => MaybePromise<() => void>
 
-/** A child, and all that it takes to run it. */
+/** A child with everything needed to run it. */
 export interface Spawned {
   readonly scope: RunContext
   readonly child: ChildrenState
@@ -62,11 +62,11 @@ export interface Spawned {
   readonly place: Place
   /** Aborts this child alone. */
   readonly signal?: AbortSignal | undefined
-  /** Told when it waits for somebody outside, and when it goes on. */
+  /** Called with `true` when the child starts to wait, and with `false` when it resumes. */
   readonly waits?: ((now: boolean) => void) | undefined
-  /** What whoever started it wants of its run. */
+  /** Run options from the caller that started it. */
   readonly wanted?: Given | undefined
-  /** What is left of a grant that it shares with others. */
+  /** Returns the rest of a grant that it shares with other children. */
   readonly within?: (() => Grant) | undefined
 }
 
@@ -76,9 +76,9 @@ interface Carried extends Spawned {
 }
 
 /**
- * Brings a child from wherever its log says it stands to its end.
+ * Runs a child from the end of its log to its result.
  *
- * @param fresh nothing of it stands anywhere yet.
+ * @param fresh whether the child is new and has no log.
  */
 export async function runNestedChild(spawned: Spawned, fresh: boolean): Promise<RunResult<unknown>> {
   const { scope, child, plan, one, host, signal } = spawned
@@ -111,7 +111,7 @@ export async function runNestedChild(spawned: Spawned, fresh: boolean): Promise<
           () => waits.length === 0 || waits.some((token) => !state.waits.has(token)) || signal?.aborted === true,
         )
       } catch (thrown) {
-        // Nobody goes on with it any more: its log is brought to an end, too.
+        // The composite is over, so the child cannot resume: its log is ended, too.
         if (!host.isLeft()) await join(carried, await runChild(carried)).catch(() => {})
         throw thrown
       } finally {
@@ -125,7 +125,7 @@ export async function runNestedChild(spawned: Spawned, fresh: boolean): Promise<
   }
 }
 
-/** A child that was aborted before it could take its log up again has left it open: nobody comes back to it. */
+/** Ends the log of a child that was aborted before it resumed. No run would ever close it. */
 async function endLog({ scope, child, plan, known }: Carried): Promise<void> {
   if (!known.state.run || isOver(known.state)) return
   try {
@@ -133,13 +133,13 @@ async function endLog({ scope, child, plan, known }: Carried): Promise<void> {
     await closeChild(scope, child)
     applyEntries(known, await readLog(plan.store, child.log, offsetOf(known.state)))
   } catch {
-    // The store fails, or the log is another's now: what the child came to still counts here.
+    // The store fails, or another process owns the log. The result of the child still counts here.
   }
 }
 
-/** Writes what a child has come to. */
+/** Records the result of a child in the log of its parent. */
 async function join({ scope, child, known, mirror }: Carried, result: RunResult<unknown>): Promise<void> {
-  // What it waits for stands here before it counts as waiting.
+  // The log of the parent has the waits of a child before the child counts as waiting.
   await mirror.settle()
   const { status, usage, error } = result
   const { toolCalls, steps } = usageOfBudget(known.state.run)
@@ -159,7 +159,7 @@ async function join({ scope, child, known, mirror }: Carried, result: RunResult<
   if (status !== 'suspended') scope.tree.meter.joined(child.callId)
 }
 
-/** What a child came to, by its log. */
+/** Returns the result of a child from its log. */
 export async function childResult(
   scope: RunContext,
   child: ChildrenState,
@@ -177,7 +177,7 @@ function isOver({ run }: SessionState): boolean {
   return run !== undefined && run.status !== 'running' && run.status !== 'suspended'
 }
 
-/** A child that runs takes a place; one that waits does not. */
+/** Runs a child in a slot. A child that waits holds no slot. */
 async function inSlot<T>({ host, place }: Carried, run: () => Promise<T>): Promise<T> {
   const entering = place()
   const leave = isPromise(entering) ? await entering : entering
@@ -248,7 +248,7 @@ async function runChild({
     lineage,
   )
   const abort = (): void => {
-    // It has less time than whoever waits for it, so that its end is told.
+    // Half the grace of the parent, so that the child ends before its parent stops waiting.
     void handle.abort({ graceMs: Math.floor(scope.graceMs / 2), onPendingApprovals: scope.pendingPolicy() })
   }
   const ends = signal ? [host.signal, signal] : [host.signal]
@@ -263,12 +263,12 @@ async function runChild({
     clearTimeout(timer)
     for (const end of ends) end.removeEventListener('abort', abort)
     one.look = undefined
-    // What it has spent counts here until the log tells of it.
+    // Its spending counts here until the log records it.
     live.runs = false
   }
 }
 
-/** Time in which the child waits for somebody outside does not count. */
+/** Starts a timer for the duration that the grant leaves. Only active time counts; waiting does not. */
 function timeOut(
   grant: Grant | undefined,
   { run }: SessionState,
@@ -279,12 +279,12 @@ function timeOut(
   return setTimeout(over, Math.min(Math.max(0, durationMs - (run?.activeMs ?? 0)), 2 ** 31 - 1), durationMs)
 }
 
-/** What was said in the runs above to what the child waits for. */
+/** Passes decisions that the runs above received on the child's waits on to the child. */
 function passOn({ given }: ChildrenState, state: SessionState, mailbox: PendingInputs): void {
   let any = false
   for (const [token, { value, by, at }] of given) {
     if (state.resolved.has(token) || mailbox.deliveries.has(token)) continue
-    // Nobody answered in time: the child sees that by itself.
+    // An expired wait is detected by the child itself.
     if (by === clock) continue
     mailbox.deliveries.set(token, { id: token, token, value, by, at })
     any = true
@@ -322,7 +322,7 @@ function lineageOf(
     asks: canBeAsked(scope),
     tree: scope.tree,
     intent: () => [...(lineage?.intent() ?? []), ...state.intent],
-    // One with a grant of its own has its part; the others share what is not set aside.
+    // A child with a grant has its budget reserved; the others share what is not reserved.
     remaining() {
       const left = scope.remaining()
       const above = child.grant ? left : available(left, scope.children, state.run, child.callId)

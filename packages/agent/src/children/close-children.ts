@@ -16,10 +16,10 @@ import type { RunContext } from '../types/run-context.ts'
 import type { CallState, ChildrenState, SessionState } from '../types/session-state.ts'
 
 /**
- * Brings the logs of children to an end that nobody will go on with: their run is ended, and no process has them.
+ * Ends the logs of abandoned children: their parent run has ended, and no process holds their lease.
  *
- * @param composite only those that it has spawned, or a call within it.
- * @returns what the log of the run has to say of them.
+ * @param composite restricts this to children of this composite and of the calls within it.
+ * @returns the entries about them for the log of the run.
  */
 export async function closeChildren(
   scope: RunContext,
@@ -28,7 +28,7 @@ export async function closeChildren(
 ): Promise<readonly NewEntry[]> {
   const joined: NewEntry[] = []
   for (const child of state.run?.children.values() ?? []) {
-    // One that is alive here ends by itself.
+    // A child that runs in this process ends by itself.
     if (child.joined || scope.children.get(child.callId)?.runs) continue
     if (composite && !isBelow(state, child, composite)) continue
     const entry = await closeChild(scope, child)
@@ -46,12 +46,12 @@ function isBelow({ run }: SessionState, { parentCallId }: ChildrenState, composi
   return false
 }
 
-/** Brings the log of one child to an end, unless another process has it. */
+/** Ends the log of one child, unless another process holds its lease. */
 export async function closeChild(scope: RunContext, child: ChildrenState): Promise<NewEntry | undefined> {
   const { plan, sessionId } = scope
   const { store } = plan
   const lease = await holdLease(store, child.log, plan.leaseMs, 'part')
-  // Whoever has it ends it.
+  // The process that holds the lease ends it.
   if (!lease) return undefined
   try {
     const known = logSnapshot(sessionId)

@@ -21,12 +21,12 @@ import { joinedRuns, labelOfRuns, usagesOf } from './joined-runs.ts'
 import { mergeChildren, strategyOf } from './merge.ts'
 import type { Spawner } from './spawn.ts'
 
-/** What a fan-out needs of the composite that makes it. */
+/** What a fan-out needs from its composite. */
 export interface FanOutHost {
   readonly scope: RunContext
   readonly call: CallState
   readonly spawner: Spawner
-  /** Between the run and its children. */
+  /** The context boundary between the run and its children. */
   readonly boundary: ContextBoundary
   /** Runs `fn` once for each key. */
   memo<T>(key: string, fn: (one: Operation) => Promise<T>): Promise<T>
@@ -34,7 +34,7 @@ export interface FanOutHost {
   readonly signal: AbortSignal
 }
 
-/** Runs children side by side and makes one output of them: each is a child of the composite's run. */
+/** Runs children in parallel and merges their outputs. Each is a child of the composite's run. */
 export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: string): Promise<FanOutResult<T>> {
   const { scope, call, spawner } = host
   const { children, perBudget = {}, maxConcurrentChildren = 4 } = options
@@ -94,7 +94,7 @@ export async function fanOut<T>(host: FanOutHost, options: FanOut<T>, key: strin
       )
       if (strategy.kind === 'first-success' && status === 'completed' && !first) {
         first = result
-        won.abort(new ProvostError('not-needed', 'Another child was first.'))
+        won.abort(new ProvostError('not-needed', 'Another child completed first.'))
       }
     } finally {
       if (fresh) held()
@@ -163,14 +163,14 @@ function lastWords({ messages }: RunResult<unknown>): string {
   return said ? textOf(said) : ''
 }
 
-/** What work of this process came to. */
+/** The recorded outcome of work done in this process. */
 interface Invoked {
   readonly output?: Json
   readonly error?: ErrorInfo
   readonly runs?: readonly string[]
 }
 
-/** Work of this process: what it comes to is written down, so that it is not done twice. */
+/** Runs a child that is a function of this process. Its outcome is memoised, so that it runs once. */
 async function invoked(
   { scope, boundary, spawner, acts, memo, signal }: FanOutHost,
   { agentId, invoke }: Extract<FanOutChild, { agentId: string }>,
@@ -181,7 +181,7 @@ async function invoked(
   const { durationMs, ...spendable } = grant
   const time = durationMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(durationMs))
   const all = AbortSignal.any([signal, won, ...(time ? [time] : [])])
-  /** Keys of the agents that were run in it. */
+  /** Keys of the agents that it ran. */
   let runs: readonly string[] = []
   const spent = (): Pick<ChildResult, 'usage' | 'cost' | 'label'> => {
     const usage = sumUsage(usagesOf(spawner, runs))
@@ -232,7 +232,7 @@ async function invoked(
   }
 }
 
-/** What the `merge` hooks let through. */
+/** Returns the children that the `merge` hooks pass on. */
 async function throughHooks(scope: RunContext, children: readonly ChildResult[]): Promise<readonly ChildResult[]> {
   let offered = children
   for (const { extension, hook } of scope.plan.hooks.merge) {
@@ -262,6 +262,6 @@ function checkOptions(keys: readonly string[], most: number): void {
 
 function invalid(what: string): ProvostError {
   return new ProvostError('invalid-fan-out', `The fan-out ${what}.`, {
-    hint: 'Give children with keys of their own, and run at least one at a time.',
+    hint: 'Pass at least one child, give each child a unique key, and set maxConcurrentChildren to 1 or more.',
   })
 }

@@ -9,18 +9,18 @@ import { addSpent, remaining } from '../tree/budget.ts'
 import { noSpending } from '../tree/reservations.ts'
 import type { Spawner } from './spawn.ts'
 
-/** The agents that are run in work of a fan-out: children of the run that fans out. */
+/** The agents run by a work item of a fan-out. They are children of the run that fans out. */
 export interface JoinedRuns {
   readonly join: Join
-  /** Of all that were started, in their order. */
+  /** Keys of all started agents, in their order. */
   readonly keys: readonly string[]
 }
 
 /**
- * Lets agents that are run in a piece of work join the run that fans out. The same agent asked the same is the same
- * child when the work is done again after a crash. While all of them wait for somebody, so does the work.
+ * Makes agents run by a work item children of the run that fans out. The same agent with the same input is the same
+ * child when the work runs again after a crash. The work item waits while all of its agents wait.
  *
- * @param grant what the piece of work may use with all of them.
+ * @param grant the budget that the work item shares with its agents.
  */
 export function joinedRuns(
   spawner: Spawner,
@@ -33,7 +33,7 @@ export function joinedRuns(
   const keys: string[] = []
   const counts = new Map<string, number>()
   let [open, waiting] = [0, 0]
-  // Each may use what the others leave.
+  // Each agent may use the budget that the others leave.
   const within = (): Grant => {
     return remaining(grant, keys.map((key) => spawner.spentOf(key)).reduce(addSpent, noSpending))
   }
@@ -54,7 +54,7 @@ export function joinedRuns(
       try {
         const ends = given.signal ? AbortSignal.any([signal, given.signal]) : signal
         const waits = (now: boolean): void => moved(0, now ? 1 : -1)
-        // The piece of work has its place among the children.
+        // The work item already holds a slot.
         const place = () => () => {}
         return await spawner.start(agent, input, { key, grant, signal: ends, waits, wanted: given, within }, place)
       } finally {
@@ -64,12 +64,12 @@ export function joinedRuns(
   }
 }
 
-/** What agents have used that have ended. */
+/** Returns the usage of agents that have ended. */
 export function usagesOf(spawner: Spawner, keys: readonly string[]): readonly UsageReport[] {
   return keys.flatMap((key) => spawner.usageOf(key) ?? [])
 }
 
-/** The join over what agents have seen. */
+/** Returns the join of the labels of agents. */
 export function labelOfRuns(spawner: Spawner, keys: readonly string[], own: Label): Label {
   return joinLabels(own, ...keys.flatMap((key) => spawner.labelOf(key) ?? []))
 }

@@ -5,9 +5,9 @@ import { resolveAgent } from '../definition/resolved-agent.ts'
 import type { AgentOptions } from '../types/agent.ts'
 
 /**
- * Who judges: the agent that was given, or one that is made of the model that was.
+ * Returns the judge: the given agent, or a new agent with the given model.
  *
- * @param made what the one that is made is told, and how it answers.
+ * @param made instructions and output of a new agent.
  */
 export function judgeAgent(
   judge: Spawnable | ModelSpec,

@@ -3,25 +3,25 @@ import { assertNever, ProvostError } from '@provost/core'
 
 import { judgeAgent } from './judge-agent.ts'
 
-/** What was made of the children, and of which. */
+/** The merged output, and the children it was made from. */
 export interface Merged<T> {
   readonly output: T
   readonly used: readonly ChildResult[]
   readonly judged?: RunResult<unknown>
 }
 
-/** Asks an agent about texts. */
+/** Runs a judge on a task. */
 export type AskJudge = (judge: Spawnable, task: string) => Promise<RunResult<unknown>>
 
-/** The strategy, where it is given by its name alone. */
+/** Returns the strategy; a bare name stands for a strategy without options. */
 export function strategyOf<T>(given: FanOut<T>['mergeStrategy']): MergeStrategy<T> {
   return given === 'concat' || given === 'first-success' ? { kind: given } : given
 }
 
 /**
- * Makes one output of what the children came to.
+ * Merges the results of the children into one output.
  *
- * @throws ProvostError `fan-out-failed` where no child completed, or the judge did not; `custom` gets to see failures.
+ * @throws ProvostError `fan-out-failed` if no child completed or the judge failed; `custom` also receives failed children.
  */
 export async function mergeChildren<T>(
   strategy: MergeStrategy<T>,
@@ -43,7 +43,7 @@ export async function mergeChildren<T>(
       const judged = await ask(judgeAgent(strategy.judge, { instructions }), taskOf(strategy.criteria, done))
       if (judged.status === 'completed') return { output: judged.output, used: done, judged }
       throw new ProvostError('fan-out-failed', `The judge was ${judged.status}: ${judged.error?.message ?? ''}`, {
-        hint: 'Look at the children of the fan-out, or merge them another way.',
+        hint: 'Check the judge agent and its model, or choose another mergeStrategy.',
         cause: judged.error,
       })
     }
@@ -68,6 +68,6 @@ function taskOf(criteria: string | undefined, done: readonly ChildResult[]): str
 function allFailed(children: readonly ChildResult[]): ProvostError {
   const why = children.slice(0, 5).map(({ key, status, error }) => `${key} ${status}: ${error?.message ?? ''}`)
   return new ProvostError('fan-out-failed', `None of ${children.length} children completed. ${why.join('; ')}`, {
-    hint: 'Look at what each came to, in the events of the fan-out.',
+    hint: 'Read the error of each child in the fan-out events.',
   })
 }

@@ -40,24 +40,24 @@ import { childResult, runNestedChild } from './child-run.ts'
 /** Starts the children of one composite. */
 export interface Spawner {
   spawn<Out>(agent: Spawnable<Out>, input: Input, at: SpawnOptions): Promise<RunResult<Out>>
-  /** The same without keeping the result, in a place of its own, and with a signal for this child alone. */
+  /** Like `spawn`, but without caching the result. Takes a slot provider and a signal for this child alone. */
   start(agent: Spawnable, input: Input, at: SpawnOptions & Started, place?: Place): Promise<RunResult<unknown>>
-  /** What a child that has ended has seen. */
+  /** The label of a child that has ended. */
   labelOf(key: string): Label | undefined
-  /** What a child has used that has ended. */
+  /** The usage of a child that has ended. */
   usageOf(key: string): UsageReport | undefined
-  /** What a child has used so far, with what it has set aside. */
+  /** What a child has spent so far, including its reservations. */
   spentOf(key: string): BudgetUsage
-  /** Whether a child has this id. */
+  /** Whether the id belongs to a child. */
   knows(id: string): boolean
 }
 
-/** How a child is started beyond what a composite can say. */
+/** Options for starting a child that are internal to the runtime. */
 export interface Started extends Pick<Spawned, 'waits' | 'wanted' | 'within'> {
   readonly signal?: AbortSignal
 }
 
-/** A child as its composite wants it. */
+/** The options of one child. */
 interface Wanted extends Pick<SpawnOptions, 'exposeTurns'>, Started {
   readonly input: Input
   readonly inputHash: string
@@ -66,7 +66,7 @@ interface Wanted extends Pick<SpawnOptions, 'exposeTurns'>, Started {
   readonly secrets: SecretScope
 }
 
-/** Makes the spawner of a composite call. */
+/** Creates the spawner of a composite call. */
 export function createSpawner(scope: RunContext, call: CallState, host: Spawning): Spawner {
   const { callId, toolName } = call.part
   const boundary: ContextBoundary = { scope, call, memo: host.memo, wait: host.wait }
@@ -85,7 +85,7 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
     const own = resolvedAgentOf(agent)
     const id = `${callId}/${keyOf(key, scope)}`
     const grant = asked && checkGrant(asked)
-    // Said now, what is wrong with it is the composite's to hear.
+    // Validated here, so that the composite receives the error of an invalid input.
     messagesOf(input, positionId(id, 0, 'message', 'input'), own)
     const what = [own.name, scope.secrets.scrubber.tokenise(toJson(input)), toJson(grant ?? null)]
     const same = hashJson(filter ? [...what, toJson(filter)] : what)
@@ -124,10 +124,10 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
           if (fresh) {
             const log = `${scope.sessionId}/child/${hash('sha256', id).slice(0, 32)}`
             const { crossed } = given ?? {}
-            // What crosses a boundary says of itself what it is.
+            // Messages that cross a context boundary carry their own labels.
             const label = call.errand || crossed ? joinLabels() : joinLabels(call.label, bridgeOf(call).label)
             const left = grant && minGrant(grant, available(scope.remaining(), scope.children, state.run))
-            // Set aside at once: siblings that start meanwhile get no more than the rest.
+            // Reserved at once, so that siblings that start meanwhile get only the rest.
             if (left) scope.children.set(id, { grant: left, runs: false, spent: () => noSpending })
             try {
               await journal.append([
@@ -158,7 +158,7 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
 
   return {
     knows: (id) => made.has(id) || scope.state.run?.children.has(id) === true,
-    // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type says what its output is
+    // oxlint-disable-next-line typescript/no-explicit-any -- the agent's type determines its output
     async spawn(agent, input, at): Promise<RunResult<any>> {
       checkSpawnOptions(at)
       return spawn(agent, input, at, 'tool', undefined, true)
@@ -173,7 +173,7 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
   }
 }
 
-/** What a child that has joined came to, by its log. */
+/** Returns the result of a child that has ended, from its log. */
 async function pastResult(scope: RunContext, id: string, plan: ResolvedAgent): Promise<RunResult<unknown>> {
   const child = scope.state.run?.children.get(id)
   if (!child) throw new ProvostError('tool-calls-pending', `The child ${id} has no result.`)

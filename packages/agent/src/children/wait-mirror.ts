@@ -7,14 +7,14 @@ import type { LogSnapshot } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ChildrenState, SessionState } from '../types/session-state.ts'
 
-/** Keeps what a child waits for in the log of the run above, as long as it does. */
+/** Mirrors the open waits of a child in the log of its parent run. */
 export interface WaitMirror {
   committed(state: SessionState, entry: Entry): void
-  /** Resolves when all stands in the log. */
+  /** Resolves when all changes are recorded in the log. */
   settle(): Promise<void>
 }
 
-/** Makes the mirror of one child. */
+/** Creates the mirror of one child. */
 export function createWaitMirror(scope: RunContext, child: ChildrenState, known: LogSnapshot): WaitMirror {
   const { state, journal, mailbox } = scope
   const shown = new Set<string>()
@@ -38,7 +38,7 @@ export function createWaitMirror(scope: RunContext, child: ChildrenState, known:
     }
     if (drafts.length === 0) return
     const written = journal.append(drafts).then(
-      // Somebody may have answered before it stood here.
+      // The answer may have arrived before the wait was recorded here.
       () => notify(mailbox),
       () => {},
     )

@@ -7,7 +7,7 @@ import { callOf } from '../state/session-state.ts'
 import type { ActiveCalls, RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** Makes the place where a run keeps them. */
+/** Creates the registry of a run's active composite calls. */
 export function createActiveCalls(): ActiveCalls {
   let opening = Promise.withResolvers<void>()
   const live: ActiveCalls = {
@@ -27,7 +27,7 @@ export function createActiveCalls(): ActiveCalls {
   return live
 }
 
-/** Resolves when each composite of the run has ended or waits for somebody outside. */
+/** Resolves when each composite of the run has ended or is parked. */
 export async function awaitSettled({ live, state, journal }: RunContext): Promise<void> {
   for (;;) {
     const moving = [...live.calls.values()].filter(({ parked, left }) => !parked && !left)
@@ -39,22 +39,22 @@ export async function awaitSettled({ live, state, journal }: RunContext): Promis
   await journal.append(parked)
 }
 
-/** Leaves all composites where the log says they stand. */
+/** Suspends all composites at their positions in the log. */
 export function leaveCalls({ live }: Pick<RunContext, 'live'>): void {
   for (const one of live.calls.values()) one.leave()
   live.calls.clear()
 }
 
-/** Whatever waits has had its answer, perhaps. */
+/** Makes all composites check whether their waits are resolved. */
 export function reconcileAgain({ live }: RunContext): void {
   for (const one of live.calls.values()) one.look()
 }
 
 /**
- * Takes in, while calls are under way, what is decided on waits inside composites and said to runs below: each goes on
- * at once.
+ * Applies decisions on waits inside composites, and messages to child runs, while calls are executing. The composites
+ * resume at once.
  *
- * @returns stops, and throws what went wrong.
+ * @returns a function that stops this and throws the first error.
  */
 export function applyDecisions(scope: RunContext): () => Promise<void> {
   const { mailbox, journal, state } = scope
@@ -76,7 +76,7 @@ export function applyDecisions(scope: RunContext): () => Promise<void> {
     } catch (error) {
       failure ??= { error }
     } finally {
-      // At once: what comes from now on is not seen by this round any more.
+      // Reset synchronously, because this round does not see decisions that arrive from now on.
       busy = false
     }
   }
@@ -95,7 +95,7 @@ export function applyDecisions(scope: RunContext): () => Promise<void> {
   }
 }
 
-/** What the mailbox holds for waits inside composites. Those of the loop's own calls are the loop's to take. */
+/** Returns entries for decisions on waits inside composites. The loop takes the decisions on its own calls. */
 function decidedInside({ state, mailbox }: RunContext): readonly NewEntry[] {
   const { run } = state
   if (!run) return []

@@ -19,19 +19,19 @@ import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 import { bridgedResult, nameIn, runNestedCall } from './nested-call.ts'
 
-/** What a composite call needs of whoever entered it. */
+/** What a composite call needs from its caller. */
 export interface CompositeHost {
-  /** Gives its slot back. */
+  /** Releases its slot. */
   freeSlot(): void
-  /** Told when it parks and when it goes on. */
+  /** Called with `true` when it parks, and with `false` when it resumes. */
   turned(parked: boolean): void
-  /** Whether an abort leaves it where it is parked. */
+  /** Whether an abort leaves a parked call parked. */
   staysParked(): boolean
   execute(call: CallState, signal: AbortSignal): Promise<void>
   enter(call: CallState, signal: AbortSignal, turned: (parked: boolean) => void): CompositeCall
 }
 
-/** Makes a composite call ready to be entered. */
+/** Creates a composite call. */
 export function createCompositeCall(
   scope: RunContext,
   call: CallState,
@@ -89,7 +89,7 @@ export function createCompositeCall(
     controller.abort(reason)
   }
 
-  /** Whatever the runtime does for the composite and fails in is no business of the composite's: it ends the run. */
+  /** Awaits work of the runtime. A runtime failure inside a composite ends the run. */
   async function sure<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
@@ -123,7 +123,7 @@ export function createCompositeCall(
 
   function callTool(named: string | Tool, input: unknown, key: string): Promise<ToolResult> {
     const name = typeof named === 'string' ? named : nameIn(plan, named)
-    // As tokens, so that what stands in the log is what is asked for again.
+    // Secrets are tokenised, so that a repeated call equals the call in the log.
     const args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(input)))
     const same = hashJson([name, args])
     const id = `${callId}/${keyOf(key, scope)}`
@@ -172,9 +172,9 @@ export function createCompositeCall(
     if (value !== undefined) return value
     throw new ProvostError(
       'wait-expired',
-      `Nobody answered ${toolName} in time: ${about.message ?? id}`.slice(0, 500),
+      `A wait of ${toolName} expired without an answer: ${about.message ?? id}`.slice(0, 500),
       {
-        hint: 'Go on without the answer.',
+        hint: 'Continue without the answer, or give the wait a longer withinMs.',
       },
     )
   }
@@ -196,7 +196,7 @@ export function createCompositeCall(
   function leave(): void {
     left = true
     for (const nested of inside) nested.leave()
-    stop(new ProvostError('run-suspended', `The run of ${toolName} was suspended, and goes on where it is resumed.`))
+    stop(new ProvostError('run-suspended', `The run of ${toolName} was suspended, and continues when it is resumed.`))
   }
 
   function once<T>(made: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
@@ -204,7 +204,7 @@ export function createCompositeCall(
     if (known) return known
     const one = make()
     made.set(key, one)
-    // A failed one may be tried again.
+    // A failed operation may be retried.
     one.catch(() => made.delete(key))
     return one
   }
@@ -212,7 +212,7 @@ export function createCompositeCall(
   function opsOf(): CompositeOps {
     function tools<In, Out, App>(tool: Tool<In, Out, App>, input: In, at: { key: string }): Promise<ToolResult<Out>>
     function tools(name: string, input: unknown, at: { key: string }): Promise<ToolResult>
-    // oxlint-disable-next-line typescript/no-explicit-any -- what the overloads say of the value, the tool's schema has checked
+    // oxlint-disable-next-line typescript/no-explicit-any -- the tool's schema has validated the value
     async function tools(named: string | Tool, input: unknown, at: { key: string }): Promise<ToolResult<any>> {
       checkCallOptions(at)
       return callTool(named, input, at.key)
@@ -273,7 +273,7 @@ export function createCompositeCall(
     rest: () => Promise.race([live.ended, acts.parking()]),
     look: acts.look,
     async close() {
-      stop(new ProvostError('tool-abandoned', `${toolName} has ended for its run.`))
+      stop(new ProvostError('tool-abandoned', `The call of ${toolName} has already ended.`))
       if (acts.size === 0) return
       const enough = Promise.withResolvers<void>()
       const timer = setTimeout(enough.resolve, scope.graceMs + closingMs)
@@ -287,5 +287,5 @@ export function createCompositeCall(
   return live
 }
 
-/** Beyond the grace of tools, for their results to be written. */
+/** Milliseconds beyond the grace of tools, for writing their results. */
 const closingMs = 25

@@ -26,14 +26,14 @@ import { applyDecisions, awaitSettled, reconcileAgain } from './active-calls.ts'
 import { createCompositeCall } from './composite-call.ts'
 
 /**
- * Runs a batch of calls: `started` commits before a tool starts, `settled` as soon as it ends. Once the human steers or
- * the run is aborted, nothing more is started.
+ * Runs a batch of calls. `started` commits before a tool starts, and `settled` as soon as it ends. After steering input
+ * or an abort no further call starts.
  */
 export async function executeCalls(scope: RunContext, asked: readonly ToolCall[]): Promise<readonly ToolResult[]> {
   const { plan, state, given, mailbox, signal } = scope
   stopIfAborted(scope)
   const calls = asked.flatMap((call) => state.run?.calls.get(call.callId) ?? [])
-  // What has begun, here or with those who delivered its result, is not skipped any more.
+  // Only calls that have not begun are skipped. A call with a delivered result has begun elsewhere.
   const skips = ({ stage }: CallState): boolean => stage === 'ready' && (signal.aborted || mailbox.steers.length > 0)
   const isComposite = (call: CallState): boolean =>
     plan.info(call.part.toolName).composite && call.stage !== 'delivered'
@@ -58,11 +58,11 @@ export async function executeCalls(scope: RunContext, asked: readonly ToolCall[]
     await scope.journal.append(left.map((call) => leftBehind(scope, call)))
   }
   stopIfAborted(scope)
-  // All are settled or parked: there is nothing left for the loop to write.
+  // All calls are settled or parked, so the loop has no results to write.
   return []
 }
 
-/** Runs a batch in which composites go on, those that were parked before as well, until each has ended or is parked. */
+/** Runs a batch with composites, including parked ones, until each has ended or is parked. */
 async function withComposites(scope: RunContext, batch: () => Promise<void>): Promise<void> {
   scope.live.begin()
   reconcileAgain(scope)
@@ -76,7 +76,7 @@ async function withComposites(scope: RunContext, batch: () => Promise<void>): Pr
   }
 }
 
-/** Enters a composite call of the model, or finds it where it was parked in this process. */
+/** Enters a composite call of the model, or returns the one that is parked in this process. */
 function enterCall(scope: RunContext, call: CallState, freeSlot: () => void): CompositeCall {
   const { calls } = scope.live
   const { callId } = call.part
@@ -104,7 +104,7 @@ function enter(
   const live = createCompositeCall(scope, call, signal, {
     freeSlot,
     turned,
-    // Where the loop is elsewhere, it is for the loop to say what becomes of a call that waits.
+    // While no batch is open, the loop decides about a call that waits.
     staysParked: () => !scope.live.isOpen || scope.pendingPolicy() === 'hold',
     execute: (inner, under) => executeCall(scope, inner, under),
     enter: (inner, under, parked) => enter(scope, inner, under, parked),
@@ -134,7 +134,7 @@ async function executeCall(
   if (others) await others
   const { delivered } = call
   if (!delivered) {
-    // A process that stood still may have been taken for dead since: then the call is another's.
+    // A stalled process may have lost its lease; then another process owns the call.
     const confirmed = journal.confirm()
     if (confirmed) await confirmed
   }
@@ -153,10 +153,10 @@ async function executeCall(
   const { result } = hooked
   const settling: Settling = {
     durationMs: outcome.durationMs,
-    // The error says what the output says: where a hook has changed or withheld that, it is gone too.
+    // The error repeats the output, so it is dropped if a hook changed or withheld the output.
     ...(result.outcome === outcome.outcome && result.output === outcome.output && { error: outcome.error }),
   }
-  // Children that nobody came back to, after a crash, would wait for ever.
+  // Children that were not resumed after a crash would stay open forever.
   const left = live ? [...(await closeChildren(scope, state, call)), ...unawaitedCalls(state, call)] : []
   await journal.append([...left, settledEntry(state, call, result, settling)])
   if (hooked.end) throw hooked.end
@@ -168,7 +168,7 @@ async function deliveredOutcome(scope: RunContext, call: CallState, delivered: D
   if (delivered.fate === 'expired') return expiredOutcome(call)
   return {
     outcome: 'error',
-    output: { type: 'error-text', value: 'It is not known whether this call took effect; it was given up.' },
+    output: { type: 'error-text', value: 'The call was abandoned. It is unknown whether it took effect.' },
     label: trustedLabel,
     durationMs: 0,
   }
@@ -177,8 +177,8 @@ async function deliveredOutcome(scope: RunContext, call: CallState, delivered: D
 function expiredOutcome({ part }: CallState): ToolOutcome {
   const error: ErrorInfo = {
     code: 'tool-timeout',
-    message: `Nobody gave a result for ${part.toolName} in time, and it is not waited for any more.`,
-    hint: 'It may still take effect elsewhere: check before you repeat it.',
+    message: `The result of ${part.toolName} did not arrive in time, and the call was abandoned.`,
+    hint: 'The call may still take effect elsewhere. Check before you repeat it.',
   }
   const output = { type: 'error-text', value: `${error.message}\n${error.hint}` } as const
   return { outcome: 'timeout', output, label: trustedLabel, error, durationMs: 0 }
@@ -195,7 +195,7 @@ async function perform(
   const tool = plan.tools.get(toolName)
   if (!tool) throw new RunEnding('failed', { code: 'unknown-tool', message: `There is no tool named ${toolName}.` })
   const known = scope.parsed.has(callId)
-  // After a crash the input was judged by another process: it is parsed again.
+  // After a crash another process parsed and authorized the input, so it is parsed again.
   const parsed = known ? { ok: true as const, value: scope.parsed.get(callId) } : parseInput(tool, call.args)
   const value = isPromise(parsed) ? await parsed : parsed
   scope.parsed.delete(callId)
@@ -216,7 +216,7 @@ async function perform(
   return around(scope, op, run)
 }
 
-/** What surrounds a call. A class for its getters: most tools ask for none of it, and in a literal they are dear. */
+/** The context of a tool call. A class, because getters of a literal are slow and most tools use none of them. */
 class CallRun implements ToolRun {
   readonly callId: string
   readonly input: Json
@@ -276,13 +276,13 @@ class CallRun implements ToolRun {
   }
 }
 
-/** What the model had been told when it wrote the calls of this step: all before its answer. */
+/** Returns the messages that the model had received when it made the calls of this step. */
 function historyBefore(view: readonly Message[]): readonly Message[] {
   const answer = view.findLastIndex(({ role }) => role === 'assistant')
   return answer < 0 ? [...view] : view.slice(0, answer)
 }
 
-/** What a composite gives has been made from what it was answered. */
+/** Joins the label of a composite's output with the labels of the results that it received. */
 function labelled(outcome: ToolOutcome, answered: Label): ToolOutcome {
   const { fields, output } = outcome
   const all = (label: Label): Label => joinLabels(label, answered)

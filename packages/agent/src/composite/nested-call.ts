@@ -12,24 +12,24 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
 
-/** What a call needs of the composite that makes it. */
+/** What a nested call needs from its composite. */
 export interface Maker {
-  /** Throws once the composite is over. */
+  /** Throws if the composite has ended. */
   heed(): void
-  /** Resolves when the call does not wait any more. */
+  /** Resolves when the call no longer waits. */
   moved(): Promise<void>
   /** Runs the call to its `settled` entry. */
   execute(call: CallState): Promise<void>
-  /** Enters a composite, and resolves when it is settled. */
+  /** Enters a nested composite. Resolves when it is settled. */
   enter(call: CallState): Promise<void>
 }
 
-/** Brings a call of a composite from wherever the log says it stands to its result, as the loop does with the model's. */
+/** Runs a nested call from its stage in the log to its result, as the loop does with calls of the model. */
 export async function runNestedCall(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
   const { journal, state, plan } = scope
   while (call.stage !== 'settled') {
     maker.heed()
-    // Read anew in each round: what is awaited moves it.
+    // Read again in each round, because each await may change it.
     const { stage } = call
     switch (stage) {
       case 'planned': {
@@ -45,7 +45,7 @@ export async function runNestedCall(scope: RunContext, call: CallState, maker: M
       case 'woken':
         await repeat(scope, call, maker)
         break
-      // Only calls of a model's own are put off.
+      // Only direct calls of the model are deferred.
       case 'deferred':
       case 'waiting':
         await maker.moved()
@@ -69,7 +69,7 @@ async function start(scope: RunContext, call: CallState, maker: Maker): Promise<
   await journal.append([remoteWait(state, call, plan.tools.get(call.part.toolName)?.['~tool'].timeoutMs)])
 }
 
-/** A process died in the call. */
+/** Recovers a call that a process crash interrupted. */
 async function repeat(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
   const { plan, state, journal } = scope
   const info = plan.info(call.part.toolName)
@@ -83,7 +83,7 @@ async function repeat(scope: RunContext, call: CallState, maker: Maker): Promise
 }
 
 async function inSlot(scope: RunContext, call: CallState, maker: Maker): Promise<void> {
-  // What it calls itself takes slots of its own.
+  // A composite takes no slot, because its nested calls take slots.
   if (scope.plan.info(call.part.toolName).composite) return maker.enter(call)
   const entering = scope.slots.enter(executionMode(scope.plan, call))
   const leave = isPromise(entering) ? await entering : entering
@@ -95,7 +95,7 @@ async function inSlot(scope: RunContext, call: CallState, maker: Maker): Promise
   }
 }
 
-/** The result of a call as the composite that made it gets it: from the log, live as after a crash. */
+/** Returns the result of a nested call from the log, so that it is the same live and after a crash. */
 export function bridgedResult(plan: ResolvedAgent, call: CallState): ToolResult {
   const { part, args, parentCallId, settled } = call
   if (!settled) throw new ProvostError('tool-calls-pending', `The call ${part.callId} has no result.`)
@@ -117,7 +117,7 @@ export function bridgedResult(plan: ResolvedAgent, call: CallState): ToolResult 
   }
 }
 
-/** What a registry calls a tool: it may have had to rename it. */
+/** Returns the name of a tool in the registry, which may have renamed it. */
 export function nameIn(plan: ResolvedAgent, tool: Pick<Tool, '~tool' | 'name'>): string {
   const known = plan.tools.get(tool.name)
   if (known && known['~tool'] === tool['~tool']) return tool.name

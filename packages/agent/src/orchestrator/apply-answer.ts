@@ -5,13 +5,13 @@ import { offsetOf } from '../state/session-state.ts'
 import type { LoopAnswers, LoopAsks } from '../types/loop.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** A generator's `next` cannot tie an answer to its question: the handlers of `drive` do, and this says so. */
+/** Narrows an answer to the type of its ask. A generator's `next` cannot express this; the handlers of `drive` ensure it. */
 export function answerTo<K extends keyof LoopAsks>(_ask: K, answer: LoopAnswers[keyof LoopAnswers]): LoopAnswers[K] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
   return answer as LoopAnswers[K]
 }
 
-/** Brings the state up to date, unless the driver has a log of its own and did. */
+/** Applies entries to the state, unless a driver that owns the log has already applied them. */
 export function applied(
   state: SessionState,
   entries: readonly NewEntry[],

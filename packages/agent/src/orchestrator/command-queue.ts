@@ -2,19 +2,19 @@ import { ProvostError } from '@provost/core'
 
 import type { Wish } from '../types/orchestrator.ts'
 
-/** Where an orchestrator leaves its wishes and the loop takes them, in their order. */
+/** A queue of commands from an orchestrator to the loop, first in, first out. */
 export interface WishList {
   add(wish: Wish): void
-  /** The next wish, once there is one. */
+  /** Resolves with the next command. */
   take(): Promise<Wish>
-  /** The run is over or pauses: nothing is granted any more. */
+  /** Rejects all open commands and each later one, because the run has ended or is suspended. */
   close(): void
 }
 
-/** An empty list. */
+/** Creates an empty queue. */
 export function createWishList(): WishList {
   const wishes: Wish[] = []
-  /** Those that were taken or wait, and have no answer yet. */
+  /** Commands without an answer, whether queued or taken. */
   const open = new Set<Wish>()
   let taker: ((wish: Wish) => void) | undefined
   let closed = false
@@ -22,7 +22,7 @@ export function createWishList(): WishList {
   return {
     add(wish) {
       if ('granted' in wish) {
-        // Nobody has to be waiting for it.
+        // The orchestrator need not await the promise: a handler here prevents an unhandled rejection.
         wish.granted.promise.then(
           () => open.delete(wish),
           () => open.delete(wish),
@@ -48,8 +48,8 @@ export function createWishList(): WishList {
 function refuse(wish: Wish): void {
   if (!('granted' in wish)) return
   wish.granted.reject(
-    new ProvostError('run-over', 'The run has ended or is suspended: its orchestrator gets nothing any more.', {
-      hint: 'Let this error pass: when the run is resumed, its orchestrator is called again.',
+    new ProvostError('run-over', 'The run has ended or is suspended, so it rejects the calls of its orchestrator.', {
+      hint: 'Let this error propagate: the orchestrator is called again when the run is resumed.',
     }),
   )
 }

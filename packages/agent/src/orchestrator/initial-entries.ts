@@ -7,7 +7,7 @@ import { newEntry } from '../state/entry.ts'
 import type { Agent } from '../types/agent.ts'
 
 /**
- * The first entries of a run's log, for driving {@link loop} by hand.
+ * Returns the first entries of a run's log, for driving {@link loop} by hand.
  *
  * @throws ProvostError `invalid-input`
  *

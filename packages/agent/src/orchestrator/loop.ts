@@ -22,10 +22,10 @@ import { orchestrated } from './orchestrated.ts'
 import { callsToJudge, toolPhase } from './tool-phase.ts'
 
 /**
- * The agent loop, driven by hand: it yields what it wants decided and done, and goes on with the answers.
- * It knows the log and nothing else, so it starts wherever the entries end.
+ * Returns the agent loop for driving by hand. It yields asks for its driver and continues with the answers.
+ * Its only state is the log, so it starts where the entries end.
  *
- * @param entries the log of the session so far; `startEntries` makes the first ones.
+ * @param entries the log of the session so far; `startEntries` returns the first ones.
  *
  * @example
  * await drive(loop(agent, startEntries(agent, 'hi')), { model, decide, execute, wait, append })
@@ -35,7 +35,7 @@ export function loop(agent: Agent<unknown, never>, entries: readonly Entry[]): L
   return inTurn(loopOf(foldLog(entries), plan, plan.maxSteps))
 }
 
-/** The loop of a plan: led by its orchestrator, or on its own where that is the default one. */
+/** Returns the loop of a plan. A plan with an orchestrator or handoffs gets an asynchronous loop. */
 export function loopOf(
   state: SessionState,
   plan: ResolvedAgent,
@@ -51,7 +51,7 @@ async function* inTurn(asking: Loop | Turns): Loop {
   return yield* asking
 }
 
-/** A loop that may pass from agent to agent, each with its own orchestrator. */
+/** Runs the loop of the active agent, and after each handoff that of the next one, each with its own orchestrator. */
 async function* handedOn(state: SessionState, entry: ResolvedAgent, alone: () => Loop, signal?: AbortSignal): Loop {
   for (;;) {
     const plan = activeAgent(entry, state)
@@ -63,7 +63,7 @@ async function* handedOn(state: SessionState, entry: ResolvedAgent, alone: () =>
   }
 }
 
-/** A loop as far as an agent goes; undefined where it has handed over. A loop knows only the log, and can be left. */
+/** Runs the loop until the agent hands over, then returns undefined. The log is its only state, so it can be dropped. */
 async function* whileIts(
   asking: Loop,
   stay: () => boolean,
@@ -77,14 +77,14 @@ async function* whileIts(
 }
 
 /**
- * Drives a loop with one handler for each ask.
+ * Drives a loop with one handler for each kind of ask.
  *
- * @returns the status the run ended or paused with.
+ * @returns the status with which the run ended or was suspended.
  */
 export async function drive(asking: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
   let made = asking.next()
   for (;;) {
-    // What is there already is not waited for: a step asks seven times.
+    // Synchronous answers are not awaited, because a step has seven asks.
     const turn = isPromise(made) ? await made : made
     if (turn.done) return turn.value
     const answer = answerAsk(turn.value, handlers)
@@ -92,7 +92,7 @@ export async function drive(asking: Loop | Turns, handlers: LoopHandlers): Promi
   }
 }
 
-/** The answer of the handler that an ask is for. */
+/** Calls the handler of an ask and returns its answer. */
 export function answerAsk(
   ask: LoopAsk,
   handlers: LoopHandlers,
@@ -118,10 +118,10 @@ export function answerAsk(
 }
 
 /**
- * The loop itself. A driver that appends to the log on its own shares `state` and keeps it up to date.
+ * The loop itself. A driver that appends to the log shares `state` and keeps it up to date.
  *
- * @param entry the agent that runs of the session begin with.
- * @param fence of the lease that the driver writes under.
+ * @param entry the agent with which runs of the session begin.
+ * @param fence the fencing token of the driver's lease.
  */
 export function* turns(state: SessionState, entry: ResolvedAgent, maxSteps: number, fence = 0): Turns {
   for (;;) {
@@ -135,7 +135,7 @@ export function* turns(state: SessionState, entry: ResolvedAgent, maxSteps: numb
         if (position === 'context') {
           const arrived = answerTo('input', yield { ask: 'input', at: 'step' })
           if (arrived.length > 0) applied(state, arrived, yield { ask: 'append', entries: arrived })
-          // Said this way, NaN is no limit that is never reached.
+          // Written as `!(a < b)` so that NaN also stops the run.
           if (!(run.step < maxSteps)) {
             const entries = [endedEntry(state, plan, 'failed', maxStepsReached(maxSteps))]
             applied(state, entries, yield { ask: 'append', entries })
@@ -194,7 +194,7 @@ export function* turns(state: SessionState, entry: ResolvedAgent, maxSteps: numb
   }
 }
 
-/** A failed attempt belongs to the step it tried; otherwise a step follows the last one. */
+/** Returns the position of the step. A retry belongs to the step that failed; otherwise a new step begins. */
 function stepPlace(state: SessionState, run: RunProgress, position: 'context' | 'model'): Place {
   return { ...placeOf(state), step: position === 'context' ? run.step + 1 : run.step }
 }
@@ -219,7 +219,7 @@ function requestOf(state: SessionState, plan: ResolvedAgent): ModelRequest {
   return withMessages(request, state)
 }
 
-/** Copied only for those who look: a step must not cost what the history is long. */
+/** Copies the messages on first access only, so that the cost of a step does not grow with the history. */
 const withMessages = liveFields<SessionState, Pick<ModelRequest, 'messages'>>({ messages: ({ view }) => [...view] })
 
 function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, Json>> {
@@ -228,7 +228,7 @@ function deliveredValues(calls: readonly CallState[]): Readonly<Record<string, J
   return values
 }
 
-/** What a driver that keeps no log of its own has not written yet. */
+/** Returns the entries of results that a driver without its own log has not written. */
 function settleEntries(
   state: SessionState,
   plan: ResolvedAgent,

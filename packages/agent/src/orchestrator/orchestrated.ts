@@ -19,32 +19,32 @@ import { orchestratorName } from './orchestrator.ts'
 import type { ReplayCursor } from './replay-cursor.ts'
 import { openReplayCursor, orchestratorMessageId } from './replay-cursor.ts'
 
-/** A part of the loop: it asks as the whole does, and comes to a status where the run is over or pauses. */
+/** A part of the loop. It yields the same asks, and returns a status if the run ended or was suspended. */
 type Stretch<T = RunStatus | undefined> = AsyncGenerator<LoopAsk, T, LoopAnswers[keyof LoopAnswers]>
 
-/** What the wishes of one call of the orchestrator are granted from. */
+/** The state shared by all commands of one call of the orchestrator. */
 interface Turn {
   readonly state: SessionState
   readonly plan: ResolvedAgent
   readonly past: ReplayCursor
   readonly nth: number
-  /** The loop from where the log stands. It knows nothing but the log, so it can be left at any of its asks. */
+  /** Returns a loop that starts at the end of the log. The log is its only state, so it can be dropped at any ask. */
   readonly alone: () => Loop
-  /** Counts what the orchestrator has said. */
+  /** Number of messages that the orchestrator has sent. */
   said: number
-  /** And since the model last answered. */
+  /** Number of messages sent since the model last answered. */
   saidInARow: number
-  /** The step that the last answer was given in. */
+  /** The options of the step with the last answer. */
   step: StepRequest
 }
 
 /**
- * The loop, led by an orchestrator: each of its wishes is a stretch of the loop that runs alone, or comes from the log
- * where the log knows it already.
+ * Runs the loop under an orchestrator. Each command runs a part of the loop. A command that the log already answers
+ * reads its result from the log.
  *
- * @param alone makes the loop without an orchestrator.
- * @param stays whether the agent is still the active one.
- * @returns undefined where it is not.
+ * @param alone returns the loop without an orchestrator.
+ * @param stays returns whether the agent is still active.
+ * @returns the status of the run, or undefined after a handoff.
  */
 export async function* orchestrated(
   state: SessionState,
@@ -58,7 +58,7 @@ export async function* orchestrated(
   if (!run) return 'completed'
   if (isOver(run)) return run.status
   const past = openReplayCursor(state)
-  // Each agent that the run was handed to has an orchestrator of its own, which says and remembers its own things.
+  // After each handoff another orchestrator runs: its message and memo keys must not collide with earlier ones.
   const first = run.handoffs * mostTurns
   for (let nth = first + 1; ; nth++) {
     const wishes = createWishList()
@@ -83,7 +83,7 @@ export async function* orchestrated(
   }
 }
 
-/** More often than that no orchestrator is called in one run. */
+/** The most times that an orchestrator is called in one run. */
 const mostTurns = 1_000_000
 
 function isOver(run: RunProgress): run is RunProgress & { readonly status: 'completed' | 'failed' | 'aborted' } {
@@ -101,7 +101,7 @@ async function* granting(turn: Turn, wish: Exclude<Wish, { kind: 'returned' | 't
     case 'memo':
       return yield* grant(wish.granted, memory(turn, wish))
     case 'emit':
-      // What the log has gone past already was seen by those who saw it.
+      // During replay the listeners have already received the event.
       if (turn.past.over) yield { ask: 'emit', name: orchestratorName, data: wish.data }
       return undefined
     default:
@@ -109,10 +109,10 @@ async function* granting(turn: Turn, wish: Exclude<Wish, { kind: 'returned' | 't
   }
 }
 
-/** What comes of a stretch: a value for the orchestrator, or the end of the run. */
+/** The outcome of a part of the loop: a value for the orchestrator, or the final status of the run. */
 type Came<T> = { readonly value: T } | { readonly status: RunStatus }
 
-/** What an orchestrator did wrong is told to it, and it may go on. What the driver throws ends the run. */
+/** Rejects the command if the orchestrator misused it; the run continues. An error of the driver ends the run. */
 async function* grant<T>(granted: PromiseWithResolvers<T>, stretch: Stretch<Came<T>>): Stretch {
   let came: Came<T>
   try {
@@ -127,12 +127,12 @@ async function* grant<T>(granted: PromiseWithResolvers<T>, stretch: Stretch<Came
   return undefined
 }
 
-/** Messages that an orchestrator may put behind each other. */
+/** The most messages that an orchestrator may send without a model call in between. */
 const mostSaidInARow = 100
 
 class Misuse extends ProvostError {}
 
-/** One answer of the model. */
+/** Gets the next answer of the model, from the log or from a model call. */
 async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>> {
   const { past, state } = turn
   turn.step = options
@@ -142,16 +142,16 @@ async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>>
   const { run } = state
   if (run && hasAnswered(state)) {
     if (run.openCalls > 0) {
-      throw new Misuse('tool-calls-pending', 'The model cannot be asked while its calls have no results.', {
+      throw new Misuse('tool-calls-pending', 'The model cannot be called while its tool calls have no results.', {
         hint: 'Call run.execute() first.',
       })
     }
     if (!options.tail?.length) {
-      throw new Misuse('nothing-to-answer', 'The model has said its last word: there is nothing new to answer.', {
+      throw new Misuse('nothing-to-answer', 'The model has given its final answer, and no new message follows it.', {
         hint: 'Call run.say(…) first, give model() a tail, or return.',
       })
     }
-    // Not the last word after all. Whoever reads the log again comes to the same, with the same orchestrator.
+    // The answer is not final after all. A replay with the same orchestrator reaches the same state.
     run.answer = undefined
   }
   const loop = turn.alone()
@@ -166,7 +166,7 @@ async function* answer(turn: Turn, options: StepRequest): Stretch<Came<Message>>
   return { status: asked.value }
 }
 
-/** Whether the model has said what counts, and something has to be done about it or nothing at all. */
+/** Returns whether the model has given an answer that counts, with or without tool calls. */
 function hasAnswered(state: SessionState): boolean {
   const { run } = state
   return run !== undefined && !isOver(run) && (run.openCalls > 0 || run.answer !== undefined)
@@ -175,7 +175,7 @@ function hasAnswered(state: SessionState): boolean {
 function lastAnswer(state: SessionState): Message {
   const message = state.run?.answer ?? state.messages.findLast(({ role }) => role === 'assistant')
   if (message) return message
-  throw new ProvostError('unexpected', 'The model has answered, but its answer is not in the log.')
+  throw new ProvostError('unexpected', 'The model answered, but the log does not contain its answer.')
 }
 
 function requestWith({ plan }: Turn, request: ModelRequest, options: StepRequest): ModelRequest {
@@ -195,7 +195,7 @@ function requestWith({ plan }: Turn, request: ModelRequest, options: StepRequest
   })
 }
 
-/** The results of all calls that are open. */
+/** Gets the results of all open calls. */
 async function* results(turn: Turn, options: ExecuteOptions): Stretch<Came<readonly ToolResult[]>> {
   const { past, plan } = turn
   const calls = [...(past.state.run?.calls.values() ?? [])]
@@ -213,7 +213,7 @@ async function* results(turn: Turn, options: ExecuteOptions): Stretch<Came<reado
   return { value: resultsSince(turn, plan, calls, from) }
 }
 
-/** Only those calls are judged that are to run and were offered: the others get their result at once. */
+/** Asks for decisions only on calls that are selected and were offered. The others are skipped at once. */
 async function* decided(
   { step }: Turn,
   calls: readonly ToolCall[],
@@ -226,12 +226,12 @@ async function* decided(
   return calls.map((call): Authorization => {
     if (!runs(call)) return skipped(call, 'skipped', reason)
     const verdict = verdicts.get(call.callId)
-    // After a crash the driver does not know any more what the step was offered.
+    // After a crash the driver does not know which tools the step was offered.
     const offered = step.tools === undefined || step.tools.includes(call.tool.name)
     if (verdict && 'proceed' in verdict && !offered) {
       return skipped(call, 'error', `The tool ${call.tool.name} is not offered in this step.`)
     }
-    return verdict ?? { deny: 'Nobody judged this call.' }
+    return verdict ?? { deny: 'The driver gave no decision on this call.' }
   })
 }
 
@@ -274,14 +274,14 @@ function resultsSince(
 async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'say' }>): Stretch<Came<Message>> {
   const { past, state, nth } = turn
   if ((past.state.run?.openCalls ?? 0) > 0) {
-    throw new Misuse('tool-calls-pending', 'Nothing can be said while calls have no results.', {
+    throw new Misuse('tool-calls-pending', 'A message cannot be sent while tool calls have no results.', {
       hint: 'Call run.execute() first.',
     })
   }
-  // A loop that never asks the model meets no other bound, and would fill the log.
+  // An orchestrator that never calls the model meets no other limit, and would fill the log.
   if (++turn.saidInARow > mostSaidInARow) {
-    throw new Misuse('too-many-messages', `The orchestrator said more than ${mostSaidInARow} things in a row.`, {
-      hint: 'Call run.model() in between, or say it in one message.',
+    throw new Misuse('too-many-messages', `The orchestrator sent more than ${mostSaidInARow} messages in a row.`, {
+      hint: 'Call run.model() in between, or send one message.',
     })
   }
   const key = `${nth}.${++turn.said}`
@@ -307,7 +307,7 @@ async function* append({ state }: Turn, entry: NewEntry): Stretch<void> {
   applied(state, [entry], yield { ask: 'append', entries: [entry] })
 }
 
-/** The orchestrator has returned: the run ends, unless something was queued behind it. */
+/** Ends the run after its orchestrator has returned, unless input is queued. */
 async function* ended(turn: Turn): Stretch {
   const { past, plan } = turn
   if (nextAction(past.state) !== 'end') throw unfinished(plan, 'before the last answer of the model')
@@ -315,7 +315,7 @@ async function* ended(turn: Turn): Stretch {
     throw unfinished(plan, "on an answer that was not asked to fit the agent's output")
   }
   if (past.turned()) return undefined
-  // An answer that an error or an abort stands behind is asked for again.
+  // An answer that is followed by an error or an abort is requested again.
   const loop = turn.alone()
   let atEnd = false
   let asked = await loop.next()

@@ -23,7 +23,7 @@ import type { WishList } from './command-queue.ts'
 import { orchestratorName } from './orchestrator.ts'
 import type { ReplayCursor } from './replay-cursor.ts'
 
-/** How often the model is asked to mend data that does not fit. */
+/** How often the model is asked to repair output that does not match its schema. */
 const mostRepairs = 1
 
 const objectKeys = { tools: true, tail: true, model: true, tier: true, settings: true } as const
@@ -36,7 +36,7 @@ function checkStep({ model, tier, settings }: StepOptions, where: string): void 
   checkSettings(settings, where)
 }
 
-/** What an orchestrator holds of its run: reads from the log, wishes to the loop. */
+/** Returns the run object of an orchestrator. It reads from the log and sends commands to the loop. */
 export function orchestratorRun(
   plan: ResolvedAgent,
   past: ReplayCursor,
@@ -92,7 +92,7 @@ export function orchestratorRun(
             .slice(0, 1000)
         : `it is not JSON (${read.reason})`
       if (repairs++ >= mostRepairs) {
-        throw new ProvostError('output-invalid', `The answer does not fit the schema it was asked for: ${problem}.`, {
+        throw new ProvostError('output-invalid', `The answer of the model does not match its schema: ${problem}.`, {
           hint: 'Loosen the schema, describe its fields, or use a stronger model.',
         })
       }
@@ -112,7 +112,7 @@ export function orchestratorRun(
         return wish<Json>((granted) => ({ kind: 'memo', key: name, value: made, granted }))
       })()
       memos.set(name, value)
-      // A failed one may be tried again.
+      // A failed memo may be retried.
       value.catch(() => memos.delete(name))
     }
     return value
@@ -173,7 +173,7 @@ function viewOf(state: SessionState, plan: ResolvedAgent): View {
   }
 }
 
-/** What says nothing of where it comes from was made from what the orchestrator has seen. */
+/** Labels options without a label with the join of all that the orchestrator has seen. */
 function labelled(past: ReplayCursor, options: StepRequest): StepRequest {
   if (!options.tail) return options
   const label = joinLabels(past.state.viewLabel)

@@ -1,2 +1,2 @@
-/** Of the events and memos of orchestrators. */
+/** The extension name of events and memos of orchestrators. */
 export const orchestratorName = 'orchestrator'

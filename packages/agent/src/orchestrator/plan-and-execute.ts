@@ -5,15 +5,15 @@ import { z } from 'zod'
 
 import type { Orchestrator, OrchestratorRun, StepOptions } from '../types/orchestrator.ts'
 
-/** How a run plans. */
+/** Options of {@link planAndExecute}. */
 export interface PlanAndExecuteOptions {
-  /** Makes the plans. Default: the run's model, of its tier `smart` where it has tiers. */
+  /** The model that writes plans. Default: the run's model, or its tier `smart` if it has tiers. */
   readonly planner?: ModelSpec
-  /** How often a plan that failed is made anew; what the human steers does not count. Default 2. */
+  /** The most times that a failed plan is replaced. Replans after user input do not count. Default 2. */
   readonly maxReplans?: number
 }
 
-/** What `planAndExecute` shows listeners, as the data of `extension` events under the name `orchestrator`. */
+/** The data of `extension` events that `planAndExecute` emits under the name `orchestrator`. */
 export type PlanEvent =
   | { readonly type: 'plan'; readonly revision: number; readonly steps: readonly string[] }
   | {
@@ -23,7 +23,7 @@ export type PlanEvent =
       readonly index: number
       readonly of: number
       readonly task: string
-      /** `failed`: a tool failed it, or the model found that the plan is wrong. `steered`: the human spoke meanwhile. */
+      /** `failed`: its tool calls failed, or the model found the plan wrong. `steered`: the user sent input meanwhile. */
       readonly status: 'started' | 'done' | 'failed' | 'steered'
     }
 
@@ -38,23 +38,25 @@ const plan = z.object({
     ),
 })
 
-/** Far more than a planner reads with profit: the catalogue must not fill the window. */
+/** Bounds the tool catalogue, so that it does not fill the context window of the planner. */
 const mostTools = 100
 const longestDescription = 200
 
 const optionKeys = { planner: true, maxReplans: true } satisfies KnownKeys<PlanAndExecuteOptions>
 
 /**
- * Plans first, then does one step after the other, then answers: after Wang et al., "Plan-and-Solve Prompting" (2023).
+ * Returns an orchestrator that plans, executes the steps in order, then answers.
+ * After Wang et al., "Plan-and-Solve Prompting" (2023).
  *
- * - The plan is an answer of the planner, as JSON, streamed and labelled as any answer: made from untrusted words, it is
- *   untrusted. It is validated, kept as the memo `plan/<revision>`, and shown in a {@link PlanEvent}.
- * - Each step is put to the agent's own model, which works on it with all tools until it reports.
- * - A step whose last calls all failed or were denied, or whose report begins with `REPLAN`, makes the planner plan the
- *   rest anew, `maxReplans` times at most; then the run answers with what it has. What the human steers is planned in too.
- * - The answer is the agent's, held to its `output` schema. Every model call counts for `maxSteps`.
+ * - The plan is an answer of the planner, as JSON, streamed and labelled as any answer. From untrusted input comes an
+ *   untrusted plan. It is validated, kept as the memo `plan/<revision>`, and emitted in a {@link PlanEvent}.
+ * - The agent's own model works on each step with all tools until it reports.
+ * - A step fails if its last calls all failed or were denied, or if its report begins with `REPLAN`. The planner then
+ *   replans the rest, at most `maxReplans` times. After that the run answers with the results it has.
+ * - The planner also replans when the user steers the run.
+ * - The final answer must match the agent's `output` schema. Every model call counts for `maxSteps`.
  *
- * @throws ProvostError `invalid-agent` for a count of replans that is no number from 0.
+ * @throws ProvostError `invalid-agent` if `maxReplans` is not an integer of at least 0.
  *
  * @example
  * createAgent({ name: 'clerk', model: 'openai/gpt-5-mini', tools, orchestrator: planAndExecute({ planner: 'openai/gpt-5' }) })
@@ -107,7 +109,7 @@ export function planAndExecute(options: PlanAndExecuteOptions = {}): Orchestrato
   }
 }
 
-/** Asks the model, with its calls executed, until it answers without one. */
+/** Calls the model and executes its tool calls until it answers without one. */
 async function workOn(run: OrchestratorRun, options: StepOptions): Promise<{ readonly failed: boolean }> {
   let results: readonly ToolResult[] = []
   for (;;) {
@@ -130,7 +132,7 @@ function show(run: OrchestratorRun, event: PlanEvent): void {
 }
 
 function catalogue(tools: readonly ToolInfo[]): string {
-  // Those that have to be found first are found by the step that needs them.
+  // Deferred tools are searched for by the step that needs them.
   const rows = tools
     .filter((tool) => !tool.deferred)
     .slice(0, mostTools)

@@ -4,28 +4,28 @@ import { estimateTokens } from '@provost/provider'
 
 import type { Orchestrator } from '../types/orchestrator.ts'
 
-/** How a run thinks between its actions. */
+/** Options of {@link react}. */
 export interface ReactOptions {
-  /** Tokens a thought may take, as asked of the model and estimated afterwards. Default 300. */
+  /** The most tokens of a thought. The model is asked to keep to it; the length is estimated. Default 300. */
   readonly maxThoughtTokens?: number
 }
 
 const optionKeys = { maxThoughtTokens: true } satisfies KnownKeys<ReactOptions>
 
 /**
- * Thought, action, observation: before each action the model writes down what it knows, what is missing and what to do
- * next; then it makes one call, sees the result, and thinks again. The algorithm is that of Yao et al., "ReAct:
- * Synergizing Reasoning and Acting in Language Models" (2022), on models that call tools: thought and action are one
- * answer, its text or reasoning and its call, and streamed as any other.
+ * Returns an orchestrator of thought, action and observation. Before each action the model writes what it knows, what
+ * is missing and what to do next. It then makes one call, sees the result, and thinks again.
+ * After Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models" (2022), for models that call tools.
+ * Thought and action are one answer, its text or reasoning and its call, and streamed as any other.
  *
- * - Of several calls in one answer the first runs. The others are skipped, and the model is told to look first.
- * - A call without a thought is sent back once; what comes then is run.
- * - A thought over its tokens is not cut, which would cut the action behind it: the model is told before the next step.
- * - An answer without a call is the run's answer.
+ * - Only the first of several calls in one answer runs. The results of the others ask the model to observe first.
+ * - A call without a thought is rejected once; the next call runs.
+ * - A thought over its limit is not cut, because that would also cut the action. The next request asks for brevity.
+ * - An answer without a call ends the run.
  *
- * What the model is told stands in the tail of each request and never in the history.
+ * The instructions are in the tail of each request and never in the history.
  *
- * @throws ProvostError `invalid-agent` for a limit that is no number from 1.
+ * @throws ProvostError `invalid-agent` if `maxThoughtTokens` is not a number of at least 1.
  *
  * @example
  * createAgent({ name: 'scout', model, tools: [search, read], orchestrator: react({ maxThoughtTokens: 200 }) })

@@ -5,38 +5,38 @@ import { reduceEntry, foldLog } from '../reducers/reducer.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /**
- * What the log knows of a run already, read once more from its beginning while the orchestrator asks for it again. At the
- * end of the log it is the log itself, and costs nothing any more.
+ * Reads the log of a run from its beginning while the orchestrator repeats its calls. At the end of the log the cursor
+ * is the log itself and adds no cost.
  */
 export interface ReplayCursor {
-  /** All of it. */
+  /** The state of the whole log. */
   readonly log: SessionState
-  /** The run at the point that was read up to. */
+  /** The state at the read position. */
   readonly state: SessionState
-  /** Whether all was read: what is asked for now has to be done. */
+  /** Whether the whole log was read, so that new commands have to be executed. */
   readonly over: boolean
-  /** Of the last entry that was read. */
+  /** The offset of the last entry read. */
   readonly offset: number
-  /** The next answer of the model that counts; undefined where the log has none any more. */
+  /** Reads to the next answer of the model that counts; undefined at the end of the log. */
   answer(): Message | undefined
-  /** Reads on until no call is open; false where the log does not know all results yet. */
+  /** Reads until no call is open; false if the log lacks a result. */
   settled(): boolean
-  /** Reads on to what the orchestrator said; undefined where it has not said it yet. */
+  /** Reads to the orchestrator's message with this key; undefined if it is not recorded. */
   said(key: string): Message | undefined
-  /** Reads on to the next input that came behind an answer; false where there is none. */
+  /** Reads to the next input after an answer; false if there is no more. */
   turned(): boolean
 }
 
-/** The id of what an orchestrator says: `key` counts its calls and what it says in each. */
+/** Returns the id of an orchestrator's message. `key` counts the calls of the orchestrator and its messages in each. */
 export function orchestratorMessageId(state: SessionState, key: string): string {
   return positionId(state.run?.id ?? '', state.run?.step ?? 0, 'saying', key)
 }
 
-/** Reads the log of a run from its beginning. */
+/** Opens a cursor at the beginning of a run's log. */
 export function openReplayCursor(log: SessionState): ReplayCursor {
   const runId = log.run?.id
   let at = log.entries.findLastIndex((entry) => (entry.type === 'run' && entry.op === 'started') || isTakeover(entry))
-  // What stands there before anybody was asked for anything.
+  // Skips the entries recorded before the first ask.
   while (at < log.entries.length && isPreface(log.entries[at])) at++
   let state = at < log.entries.length ? foldLog(log.entries.slice(0, at)) : log
 
@@ -53,7 +53,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
   const isSaying = ({ type, id }: Entry): boolean =>
     type === 'message' && runId !== undefined && id.startsWith(runId) && id.includes('/saying/')
 
-  /** The answer that an entry made count. */
+  /** Returns the answer that becomes final with an entry. */
   function answerOf(entry: Entry, candidate: Message | undefined): Message | undefined {
     const { run } = state
     if (entry.type === 'message' && entry.via === 'model' && entry.held === undefined) {
@@ -63,7 +63,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
     return entry.type === 'resolved' && approved ? candidate : undefined
   }
 
-  /** A complaint stands right behind what it is about: in a message of its own, or as the results of its calls. */
+  /** Returns whether a repair request follows the answer: as a message, or as the results of its calls. */
   function isRepaired({ content }: Message): boolean {
     const follower = log.entries[at]
     if (follower?.type === 'message') return isRepair(follower)
@@ -117,14 +117,14 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
         interrupted ||= entry.message.role === 'error' || entry.message.role === 'aborted'
         if (entry.via === 'queue' || (entry.via === 'steer' && !interrupted)) break
       }
-      // What was queued together came in together.
+      // Inputs queued together were taken together.
       while (!isOver() && isQueued(log.entries[at])) read()
       return true
     },
   }
 }
 
-/** An orchestrator begins where its agent took over. */
+/** Returns whether an entry makes its agent the active one; its orchestrator begins there. */
 function isTakeover(entry: Entry): boolean {
   return entry.type === 'handoff' && entry.mode === 'transfer' && entry.denied === undefined
 }
@@ -156,7 +156,7 @@ function isRepair({ runId, step, id, via }: Extract<Entry, { type: 'message' }>)
 }
 
 function diverged(log: SessionState): ProvostError {
-  return new ProvostError('orchestrator-diverged', `The orchestrator of ${log.agent} went another way than its log.`, {
-    hint: 'Resume a run with the orchestrator it began with; let chance, time and the outside in through run.memo.',
+  return new ProvostError('orchestrator-diverged', `The orchestrator of ${log.agent} diverged from its log.`, {
+    hint: 'Resume a run with the orchestrator it began with. Read random values, time and external data in run.memo.',
   })
 }

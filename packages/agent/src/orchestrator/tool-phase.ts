@@ -16,18 +16,18 @@ import type { Authorization } from '../types/loop.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { CallState, RunProgress, SessionState } from '../types/session-state.ts'
 
-/** What becomes of a step's calls: one append, then the calls to execute. */
+/** The next actions for the calls of a step: one append, then the calls to execute. */
 export interface ToolPhase {
   readonly entries: readonly NewEntry[]
-  /** In the order of the calls. Those that can start at once are `started` once the entries are in the log. */
+  /** In the order of the calls. Calls that can start at once are `started` when the entries are in the log. */
   readonly execute: readonly CallState[]
 }
 
 /**
- * Sends each call of a step on its way: judged ones start or settle, remote ones are parked, and those that a dead
- * process left behind run again where that does no harm, else somebody is asked.
+ * Returns the next action of each call of a step. Decided calls start or settle, and remote calls are parked.
+ * A call interrupted by a crash runs again if it is repeatable; otherwise it waits for a decision.
  *
- * @param verdicts for the planned calls, in their order. Where one is missing the call is denied.
+ * @param verdicts for the planned calls, in their order. A call without a verdict is denied.
  */
 export function toolPhase(
   state: SessionState,
@@ -48,7 +48,7 @@ export function toolPhase(
         entries.push(...unjudgedHandoff(state, plan, call, handoffs))
         continue
       }
-      const verdict = whole(plan, call, verdicts[index] ?? { deny: 'Nobody judged this call.' })
+      const verdict = whole(plan, call, verdicts[index] ?? { deny: 'The driver gave no decision on this call.' })
       const handoff = plan.handoffs.get(call.part.toolName)
       if (handoff) {
         const told = handoffEntries(state, plan, call, handoff, verdict)
@@ -59,7 +59,7 @@ export function toolPhase(
         runs = 'proceed' in verdict
       }
     } else if (call.stage === 'started') {
-      // Before anything was executed here, this means that a process died in it.
+      // Before this process executed anything, a started call means that another process died in it.
       runs = mayRepeat(plan.info(call.part.toolName))
       if (!runs) entries.push(uncertainWait(state, call))
     } else if (call.stage === 'delivered' || call.stage === 'woken') execute.push(call)
@@ -75,15 +75,15 @@ export function toolPhase(
   return { entries, execute }
 }
 
-/** A question says what it is about, also where a driver of somebody's own asks it. */
+/** Adds the subject to a question, also to one that a custom driver asks. */
 function whole(plan: ResolvedAgent, { part, label }: CallState, verdict: Authorization): Authorization {
   if (!('ask' in verdict) || verdict.about) return verdict
   return { ...verdict, about: subjectOf(plan.info(part.toolName), label) }
 }
 
 /**
- * The calls that are to be judged now. The first call of a handoff comes last, with all results of its step; no other
- * one of the step is taken.
+ * Returns the calls that need a decision now. The first handoff call comes last, after all results of its step. Other
+ * handoff calls of the step are not taken.
  */
 export function callsToJudge(plan: ResolvedAgent, run: RunProgress): readonly CallState[] {
   const planned = callsAt(run, 'planned')
@@ -94,7 +94,7 @@ export function callsToJudge(plan: ResolvedAgent, run: RunProgress): readonly Ca
   return planned.filter((call) => (call === first ? alone : !plan.handoffs.has(call.part.toolName)))
 }
 
-/** The calls that can start before any has ended: their starts commit together. */
+/** Returns the calls that can start before any has ended. Their `started` entries commit together. */
 function firstWave(plan: ResolvedAgent, calls: readonly CallState[]): readonly CallState[] {
   const alone = calls.findIndex((call) => executionMode(plan, call) === 'sequential')
   return calls.slice(0, Math.max(1, Math.min(plan.maxParallelTools, alone < 0 ? calls.length : alone)))

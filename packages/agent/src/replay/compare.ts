@@ -4,25 +4,25 @@ import { canonicalJson, toJson } from '@provost/core'
 import type { RecordedLog } from './recorded-log.ts'
 import { isOutOfBand, nextOf } from './recorded-log.ts'
 
-/** Where the loop of today does something else than the log tells. */
+/** The first place where the current loop differs from the recorded log. */
 export interface ReplayDifference {
-  /** Of the recorded entry. */
+  /** The offset of the recorded entry. */
   readonly offset: number
   readonly expected: Entry
-  /** The entry that the loop would have written, or in words what it would have done. */
+  /** The entry that the loop would write, or a description of what it would do. */
   readonly got: NewEntry | string
 }
 
-/** Why a loop is left. */
+/** Stops the replay of one loop, with the reason. */
 export class ReplayStopped extends Error {
   readonly why: 'end' | 'resumed' | 'closed' | ReplayDifference
   constructor(why: ReplayStopped['why']) {
-    super('The replay leaves this loop.')
+    super('The replay of this loop has stopped.')
     this.why = why
   }
 }
 
-/** What is recorded next, unless the loop has to be left there. */
+/** Returns the next recorded entry. Throws {@link ReplayStopped} if this loop ends there. */
 export function nextExpected(tape: RecordedLog): Entry {
   const entry = nextOf(tape)
   if (!entry) throw new ReplayStopped('end')
@@ -30,12 +30,12 @@ export function nextExpected(tape: RecordedLog): Entry {
   return entry
 }
 
-/** The loop is left: it does something else. */
+/** Returns the error that stops a loop that differs from the log. */
 export function differs(expected: Entry, got: NewEntry | string): ReplayStopped {
   return new ReplayStopped({ offset: expected.offset, expected, got })
 }
 
-/** The next recorded entry has to be the one that the loop writes. */
+/** Takes the next recorded entry, and stops the replay if the loop writes another one. */
 export function compareNext(tape: RecordedLog, got: NewEntry): void {
   const known = got.type === 'run' ? undefined : tape.find(got.id)
   if (known?.past) {
@@ -54,7 +54,7 @@ export function compareNext(tape: RecordedLog, got: NewEntry): void {
   throw new ReplayStopped('end')
 }
 
-/** Earlier releases did not record what a question is about. */
+/** Drops the subject of a question if the recorded entry has none. Earlier releases did not record it. */
 function asRecorded(recorded: Entry, got: NewEntry): NewEntry {
   if (recorded.type !== 'wait' || got.type !== 'wait' || recorded.about) return got
   const { about: _, ...rest } = got
@@ -68,7 +68,7 @@ function isSame(recorded: Entry, got: NewEntry): boolean {
   )
 }
 
-/** An entry without times, and what is made from them or from who wrote it, or is for the store alone. */
+/** Returns an entry without times, writer data and store data, for comparison. */
 function essence(entry: NewEntry): Json {
   const {
     offset: _,
@@ -79,7 +79,7 @@ function essence(entry: NewEntry): Json {
     repeatable: ______,
     ...rest
   }: Record<string, unknown> = { ...entry }
-  // Ids of starts and ends count entries, of which hooks may write some in between.
+  // Ids of run entries count entries, and hooks may write entries in between.
   if (entry.type === 'run') delete rest['id']
   if (entry.type === 'message') rest['message'] = { ...entry.message, createdAt: 0 }
   return toJson(rest)

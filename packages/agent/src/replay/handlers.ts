@@ -8,7 +8,7 @@ import { answerAt, arrivals, decisionsAt, isArrival, isByClock, takeGivenUp, ver
 import type { RecordedLog } from './recorded-log.ts'
 import { isNested } from './recorded-log.ts'
 
-/** Answers the loop from the tape. */
+/** Returns handlers that answer the loop from the recorded log. */
 export function handlersOf(tape: RecordedLog): LoopHandlers {
   const { state } = tape
   return {
@@ -36,8 +36,8 @@ export function handlersOf(tape: RecordedLog): LoopHandlers {
           return verdictOf(tape, call, decided.entry, decisions)
         }
         if (tape.isClosing()) throw new ReplayStopped('closed')
-        // The log does not tell: whatever it is, the entry that comes of it is not there.
-        return { deny: 'Nobody judged this call.' }
+        // The log has no decision. Any answer leads to an entry that the log lacks.
+        return { deny: 'The driver gave no decision on this call.' }
       })
     },
 
@@ -57,7 +57,7 @@ export function handlersOf(tape: RecordedLog): LoopHandlers {
           tape.take()
         }
       }
-      // Composites that were parked before may have gone on as well.
+      // Composites that were parked may have resumed as well.
       tape.takeInside()
       return []
     },
@@ -80,7 +80,7 @@ export function handlersOf(tape: RecordedLog): LoopHandlers {
   }
 }
 
-/** The call that an entry is about. */
+/** Returns the id of the call that an entry belongs to. */
 function calledBy({ waits }: SessionState, entry: Entry): string | undefined {
   if (entry.type === 'call' || entry.type === 'wait') return entry.callId
   return entry.type === 'resolved' ? waits.get(entry.token)?.callId : undefined

@@ -8,12 +8,12 @@ import { ReplayStopped } from './compare.ts'
 import type { RecordedLog } from './recorded-log.ts'
 import { isOutOfBand, isTaken, nextOf } from './recorded-log.ts'
 
-/** Something came in from outside. */
+/** Returns whether an entry records input from outside. */
 export function isArrival(state: SessionState, entry: Entry): boolean {
   return isTaken(state, entry) || (entry.type === 'message' && (entry.via === 'steer' || entry.via === 'queue'))
 }
 
-/** What came in together. */
+/** Returns the recorded inputs that arrived together. */
 export function arrivals(tape: RecordedLog): readonly NewEntry[] {
   const entries: Entry[] = []
   let arrived = 0
@@ -26,7 +26,7 @@ export function arrivals(tape: RecordedLog): readonly NewEntry[] {
   return entries.slice(0, arrived)
 }
 
-/** What the model answered; undefined where it was not asked. */
+/** Returns the recorded answer of the model; undefined if the model was not called. */
 export function answerAt(tape: RecordedLog, entry: Entry): LoopAnswers['model'] | undefined {
   if (entry.type === 'message' && entry.message.role === 'error' && entry.via === 'model') {
     return { failure: failureAt(tape, entry) }
@@ -60,7 +60,7 @@ function failureAt(tape: RecordedLog, { message, runId, step }: EntryOf<'message
   }
 }
 
-/** What the model was told at once that its answer lacks. */
+/** Returns the repair request that directly follows an answer. */
 function repairAt(follows: Entry, answer: EntryOf<'message'>['message']): Repair | undefined {
   if (follows.type === 'message' && follows.via === 'system') {
     const { id, content, label } = follows.message
@@ -75,7 +75,7 @@ function repairAt(follows: Entry, answer: EntryOf<'message'>['message']): Repair
   return own && follows.output.type === 'error-text' ? { content: follows.output.value } : undefined
 }
 
-/** What was decided on a call. */
+/** Returns the recorded decision on a call. */
 export function verdictOf(
   tape: RecordedLog,
   call: Parameters<LoopHandlers['decide']>[0]['calls'][number],
@@ -86,7 +86,7 @@ export function verdictOf(
     case 'proceed': {
       const crossed = tape.find(`${call.callId}/handoff`)?.entry
       if (crossed?.type !== 'handoff') return { proceed: args, by }
-      // What crossed is filtered again: the hash tells whether it is the same.
+      // The messages are filtered again, and compared by their hash.
       return { proceed: args, by, crossing: { filter: crossed.filter, ...(crossed.with && { with: crossed.with }) } }
     }
     case 'deny': {
@@ -128,7 +128,7 @@ function askOf({
   }
 }
 
-/** What was decided together. */
+/** Returns the decisions that were recorded together. */
 export function decisionsAt(tape: RecordedLog): Decisions | undefined {
   const approvals: ApprovalDecision[] = []
   const toolResults: RemoteResult[] = []
@@ -145,19 +145,19 @@ export function decisionsAt(tape: RecordedLog): Decisions | undefined {
     else if (kind === 'remote') toolResults.push({ callId, output: value, by })
     else if (kind === 'uncertain') {
       const { decision, output }: Record<string, unknown> = isRecord(value) ? value : {}
-      const said = decision === 'retry' || decision === 'done' ? decision : 'fail'
-      uncertain.push({ callId, decision: said, ...(output !== undefined && { output }), by })
+      const outcome = decision === 'retry' || decision === 'done' ? decision : 'fail'
+      uncertain.push({ callId, decision: outcome, ...(output !== undefined && { output }), by })
     } else inputs.push({ id: token, value })
   }
   return count > 0 ? { approvals, toolResults, uncertain, inputs } : undefined
 }
 
-/** Nobody answered in time. */
+/** Returns whether an entry records an expired wait. */
 export function isByClock(entry: Entry): boolean {
   return entry.type === 'resolved' && entry.by === clock
 }
 
-/** Passes over the waits that nobody answered in time: whoever drives the loop gives them up, but for approvals. */
+/** Skips expired waits, which the driver records. Stops at expired approvals, which the loop records. */
 export function takeGivenUp(tape: RecordedLog): boolean {
   const { waits } = tape.state
   let any = false

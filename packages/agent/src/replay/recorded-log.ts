@@ -6,25 +6,25 @@ import { reduceEntry } from '../reducers/reducer.ts'
 import { emptyLog } from '../state/session-state.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** A recorded log, as far as it was replayed. */
+/** A recorded log with the position of its replay. */
 export interface RecordedLog {
   readonly state: SessionState
-  /** The next one. */
+  /** The next entry, or the one `ahead` entries after it. */
   entry(ahead?: number): Entry | undefined
   take(): void
-  /** The recorded entry of an id, and whether it was replayed already. */
+  /** Finds a recorded entry by id, and tells whether it was replayed. */
   find(id: string): { readonly entry: Entry; readonly past: boolean } | undefined
-  /** What a run begins with. */
+  /** Takes the entries with which a run begins. */
   takeOpening(): void
-  /** Passes over what hooks and extensions wrote. */
+  /** Skips entries of hooks and extensions. */
   takeAside(): void
-  /** The same, with the attempts that failed: they begin the step. */
+  /** Skips entries of hooks and extensions, and failed attempts at the begin of a step. */
   takeFailed(): void
-  /** Passes over what happens within composites. */
+  /** Skips entries of composites. */
   takeInside(): void
-  /** Passes over what lookups said of calls that a process died in: a run that is resumed begins with it. */
+  /** Skips the reconciled results of interrupted calls, with which a resumed run begins. */
   takeLookups(): void
-  /** Whether the run was ended from outside here. */
+  /** Whether the run was ended from outside at this position. */
   isClosing(): boolean
   takeClosing(): void
 }
@@ -76,7 +76,7 @@ export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
       let cutOff = false
       for (let i = at; ; i++) {
         const entry = recorded[i]
-        // Of a log that ends here, what the end of the run would have been is not known.
+        // The log ends here, so the end of the run is unknown.
         if (!entry) return cutOff
         cutOff ||= entry.type === 'call'
         if (entry.type === 'run') return entry.op === 'ended' && (entry.status === 'aborted' || isFromOutside(entry))
@@ -94,7 +94,7 @@ export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
   }
 }
 
-/** What the loop does not ask for: whoever drives it writes it on its own. */
+/** Returns whether the driver writes an entry without an ask of the loop. */
 export function isOutOfBand(entry: Entry): boolean {
   switch (entry.type) {
     case 'ext':
@@ -117,7 +117,7 @@ function isFailed(entry: Entry): boolean {
   return entry.type === 'attempt' && entry.outcome === 'discarded'
 }
 
-/** The word that something of the inbox was taken: nothing waits for it. */
+/** Returns whether an entry marks an inbox item as taken. No wait has its token. */
 export function isTaken(state: SessionState, entry: Entry): boolean {
   return entry.type === 'resolved' && !state.waits.has(entry.token)
 }
@@ -126,12 +126,12 @@ function isClosingError({ message, runId, step }: EntryOf<'message'>): boolean {
   return message.role === 'error' && message.id === positionId(runId, step, 'message', 'error')
 }
 
-/** The loop itself fails runs for two reasons, and where a model failed, which stands before. */
+/** Returns whether a run failed for a reason outside the loop. The loop has two reasons; a model failure precedes. */
 function isFromOutside({ status, error }: EntryOf<'run', 'ended'>): boolean {
   return status === 'failed' && error?.code !== 'max-steps' && error?.code !== 'response-denied'
 }
 
-/** What happens within composites, or goes through the log to and from their children: nobody asks the loop for it. */
+/** Returns whether an entry belongs to a composite or its children. The loop has no ask for it. */
 export function isNested(state: SessionState, entry: Entry): boolean {
   const { run, waits } = state
   if (isTaken(state, entry)) return true
@@ -144,7 +144,7 @@ export function isNested(state: SessionState, entry: Entry): boolean {
   return entry.op === 'settled' && (stage === 'parked' || stage === 'woken')
 }
 
-/** What is recorded next of what the loop asks for. */
+/** Returns the next recorded entry that answers an ask of the loop. */
 export function nextOf(tape: RecordedLog): Entry | undefined {
   tape.takeAside()
   return tape.entry()

@@ -11,21 +11,21 @@ import { handlersOf } from './handlers.ts'
 import type { RecordedLog } from './recorded-log.ts'
 import { nextOf, openRecordedLog } from './recorded-log.ts'
 
-/** How a session is replayed. */
+/** Options of {@link replaySession}. */
 export interface ReplayOptions {
-  /** The limit that its runs had; default the agent's. */
+  /** The step limit of its runs. Default: the agent's. */
   readonly maxSteps?: number
 }
 
 const optionKeys = { maxSteps: true } satisfies KnownKeys<ReplayOptions>
 
 /**
- * Drives the agent's loop through a recorded session: what models answered, hooks and humans decided and tools gave
- * comes from the log. No model, tool or hook is called; an orchestrator is. Where the log ends, or a run was ended from
- * outside, there is nothing to compare any more. What stands before the mark of a fork is taken as it is.
+ * Drives the agent's loop through a recorded session. Model answers, decisions and tool results come from the log. No
+ * model, tool or hook is called; an orchestrator is. The comparison stops at the end of the log, and where a run was
+ * ended from outside. Entries before the mark of a fork are not compared.
  *
- * @param entries of one log, from its first on.
- * @returns the first difference; undefined where the loop still comes to the same log.
+ * @param entries of one log, from the first.
+ * @returns the first difference; undefined if the loop produces the same log.
  * @throws ProvostError `wrong-agent`
  *
  * @example
@@ -52,7 +52,7 @@ export async function replaySession(
     else if (state.run && state.run.status !== 'running' && isWork(entry)) {
       return { offset: entry.offset, expected: entry, got: 'nothing: the run is over' }
     } else tape.take()
-    // A run that was resumed after a crash has another loop, from the log.
+    // A run that was resumed after a crash starts another loop from the log.
     while (state.run?.status === 'running' && tape.entry()) {
       const difference = await replayRun(plan, tape, options.maxSteps ?? plan.maxSteps)
       if (difference) return difference
@@ -66,7 +66,7 @@ async function collected(entries: Iterable<Entry> | AsyncIterable<Entry>): Promi
   return all
 }
 
-/** Only a run does these. */
+/** Returns whether only a run writes such an entry. */
 function isWork(entry: Entry): boolean {
   if (entry.type === 'message') return entry.via === 'model'
   return entry.type === 'call' || (entry.type === 'attempt' && entry.purpose !== 'generated')
@@ -110,7 +110,7 @@ async function replayRun(
 }
 
 function wrongAgent(of: string, name: string): ProvostError {
-  return new ProvostError('wrong-agent', `The session has a run of agent ${of}, not of ${name}.`, {
-    hint: 'Replay it with the agent that ran it.',
+  return new ProvostError('wrong-agent', `The session has a run of agent ${of}, not of agent ${name}.`, {
+    hint: `Replay the session with agent ${of}.`,
   })
 }

@@ -13,21 +13,21 @@ import { newEntry } from '../state/entry.ts'
 import type { Place } from '../types/log.ts'
 import type { RunContext } from '../types/run-context.ts'
 
-/** What tells of a new run, once nothing stands in its way. */
+/** Returns the first entry of a new run. */
 export function startedRun(scope: RunContext, token: string | undefined): NewEntry {
   const { plan, given, id, state, lineage } = scope
   checkActive(scope.entry, state)
   const place: Place = { runId: id, step: 0, agent: plan.name }
-  // A session that another run left open is not gone on with by accident.
+  // An open run must be resumed explicitly, not replaced by accident.
   if (state.run && (state.run.status === 'running' || state.run.status === 'suspended')) {
     throw new ProvostError('session-open', `Session ${scope.sessionId} has a ${state.run.status} run.`, {
       hint: 'Resume that run from its state before starting another.',
     })
   }
-  // Somebody else was faster: what is in the inbox is said once.
+  // Another process took the input first. Inbox input enters a session once.
   if (token !== undefined && state.resolved.has(token)) {
-    throw new ProvostError('already-taken', 'What this run was to begin with has entered the session already.', {
-      hint: 'There is nothing to do.',
+    throw new ProvostError('already-taken', 'The input of this run has already entered the session.', {
+      hint: 'Do nothing: another run has taken the input.',
     })
   }
   const started = newEntry(place, `${id}/started`, {
@@ -38,12 +38,12 @@ export function startedRun(scope: RunContext, token: string | undefined): NewEnt
     ...(lineage && { parent: { log: lineage.parentLog, runId: lineage.parents[0] ?? '' } }),
     ...(lineage?.grant && { grant: lineage.grant }),
   })
-  // Should its input not get in, the log tells of the run all the same.
+  // The log records the run even if its input is rejected.
   scope.claim = [started]
   return started
 }
 
-/** Begins a run: who runs, with what, and the messages it starts with, in one append. */
+/** Begins a run. One append records its start and its first messages. */
 export async function begin(
   scope: RunContext,
   started: NewEntry,
@@ -53,8 +53,8 @@ export async function begin(
   const { plan, id, journal, lineage } = scope
   const place: Place = { runId: id, step: 0, agent: plan.name }
   const key = positionId(id, 0, 'message', 'input')
-  const said = messagesOf(input, key, plan, takenIds(scope))
-  const messages = lineage ? said.map((message) => labelledWith(message, lineage.label)) : said
+  const received = messagesOf(input, key, plan, takenIds(scope))
+  const messages = lineage ? received.map((message) => labelledWith(message, lineage.label)) : received
   const entered = await enterMessages(scope, messages, 'input', place, key)
   scope.claim = [started, ...(token === undefined ? [] : [takenEntry(place, token)]), ...entered]
   await journal.begin(scope.claim)
@@ -62,17 +62,17 @@ export async function begin(
   await prepareAgent(scope, place)
 }
 
-/** What a child is given carries what its spawner had been told. */
+/** Joins a label into the label of a message. Input of a child carries the label of its parent. */
 function labelledWith(message: Message, label: Label): Message {
   return { ...message, label: joinLabels(labelOf(message), label) }
 }
 
-/** Makes the active agent ready to go on: the first one, or one that the run was handed over to. */
+/** Prepares the active agent: the first one, or the target of a handoff. */
 export async function prepareAgent(scope: RunContext, place: Place): Promise<void> {
   const { plan } = scope
   const ready = plan.ready()
   if (isPromise(ready)) await ready
-  // What was made for another agent holds that one's prompt.
+  // Cached prompts belong to the previous agent.
   scope.prompts.clear()
   scope.instructions = plan.instructions ?? ''
   scope.hear()
@@ -80,7 +80,7 @@ export async function prepareAgent(scope: RunContext, place: Place): Promise<voi
   scope.prepared = plan
 }
 
-/** Asks once a session for what extensions add to the system prompt, and once a run for the agent's own. */
+/** Builds the system prompt. Extensions contribute once a session, the agent's instructions once a run. */
 async function prepareSystem(scope: RunContext, place: Place): Promise<void> {
   const { plan, state, journal } = scope
   const ctx = (): ReturnType<RunContext['contextFor']> => scope.contextFor(plan.self)

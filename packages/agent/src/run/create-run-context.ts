@@ -19,9 +19,9 @@ import type { RunContext } from '../types/run-context.ts'
 import type { Given } from '../types/session.ts'
 
 /**
- * Puts together what the answers of a run share.
+ * Creates the context shared by all handlers of a run.
  *
- * @param entry the agent that runs of the session begin with.
+ * @param entry the agent with which runs of the session begin.
  */
 export function createRunContext(
   entry: ResolvedAgent,
@@ -106,14 +106,14 @@ interface Entered {
   readonly journal: LogWriter
   readonly control: AbortControl
   readonly secrets: SecretScope
-  /** Of agents that were handed the conversation: each has its own secrets, and all are hidden by one scrubber. */
+  /** Secrets of the targets of handoffs. Each target has its own; one scrubber hides all. */
   readonly handed: Map<ResolvedAgent, SecretScope>
   watched: { readonly plan: ResolvedAgent; readonly watchers: Observers } | undefined
 }
 
 const planOf = ({ entry, journal }: Entered): ResolvedAgent => activeAgent(entry, journal.state)
 
-/** What changes when the run is handed over. */
+/** The fields that change with a handoff. */
 const ofActiveAgent = liveFields<Entered, ActiveAgent>({
   plan: planOf,
   watchers(of) {
@@ -124,7 +124,7 @@ const ofActiveAgent = liveFields<Entered, ActiveAgent>({
   secrets(of) {
     const { entry, secrets, handed } = of
     const plan = planOf(of)
-    // Also where it got the conversation back, and is governed by those who had it meanwhile.
+    // The plan may differ after a handoff back to the entry agent, so names are compared.
     if (plan.name === entry.name) return secrets
     const own = handed.get(plan) ?? childSecrets(secrets, plan.secrets, { secrets: 'isolated' })
     handed.set(plan, own)

@@ -11,10 +11,10 @@ import type { RunContext } from '../types/run-context.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /**
- * Ends or pauses a run: the `run.end` hooks see the result, then the entries that end it are written. A crash in
- * between makes the hooks run again, never not at all.
+ * Ends or suspends a run. The `run.end` hooks receive the result, then the final entries are written. After a crash in
+ * between the hooks run again, so they run at least once.
  *
- * @param entries end with the entry that ends the run.
+ * @param entries the last one ends or suspends the run.
  */
 export async function endRun(scope: RunContext, entries: readonly NewEntry[]): Promise<Written> {
   const { append } = scope.journal
@@ -33,7 +33,7 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
   return append([last])
 }
 
-/** Of the active agent, and of all whom the run was with before: each hears how it ended. */
+/** Returns the `run.end` hooks of the active agent and of all earlier agents of the run. */
 function endHooks({ plan, entry, state }: RunContext): readonly Hooked<'run.end'>[] {
   const hooks = [...plan.hooks['run.end']]
   for (const name of state.run?.agents ?? []) {
@@ -45,7 +45,7 @@ function endHooks({ plan, entry, state }: RunContext): readonly Hooked<'run.end'
   return hooks
 }
 
-/** Waits for work, but after an abort no longer than tools may take. */
+/** Waits for work. After an abort it waits at most the grace of tools. */
 async function withinGrace(scope: RunContext, work: Promise<unknown>): Promise<void> {
   const { signal } = scope
   const over = Promise.withResolvers<void>()
@@ -58,7 +58,7 @@ async function withinGrace(scope: RunContext, work: Promise<unknown>): Promise<v
   clearTimeout(grace)
 }
 
-/** The state as it will be once the last entry stands in the log. */
+/** Returns the state as it will be when the last entry is recorded in the log. */
 function foreseen(state: SessionState, last: NewEntry): SessionState {
   if (!state.run || last.type !== 'run') return state
   const status = last.op === 'ended' ? last.status : 'suspended'

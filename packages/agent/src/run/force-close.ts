@@ -11,22 +11,21 @@ import type { RunEnding } from '../types/run-ending.ts'
 import { endRun } from './end-run.ts'
 
 /**
- * Ends a run that did not come to its end by itself: every call gets a result, what was said stays, and nothing that is
- * still under way can write any more. The history is well formed whenever this happens. A run that this driver never
- * took over is not touched.
+ * Ends a run that an error or an abort stopped. Every call gets a result, the messages stay, and pending work can no
+ * longer write. The history is well formed at any time. A run that this driver never claimed stays unchanged.
  */
 export async function forceCloseRun(scope: RunContext, ending: RunEnding): Promise<void> {
   const { state, journal, plan } = scope
   const key = journal.seal()
   const { append, begin, quiet, catchUp } = key
-  // What was being written may change where the run stands; its end has to fit.
+  // Appends in flight may change the state of the run, so they finish first.
   await quiet
   const paused = state.run?.status === 'suspended'
   await catchUp()
   const { resumedFrom } = scope
   if (resumedFrom !== undefined && offsetOf(state) > resumedFrom) scope.claim ??= []
   if (!scope.claim) return
-  // The hooks that see the end may write and emit, as they may where a run ends by itself.
+  // The `run.end` hooks may write and emit, as at a regular end.
   const closing: RunContext = Object.create(scope, {
     journal: { value: { ...journal, ...key } },
     contextFor: { value: hookContexts(() => closing) },
@@ -34,7 +33,7 @@ export async function forceCloseRun(scope: RunContext, ending: RunEnding): Promi
   if (scope.claim.length > 0 && state.run?.id !== scope.id) await begin(scope.claim)
   scope.claim = []
   if (!state.run || (state.run.status !== 'running' && state.run.status !== 'suspended')) return
-  // Its own end was stored after all, though the store said otherwise.
+  // The store reported a failure, but had stored the suspension.
   if (state.run.status === 'suspended' && !paused) return
   const waiting = nextAction(state) === 'wait'
   if (ending.status === 'aborted' && waiting && scope.pendingPolicy() === 'hold') {

@@ -18,7 +18,7 @@ import { RunEnding } from '../types/run-ending.ts'
 import type { CallStage, RunProgress, SessionState } from '../types/session-state.ts'
 import { prepareAgent } from './begin-run.ts'
 
-/** Finds the run to go on with, and checks that it is this one's to go on with. */
+/** Finds the run to resume, and checks that it matches the state and the agent. */
 export async function claim(scope: RunContext, start: Extract<RunStart<unknown>, { resume: RunState }>): Promise<void> {
   const from = start.resume
   const { entry, state, given, mailbox } = scope
@@ -29,8 +29,8 @@ export async function claim(scope: RunContext, start: Extract<RunStart<unknown>,
   checkActive(entry, state)
   const { run } = state
   if (!run || run.id !== from.cursor.runId) {
-    throw new ProvostError('unknown-run', `Session ${scope.sessionId} does not stand at run ${from.cursor.runId}.`, {
-      hint: 'Give the agent the store that the run was made with, and resume the last run of its session.',
+    throw new ProvostError('unknown-run', `The last run of session ${scope.sessionId} is not ${from.cursor.runId}.`, {
+      hint: 'Configure the agent with the store of the run, and resume the last run of its session.',
     })
   }
   checkTools(scope.plan, state, run)
@@ -42,14 +42,14 @@ export async function claim(scope: RunContext, start: Extract<RunStart<unknown>,
     ...(uncertain && { uncertain }),
     ...(inputs && { inputs }),
   }
-  // Where the run waits already, a decision on nothing is a mistake: it is said before anything is written.
+  // A decision that matches no wait is an error, which is thrown before anything is written.
   if (nextAction(state) === 'wait') resolvedEntries(state, decisions)
   mailbox.decisions.push(decisions)
 }
 
 /**
- * Refuses an agent without the tool of a call that has begun: here the call could only be given up. One that waits for its
- * approval has not, and what it was approved for is judged again.
+ * Rejects an agent that lacks the tool of a call that has begun, because the call could only be abandoned. A call that
+ * waits for approval has not begun, and is authorized again after its approval.
  *
  * @throws ProvostError `missing-tool`
  */
@@ -60,20 +60,20 @@ function checkTools({ name, tools }: ResolvedAgent, { waits }: SessionState, { c
   )
   if (!missing) return
   const { toolName } = missing.part
-  throw new ProvostError('missing-tool', `The run stands in a call of ${toolName}, which agent ${name} lacks.`, {
-    hint: `Resume it with an agent that has ${toolName}, or the extension that brings it; the run stays as it is.`,
+  throw new ProvostError('missing-tool', `The run has an open call of ${toolName}, which agent ${name} lacks.`, {
+    hint: `Resume with an agent that has ${toolName} or the extension that adds it. The run is unchanged.`,
   })
 }
 
 const begun: ReadonlySet<CallStage> = new Set(['ready', 'started', 'parked', 'woken', 'waiting', 'delivered'])
 
-/** A run that goes on: from the log if the state is behind it. */
+/** Resumes a run from its log, which may be ahead of the given state. */
 export async function resume(scope: RunContext): Promise<void> {
   const { journal, state } = scope
   const { run } = state
   if (!run) return
   if (run.status === 'completed') {
-    // Nothing happens any more: the stream says so once more.
+    // The run has completed, so the stream only repeats its end.
     journal.emit('agent.end', endPayload(state))
     return
   }
@@ -85,29 +85,29 @@ export async function resume(scope: RunContext): Promise<void> {
   await reconcileCalls(scope)
 }
 
-/** Whether anything was said to a run: a hook may have stopped its input at the door. */
+/** Returns whether a run has input. A hook may have rejected all of it. */
 function hasInput(state: SessionState, run: RunProgress): boolean {
   return state.messages.slice(run.firstMessage).some(({ role }) => role !== 'error' && role !== 'aborted')
 }
 
 const noInput = {
   code: 'no-input',
-  message: 'The run has nothing to go on from: its input was never let in.',
-  hint: 'Start another run.',
+  message: 'The run cannot be resumed, because its input was rejected.',
+  hint: 'Start a new run.',
 }
 
-/** Brings the entries of a state into the log, which must have begun in the same way. */
+/** Appends the entries of a state to the log. The log must be a prefix of them. */
 async function importEntries({ state, journal, sessionId }: RunContext, entries: readonly Entry[]): Promise<void> {
   const known = state.entries.length
   if (entries.slice(0, known).some((entry, index) => entry.id !== state.entries[index]?.id)) {
-    throw new ProvostError('diverged-state', `Session ${sessionId} went another way than the state to resume.`, {
-      hint: 'Resume from the log: give a state that was taken from this store.',
+    throw new ProvostError('diverged-state', `The log of session ${sessionId} differs from the state to resume.`, {
+      hint: 'Pass a state from a run with this store.',
     })
   }
   if (entries.length > known) await journal.copy(entries.slice(known))
 }
 
-/** The log of a child, where this store has none of it. */
+/** Imports the log of a child that the store lacks. */
 async function importChild({ plan, sessionId }: RunContext, log: string, entries: readonly Entry[]): Promise<void> {
   if (!log.startsWith(`${sessionId}/child/`)) throw foreignChild(log)
   const { store } = plan
@@ -123,7 +123,11 @@ async function importChild({ plan, sessionId }: RunContext, log: string, entries
 }
 
 function foreignChild(log: string): ProvostError {
-  return new ProvostError('diverged-state', `The state has a log ${log.slice(0, 200)}, which is none of its session.`, {
-    hint: 'Pass what JSON.stringify(result.state) wrote, unchanged.',
-  })
+  return new ProvostError(
+    'diverged-state',
+    `The state has a log ${log.slice(0, 200)}, which does not belong to its session.`,
+    {
+      hint: 'Pass what JSON.stringify(result.state) wrote, unchanged.',
+    },
+  )
 }

@@ -8,16 +8,16 @@ import type { PendingInputs } from '../types/inputs.ts'
 import type { EventBus, EventQueue } from '../types/log.ts'
 import type { RunHandle } from '../types/run-context.ts'
 
-/** By what a run is reached. */
+/** What a run handle needs from its run. */
 export interface RunReach {
   readonly mailbox: PendingInputs
   readonly control: AbortControl
   readonly hub: EventBus
-  /** Its events from the start, where somebody watches. */
+  /** Its events from the start, if an iterator reads them. */
   readonly events: EventQueue | undefined
 }
 
-/** The handle of a run that goes on. */
+/** Creates the handle of a run. */
 export function runHandle<Output>(
   runId: string,
   result: Promise<RunResult<Output>>,
@@ -46,17 +46,17 @@ export function runHandle<Output>(
       control.abort()
     },
     [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
-      // The first reader gets everything from the start; each further one is a subscriber of its own.
+      // The first reader gets all events from the start. Each further reader subscribes from now.
       const queue = fromStart ?? hub.subscribe()
       fromStart = undefined
       return queue[Symbol.asyncIterator]()
     },
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what all handles share cannot know of what type this one's output is
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shared fields do not know the output type of this handle
   return withOutput(handle, () => result.then(outputOf)) as RunHandle<Output>
 }
 
-// It rejects where the run did not complete: made only for those who ask.
+// Created on access, because it rejects if the run did not complete.
 const withOutput = liveFields<() => Promise<unknown>, { readonly output: Promise<unknown> }>({
   output: (made) => made(),
 })
@@ -65,7 +65,7 @@ function outputOf<Output>(result: RunResult<Output>): Output {
   if (result.status === 'completed') return result.output
   throw result.status === 'failed'
     ? result.error
-    : new ProvostError(`run-${result.status}`, `The run has no output: it was ${result.status}.`, {
+    : new ProvostError(`run-${result.status}`, `The run has no output. Its status is ${result.status}.`, {
         hint: result.status === 'suspended' ? 'Resume result.state with decisions on result.pending.' : 'Run it again.',
       })
 }

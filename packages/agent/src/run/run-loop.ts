@@ -17,7 +17,7 @@ import { claim, resume } from './resume-run.ts'
 /**
  * Drives a run in this process until it ends or is suspended.
  *
- * @throws RunEnding, or whatever the store throws: the run then has to be closed.
+ * @throws RunEnding, and errors of the store. The caller then has to close the run.
  */
 export async function driveRun<Output>(scope: RunContext, start: RunStart<Output>): Promise<RunStatus> {
   const { plan, id } = scope
@@ -45,7 +45,7 @@ async function driveLoop(scope: RunContext): Promise<RunStatus> {
   try {
     return await (plain ? drive(loop, handlers) : driveSteps(scope, loop, handlers))
   } finally {
-    // An orchestrator hears that the run is over; the loop alone has nobody to tell.
+    // An orchestrator is notified of the end. The plain loop has no cleanup.
     if (entry.orchestrator !== undefined || entry.handoffs.size > 0) await loop.return('aborted')
   }
 }
@@ -60,7 +60,7 @@ function handlersOf(scope: RunContext): LoopHandlers {
     wait: ({ pending }) => decisionsOn(scope, pending.approvals),
     append: async ({ entries }) => {
       const written = await (entries.at(-1)?.type === 'run' ? endRun(scope, entries) : journal.append(entries))
-      // What was said stands in the log now.
+      // The log now contains the message.
       scope.partial = undefined
       scope.spent = undefined
       if (scope.prepared !== scope.plan) await prepareAgent(scope, placeOf(scope.state))
@@ -70,7 +70,7 @@ function handlersOf(scope: RunContext): LoopHandlers {
   }
 }
 
-/** The same drive with each step inside the `around` hooks, so that its work runs in their async context. */
+/** Like {@link drive}, with each step inside the `around` hooks, so that it runs in their async context. */
 async function driveSteps(scope: RunContext, loop: Loop | Turns, handlers: LoopHandlers): Promise<RunStatus> {
   let turn = await loop.next()
   while (!turn.done) {

@@ -13,13 +13,13 @@ import {
 } from '../result/run-state-data.ts'
 import type { Agent } from '../types/agent.ts'
 
-/** Where a run stands. */
+/** The serialisable state of a run. */
 export type RunState<Output = unknown> = RunStateData<Output>
 
-/** Reads run states. */
+/** Parses run states. */
 export const RunState: {
   /**
-   * A run state from what `JSON.stringify(result.state)` wrote, parsed or as text.
+   * Returns a run state from the output of `JSON.stringify(result.state)`, as text or parsed.
    *
    * @throws ProvostError `invalid-state`, `newer-state`, `wrong-agent`, `missing-extension`, `bad-signature`
    *
@@ -32,12 +32,12 @@ export const RunState: {
   fromJSON(json, agent) {
     const value = typeof json === 'string' ? parse(json) : json
     refuseHostileKeys(value)
-    if (!isStateData(value)) throw invalid('it lacks the fields of one')
+    if (!isStateData(value)) throw invalid('it lacks required fields')
     const plan = resolvedAgentOf(agent)
     checkAgent(value, plan)
     checkSignature(value, plan)
     for (const log of [value.entries ?? [], ...Object.values(value.children ?? {})]) {
-      if (!log.every(isEntry)) throw invalid('it has an entry that is none')
+      if (!log.every(isEntry)) throw invalid('it has an invalid log entry')
     }
     return stateOf(value)
   },

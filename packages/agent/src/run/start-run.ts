@@ -36,16 +36,16 @@ import { forceCloseRun } from './force-close.ts'
 import { runHandle } from './run-handle.ts'
 import { driveRun } from './run-loop.ts'
 
-/** Of a root run: its events share it. */
+/** The parents of a root run, shared by all of its events. */
 const noParents: readonly string[] = Object.freeze([])
 
 /**
- * Starts a run at once, in the async context of the caller. Nothing that the model, a tool or a store does makes it
- * reject: whatever goes wrong is in the result.
+ * Starts a run at once, in the async context of the caller. The result never rejects: errors of the model, a tool or a
+ * store are in the result.
  *
  * @param watched keeps the events for an iterator.
- * @param host the session object that the run is of.
- * @param lineage what a child has of the run that spawned it.
+ * @param host the session object that starts the run.
+ * @param lineage the context that a child has from its parent run.
  */
 export function startRun<Output>(
   plan: ResolvedAgent,
@@ -142,7 +142,7 @@ async function perform<Output>(
     if (host) followWithListeners(scope, hub, host.isHeard)
     const active = scope.plan === plan ? undefined : scope.plan.ready()
     if (isPromise(active)) await inTime(Promise.resolve(active))
-    // In a store that ends with the process, nobody can reach a session whose id was made here just now.
+    // Other writers cannot know a new id in a store that lives in this process, so it needs no inbox.
     if (!lineage && (host || !store.ephemeral || !fresh)) {
       scope.inbox = inboxOf(scope, control, host?.cursor ?? inboxCursor())
       unfollow = scope.inbox.follow()
@@ -167,12 +167,12 @@ async function perform<Output>(
       scope.tree.reservations.delete(runId)
       wakeWaiters(scope.tree)
     }
-    // One that ended or waits is left in order: what happened to those who took it over before is settled.
+    // The run ended or is suspended, so earlier takeovers no longer count against the session.
     if (lease && lease.takeovers > 0 && scope && scope.state.run?.status !== 'running') await within(lease.steady())
     if (lease) await within(lease.release())
-    // One that comes too late is of no use to this run, and not to be kept from others.
+    // A lease that arrives too late is released for other processes.
     else leasing?.then((late) => late?.release()).catch(() => {})
-    // Whoever found the session busy until now may have left something behind.
+    // Other processes may have put input into the inbox while the session was busy.
     if (host && scope?.inbox) await within(scope.inbox.sync())
   }
   const ids = { sessionId, runId }
@@ -195,7 +195,7 @@ function inboxOf(scope: RunContext, control: AbortControl, cursor: InboxCursor):
     cursor,
     failed,
     abort(token, options) {
-      // First that it was taken: a run that goes on later is not to be aborted by it again.
+      // Recorded as taken first, so that it does not abort the run again after it is resumed.
       const taken = journal.append([takenEntry(placeOf(state), token)]).catch(failed)
       void taken.then(() => control.abort(options))
     },
@@ -204,7 +204,7 @@ function inboxOf(scope: RunContext, control: AbortControl, cursor: InboxCursor):
 
 const closingMs = 1000
 
-/** A store that does not answer does not keep a run from ending. */
+/** Waits for work of the store, at most {@link closingMs}, so that a stalled store cannot block the end of a run. */
 function within(work: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, closingMs)
@@ -216,7 +216,7 @@ function within(work: Promise<void>): Promise<void> {
   })
 }
 
-/** Brings the log to a good end; where even that fails, the log stays as it is and can be resumed. */
+/** Closes the run in the log. If that fails, the log is unchanged and the run can be resumed. */
 async function close(scope: RunContext, error: unknown): Promise<void> {
   const ending = error instanceof RunEnding ? error : new RunEnding('failed', toErrorInfo(error), error)
   try {

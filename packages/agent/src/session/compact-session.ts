@@ -23,25 +23,25 @@ import type { Given } from '../types/session.ts'
 import type { SessionRuns } from './session-runs.ts'
 import type { SessionWriter } from './session-writer.ts'
 
-/** The session whose view is to be cut. */
+/** The session to compact. */
 export interface Compacting {
   readonly plan: ResolvedAgent
   readonly id: string
   readonly known: LogSnapshot
   readonly given: Given
-  /** Entries to write before, which are taken out. */
+  /** Entries to write first. They are removed from the list. */
   readonly edits: NewEntry[]
 }
 
-/** Has the view of a session cut. */
+/** Compacts the view of a session. */
 export interface Compactor {
-  /** In the run that goes on, or else at once. */
+  /** Compacts within the active run, or at once if no run is active. */
   compact(): Promise<void>
-  /** Gives up what is done between runs. */
+  /** Aborts a compaction between runs. */
   abort(): void
 }
 
-/** Makes the compactor of a session object. */
+/** Creates the compactor of a session object. */
 export function createCompactor(
   setup: Compacting,
   runs: Pick<SessionRuns<unknown>, 'underway' | 'mailbox'>,
@@ -74,7 +74,7 @@ export function createCompactor(
         const over = await Promise.race([asked.promise, ended]).catch((thrown: unknown) => {
           throw asError(thrown)
         })
-        // The run has asked no model any more: it is done without it.
+        // The run ended before its next model call, so the session is compacted without the run.
         if (!over || !compactions.includes(asked)) return
         compactions.splice(compactions.indexOf(asked), 1)
       }
@@ -86,9 +86,9 @@ export function createCompactor(
 }
 
 /**
- * Lets the `context` hooks cut the view of a session while no run goes on; one that is suspended stays so.
+ * Lets the `context` hooks cut the view of a session between runs. A suspended run stays suspended.
  *
- * @throws SessionBusyError while somebody else writes; what kept a hook from its work.
+ * @throws SessionBusyError while another writer holds the lease; the error of a failed hook.
  */
 async function compactSession({ plan, id, known, given, edits }: Compacting, control: AbortControl): Promise<void> {
   const { store, name } = plan
@@ -113,7 +113,7 @@ async function compactSession({ plan, id, known, given, edits }: Compacting, con
       lineage: undefined,
       tree: createTree(),
     })
-    // Those that were made for the last run, where they are made anew for each.
+    // Dynamic instructions are taken from the last run.
     const made = run && memos.get(`${run.id}/${name}/instructions`)
     if (typeof made === 'string') scope.instructions = made
     scope.trigger = 'manual'

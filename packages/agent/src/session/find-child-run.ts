@@ -7,9 +7,9 @@ import { foldLog } from '../reducers/reducer.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /**
- * Finds a run below the last one of a session, in logs that other processes may be writing.
+ * Finds a child run below the last run of a session. Other processes may be writing its log.
  *
- * @returns undefined where there is none, or it has ended.
+ * @returns undefined if there is no such run, or it has ended.
  */
 export async function findBelow(
   store: SessionStore,

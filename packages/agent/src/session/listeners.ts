@@ -5,17 +5,17 @@ import { ProvostError, defineExtension, isEventType, isPromise, isRecord } from 
 
 import type { SessionListeners } from '../types/session.ts'
 
-/** The listeners of a session, and the extensions by which they hear of its runs: they have no door of their own. */
+/** The listeners of a session, and the extensions that connect them to its runs through the public hooks. */
 export interface Listeners {
-  /** Hears of the runs. */
+  /** Passes events of the runs to listeners. */
   readonly hearer: Extension
-  /** Judges their calls, and those of their children. */
+  /** Lets `tool.call` listeners decide on calls of the runs and of their children. */
   readonly judge: Extension
   add<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
   remove<K extends keyof SessionListeners>(type: K, listener: SessionListeners[K]): void
-  /** Whether there are any for events. */
+  /** Whether there are event listeners. */
   isHeard(): boolean
-  /** Listeners who are still busy with a question of the run, which their answer may let go on; none inside of one. */
+  /** Resolves when listeners have handled the questions of the run. Undefined if none is busy, and inside a listener. */
   answering(): Promise<unknown> | undefined
 }
 
@@ -29,9 +29,9 @@ interface Answering {
   readonly listener: SessionListeners['tool.call']
 }
 
-/** Nobody listens yet. */
+/** Creates an empty set of listeners. */
 export function createListeners(): Listeners {
-  // Replaced whenever they change: a round that is under way goes on with those it began with.
+  // Replaced on each change, so that a dispatch in progress keeps its listeners.
   let hearing: readonly Hearing[] = []
   let asked: readonly Answering[] = []
   const busy = new Set<Promise<unknown>>()
@@ -70,12 +70,12 @@ export function createListeners(): Listeners {
             const answer: unknown = await listener(call)
             if (answer === undefined || answer === null) continue
             if (isAnswer(answer)) return answer
-            throw new ProvostError('invalid-answer', 'A tool.call listener gave an answer that means nothing.', {
-              hint: 'Answer { deny } or { args }; to let a call pass, answer nothing.',
+            throw new ProvostError('invalid-answer', 'A tool.call listener returned an invalid answer.', {
+              hint: 'Return { deny } or { args }, or undefined to allow the call.',
             })
           } catch (thrown) {
             ctx.report(thrown, 'tool.call')
-            return { deny: 'A listener of the session could not judge this call.' }
+            return { deny: 'A tool.call listener of the session failed.' }
           }
         }
         return undefined
@@ -103,7 +103,7 @@ export function createListeners(): Listeners {
   }
 }
 
-/** Events that somebody may answer with `session.resolve`. */
+/** Events that a listener may answer with `session.resolve`. */
 const questions: ReadonlySet<EventName> = new Set<EventName>([
   'tool.approval.requested',
   'tool.remote.requested',
@@ -137,14 +137,14 @@ function isAnswer(answer: unknown): answer is { deny: string } | { args: unknown
   return isRecord(answer) && (typeof answer['deny'] === 'string' || 'args' in answer)
 }
 
-/** Takes out one: whoever was added twice hears twice until it was removed twice. */
+/** Returns the list without one match. A listener that was added twice has to be removed twice. */
 function without<T>(list: readonly T[], is: (one: T) => boolean): readonly T[] {
   const index = list.findIndex(is)
   return index < 0 ? list : list.toSpliced(index, 1)
 }
 
 function unknownEvent(type: string): ProvostError {
-  return new ProvostError('unknown-event', `There is no event ${JSON.stringify(type)}.`, {
+  return new ProvostError('unknown-event', `Unknown event ${JSON.stringify(type)} in session.on.`, {
     hint: "Listen to a type of AgentEvent, to '*' for all of them, or to 'tool.call' to judge calls.",
   })
 }

@@ -24,17 +24,17 @@ import { createWriter } from './session-writer.ts'
 import { runStopHooks } from './stop-hooks.ts'
 import { createUsageTotals } from './usage-totals.ts'
 
-/** What a session is opened with. */
+/** The parameters of a session object. */
 export interface SessionSetup<Output> {
   readonly plan: ResolvedAgent
-  /** The agent's own plan: that of the session may have more extensions. */
+  /** The agent's own plan. The plan of the session may have more extensions. */
   readonly agentPlan: ResolvedAgent
   readonly options: SessionOptions & { readonly context?: unknown }
-  /** The agent keeps count of its runs, to abort them. */
+  /** Registers a run with the agent, which can abort all of its runs. */
   track(handle: RunHandle<Output>): void
 }
 
-/** A session over its log. Everything that outlives this object is in the log or in the store's inbox. */
+/** Creates a session over its log. All durable state is in the log or in the store's inbox. */
 export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Opened): Session<Output, App> {
   const { options, track } = setup
   const { id, known, origin } = opened
@@ -179,7 +179,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
       checkOptions(forking, { at: true }, 'session.fork')
       const { at } = forking
       alive()
-      // The log is what is copied: what was edited has to be in it.
+      // A fork copies the log, so pending edits are written first.
       if (!runs.underway() && edits.length > 0) await writer.write()
       const { sessionId } = await forkSession(store, id, at === undefined ? {} : { at })
       const { principal: _, onApproval: __, onInput: ___, ...rest } = options
@@ -225,7 +225,7 @@ export function liveSession<Output, App>(setup: SessionSetup<Output>, opened: Op
   return session
 }
 
-/** The plan with the session's listeners behind the agent's own extensions, and the session's store. */
+/** Returns the plan with the session's store, and its listeners after the agent's extensions. */
 function governedBy(plan: ResolvedAgent, store: SessionStore, listeners: readonly Extension[]): ResolvedAgent {
   const governed: ResolvedAgent = Object.create(plan, {
     store: { value: store, enumerable: true },

@@ -12,14 +12,14 @@ import type { LogSnapshot, Place } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** A session whose log is known. */
+/** A session with its log. */
 export interface Opened {
   readonly id: string
   readonly known: LogSnapshot
   readonly origin: Created
 }
 
-/** What a session begins with. */
+/** The parameters of a new session. */
 export interface Beginning {
   readonly id?: string | undefined
   readonly principal?: Principal | undefined
@@ -27,7 +27,7 @@ export interface Beginning {
 }
 
 /**
- * Claims an id for a new session: its first entry says whose it is, so that no other process takes it too.
+ * Claims the id of a new session. Its first entry names the agent and prevents a second session with the same id.
  *
  * @throws ProvostError `session-exists`, `invalid-session-id`, `invalid-input`; SessionBusyError
  */
@@ -47,8 +47,8 @@ export async function beginSession(plan: ResolvedAgent, store: SessionStore, beg
 }
 
 /**
- * Opens a session that is there. One whose writer died is read under a lease: should the reading bring this process down
- * too, the store has counted it.
+ * Opens an existing session. After a crash of its writer the log is read under a lease, so that the store counts a
+ * takeover if reading also crashes this process.
  *
  * @throws ProvostError `unknown-session`, `wrong-agent`, `missing-extension`, `session-quarantined`
  */
@@ -59,8 +59,8 @@ export function reopenSession(plan: ResolvedAgent, store: SessionStore, id: stri
 async function readSession(plan: ResolvedAgent, store: SessionStore, id: string): Promise<Opened> {
   const entries = await readLog(store, id)
   if (entries.length === 0) {
-    throw new ProvostError('unknown-session', `There is no session ${id}.`, {
-      hint: 'Create it, or give the agent the store that it is in.',
+    throw new ProvostError('unknown-session', `Session ${id} does not exist.`, {
+      hint: 'Create the session, or configure the agent with the store that contains it.',
     })
   }
   const known = logSnapshot(id)
@@ -88,7 +88,7 @@ function importHistory(
   const key = positionId(place.runId, 0, 'message', 'import')
   const { messages: whole, repairs } = historyOf(messages, key, plan)
   const entries = whole.map((message, index) => {
-    // Whatever it says of itself: nobody here has seen where it comes from.
+    // The origin of imported messages is unknown, so their own labels cannot lower this one.
     const label = joinLabels(labelOf(message), untrustedLabel('import'))
     return newEntry(place, `${key}/entry/${index}`, { type: 'message', message: { ...message, label }, via: 'input' })
   })
@@ -97,13 +97,13 @@ function importHistory(
 
 function checkId(id: unknown): string {
   if (typeof id === 'string' && id !== '') return id
-  throw new ProvostError('invalid-session-id', 'The id of a session is a text that is not empty.', {
-    hint: 'Leave it out to get a new one.',
+  throw new ProvostError('invalid-session-id', 'The session id is not a string, or it is empty.', {
+    hint: 'Pass a non-empty string, or omit the id to generate one.',
   })
 }
 
 function exists(id: string): ProvostError {
-  return new ProvostError('session-exists', `There is a session ${id} already.`, {
-    hint: 'Resume it, or choose another id.',
+  return new ProvostError('session-exists', `Session ${id} already exists.`, {
+    hint: 'Resume the session, or choose another id.',
   })
 }

@@ -1,25 +1,25 @@
 import type { NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { scrubAnswer, toJson } from '@provost/core'
 
-/** What a session object puts into the store's inbox. */
+/** Puts items of a session object into the store's inbox. */
 export interface Outbox {
   put(token: string, value: unknown): Promise<'accepted' | 'duplicate'>
-  /** Puts what nobody waits for, and then does what is left to do. */
+  /** Puts an item in the background, then calls `then`. */
   send(token: string, value: unknown, then?: () => void | Promise<void>): void
-  /** @returns how many decisions were the first. */
+  /** @returns how many decisions were accepted, as the first for their wait. */
   decide(entries: readonly NewEntry[]): Promise<number>
-  /** Keeps track of what nobody waits for. */
+  /** Tracks a background task. */
   watch(task: Promise<unknown>): void
-  /** Resolves when all of that is done; undefined where nothing is under way. */
+  /** Resolves when all background tasks have ended; undefined if there are none. */
   underway(): Promise<unknown> | undefined
-  /** What went wrong in it, once. */
+  /** Returns the last error of a background task, once. */
   takeFault(): unknown
 }
 
 /**
- * Makes the outbox of a session object.
+ * Creates the outbox of a session object.
  *
- * @param by who says what goes out.
+ * @param by the sender recorded with each item.
  */
 export function createOutbox(store: SessionStore, sessionId: string, scrubber: Scrubber, by: string): Outbox {
   const watched = new Set<Promise<unknown>>()
@@ -41,8 +41,8 @@ export function createOutbox(store: SessionStore, sessionId: string, scrubber: S
       let accepted = 0
       for (const entry of entries) {
         if (entry.type !== 'resolved') continue
-        const said = await store.deliver(sessionId, entry.token, scrubAnswer(scrubber, entry.value), entry.by)
-        if (said === 'accepted') accepted++
+        const outcome = await store.deliver(sessionId, entry.token, scrubAnswer(scrubber, entry.value), entry.by)
+        if (outcome === 'accepted') accepted++
       }
       return accepted
     },

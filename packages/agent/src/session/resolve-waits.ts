@@ -8,7 +8,7 @@ import type { Outbox } from './outbox.ts'
 import type { SessionRuns } from './session-runs.ts'
 
 /**
- * Delivers decisions to the run that waits for them, here or elsewhere; one that is suspended goes on with them.
+ * Delivers decisions to the waiting run, in this or another process. A suspended run resumes.
  *
  * @throws ProvostError `unknown-wait`, `already-decided`, `wait-expired`
  */
@@ -21,7 +21,7 @@ export async function deliverDecisions(
   if (!runs.underway()) await runs.refresh()
   const underway = runs.underway()
   const { due = {}, early } = underway ? dueDecisions(state, decisions) : { due: decisions }
-  // The run that is alive may get to ask for them.
+  // The active run may reach the matching waits later.
   if (early && underway) await underway.resolve(early)
   const entries = resolvedEntries(state, due).entries
   const over = new Set(expiredWaits(state).map(({ token }) => token))
@@ -36,7 +36,7 @@ export async function deliverDecisions(
   void arriving.then(() => mailbox.arriving.delete(arriving))
   const tooLate = entries.length - inTime.length
   const late = countOf(due) - tooLate - (await work)
-  // Where somebody else has the run, it is delivered to them.
+  // If another process has the run, the inbox delivers the decisions there.
   if (!runs.underway() && runs.open()) runs.resume({})
   if (tooLate > 0) throw waitExpired(entries.flatMap((one) => (inTime.includes(one) ? [] : [tokenOf(one)])))
   if (late > 0) throw alreadyDecided(late)

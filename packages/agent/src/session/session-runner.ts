@@ -7,18 +7,18 @@ import type { Given } from '../types/session.ts'
 
 /** Starts runs in a session. */
 export interface SessionRunner {
-  /** Of the agent that the session belongs to. */
+  /** The plan of the session's agent. */
   readonly plan: ResolvedAgent
-  /** By which its listeners judge calls. */
+  /** The extension with which its listeners decide on calls. */
   readonly judge: Extension
-  /** What it has beside those of the agent. */
+  /** The session's extensions, in addition to the agent's. */
   readonly extensions: readonly Extension[]
   start(input: Input, given: Given, watched: boolean): RunHandle<unknown>
 }
 const runners = new WeakMap<object, SessionRunner>()
 
 /**
- * Starts a run of an agent in a session of its own.
+ * Starts a run of an agent in one of its sessions.
  *
  * @throws SessionBusyError; ProvostError `wrong-agent`, `session-closed`
  */
@@ -31,28 +31,28 @@ export function startIn<Output>(
 ): RunHandle<Output> {
   const runner = runners.get(session)
   if (runner?.plan !== plan) {
-    throw new ProvostError('wrong-agent', `The session given to agent ${plan.name} is not one of its own.`, {
-      hint: 'Pass what createSession or resumeSession of this agent gave.',
+    throw new ProvostError('wrong-agent', `The session passed to agent ${plan.name} belongs to another agent.`, {
+      hint: 'Pass the session that createSession or resumeSession of this agent returned.',
     })
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a session of this very agent has its output
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a session of this agent has its output type
   return runner.start(input, given, watched) as RunHandle<Output>
 }
 
 /**
- * What governs work that is done for a session, beside what governs the work.
+ * Returns the session's extensions, which also govern work done for the session.
  *
- * @throws ProvostError `invalid-option`: nobody may escape it with an object that only looks like the session.
+ * @throws ProvostError `invalid-option` for an object that only resembles a session, which would escape governance.
  */
 export function governingOf(session: object): Pick<SessionRunner, 'judge' | 'extensions'> {
   const runner = runners.get(session)
   if (runner) return runner
-  throw new ProvostError('invalid-option', 'What was given as a session is none.', {
-    hint: 'Pass what createSession or resumeSession of an agent gave, not a copy.',
+  throw new ProvostError('invalid-option', 'The value of "session" is not a session.', {
+    hint: 'Pass the session that createSession or resumeSession returned, not a copy.',
   })
 }
 
-/** Lets runs be started in a session by its agent. */
+/** Registers the runner of a session, so that its agent can start runs in it. */
 export function keepRunner(session: object, runner: SessionRunner): void {
   runners.set(session, runner)
 }

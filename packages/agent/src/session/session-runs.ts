@@ -22,15 +22,15 @@ import type { SendMode } from '../types/stream.ts'
 import type { Outbox } from './outbox.ts'
 import type { SessionWriter } from './session-writer.ts'
 
-/** The runs of a session object: one at a time, and the next where something is left to do. */
+/** The runs of a session object. One runs at a time; queued input starts the next. */
 export interface SessionRuns<Output> {
-  /** The run that goes on here. */
+  /** The active run of this process. */
   underway(): RunHandle<Output> | undefined
-  /** The run that the log leaves open, if no run goes on here. */
+  /** The run that is open in the log, if no run is active here. */
   open(): RunProgress | undefined
-  /** Of the run that goes on, or of the next. */
+  /** The mailbox of the active run, or of the next one. */
   mailbox(): PendingInputs
-  /** Of the run that goes on, or of the last. */
+  /** The tree of the active run, or of the last one. */
   tree(): RunTree
   /** The result of the last run here. */
   last(): RunResult<Output> | undefined
@@ -38,31 +38,31 @@ export interface SessionRuns<Output> {
   start(begin: RunStart<Output>, given: Given, watched: boolean, cause?: Cause): RunHandle<Output>
   /** @throws ProvostError `nothing-to-resume` */
   resume(given: Given, watched?: boolean): RunHandle<Output>
-  /** Starts a run with what was said and not taken, unless the log leaves one open. */
+  /** Starts a run with the next queued input, unless a run is open in the log. */
   goOn(): void
-  /** Brings in what other processes wrote; while a run goes on here, there is nothing of the kind. */
+  /** Reads entries that other processes wrote. Does nothing while a run is active here. */
   refresh(): Promise<void>
-  /** A run that waits here goes on by itself when the time of something is over. The process is not kept for it. */
+  /** Sets a timer that resumes a suspended run when a wait expires. The timer does not keep the process alive. */
   wakeInTime(): void
-  /** No run goes on by itself any more. */
+  /** Stops the timer. No run resumes by itself after that. */
   close(): void
   isClosed(): boolean
 }
 
 /** Why a run was started. */
 export interface Cause {
-  /** What was sent, where the run began with it: it is not lost when somebody else has the session. */
+  /** The input that started the run. It is handed over if another process has the session. */
   readonly sent?: (QueuedInput & { readonly mode: SendMode }) | undefined
-  /** Nobody asked for it in so many words: that somebody else has the session is as good. */
+  /** No caller requested the run, so a busy session is no failure. */
   readonly quiet?: boolean
 }
 
-/** What the runs of a session share. */
+/** The parameters shared by the runs of a session. */
 export interface RunsSetup<Output> {
   readonly id: string
   readonly plan: ResolvedAgent
   readonly known: LogSnapshot
-  /** What each of them is given. */
+  /** Options for each run. */
   readonly given: Given
   readonly sendMode: SendMode
   readonly cursor: InboxCursor
@@ -73,10 +73,10 @@ export interface RunsSetup<Output> {
   track(handle: RunHandle<Output>): void
 }
 
-/** Milliseconds until one who found the session busy looks again. */
+/** Milliseconds before a process that found the session busy tries again. */
 const busyMs = 1000
 
-/** No run goes on yet. */
+/** Creates the runs of a session object, with no active run. */
 export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output> {
   const { id, plan, known, sendMode, cursor, edits, outbox, writer, isHeard, track } = setup
   const { state } = known
@@ -112,22 +112,22 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     return handle
   }
 
-  /** A run is over: what came too late for it goes on with the next. */
+  /** Handles the end of a run. Input that arrived too late starts the next one. */
   function settle(result: RunResult<Output>): void {
     const { sent, quiet = false } = underway ?? {}
     underway = undefined
     const code = result.status === 'failed' ? result.error.code : undefined
     if (code === undefined) wakeInTime()
-    // Whoever has it sees to it; should they die, their lease runs out.
+    // The process with the lease handles the wait. If it dies, its lease expires before the retry.
     else if (code === 'session-busy') wakeInTime(busyMs)
-    // What made it fail may do so again: it is not tried for what is over already.
+    // A retry may fail again, so the run is not resumed for deadlines that have passed.
     else if (nextDeadline(state) > Date.now()) wakeInTime()
     if (code === 'session-busy' && sent) return handOver(sent)
     if (code === 'session-busy' && quiet) return
-    // Whoever took it says what came of it.
+    // The run that took the input reports its result.
     if (code === 'already-taken' && sent?.token !== undefined) return goOn()
     last = result
-    // Nothing of a run that ended waits any more.
+    // A run that has ended has no waits.
     if (result.status !== 'suspended') mailbox.decisions.length = 0
     if (result.status === 'completed') goOn()
     else if (result.status === 'suspended' && somethingDue()) resume({})
@@ -145,7 +145,7 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
   async function goOnInTime(): Promise<void> {
     await refresh()
     if (closed || underway) return
-    // Somebody else may have gone on with it, and it may wait again.
+    // Another process may have resumed the run, and it may wait again.
     if (open()?.status === 'suspended' && expiredWaits(state).length > 0) resume({})
     else wakeInTime()
   }
@@ -171,15 +171,15 @@ export function createRuns<Output>(setup: RunsSetup<Output>): SessionRuns<Output
     return start({ resume: localState<Output>(run.manifest, at), own: true }, given, watched, { quiet: !watched })
   }
 
-  /** Somebody else runs the session: it is said to them. Should they be gone by then, it is said here after all. */
+  /** Delivers input to the process that has the session. If that process has gone, the input starts a run here. */
   function handOver(sent: NonNullable<Cause['sent']>): void {
-    const { mode, ...said } = sent
-    const { input, signal } = said
-    if (said.token !== undefined) {
-      // Delivered, it is with whoever has the session. Should they die of it, the next run here says it, once.
-      cursor.own.add(said.token)
-      if (mode === 'steer') mailbox.steers.unshift(said)
-      else mailbox.followUps.unshift(said)
+    const { mode, ...queued } = sent
+    const { input, signal } = queued
+    if (queued.token !== undefined) {
+      // The inbox already has the input. If the other process dies, the next run here takes it, once.
+      cursor.own.add(queued.token)
+      if (mode === 'steer') mailbox.steers.unshift(queued)
+      else mailbox.followUps.unshift(queued)
       return
     }
     const token = `${sendToken}${uuidv7()}`

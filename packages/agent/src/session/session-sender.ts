@@ -17,10 +17,10 @@ import { findBelow } from './find-child-run.ts'
 import type { Outbox } from './outbox.ts'
 import type { SessionRuns } from './session-runs.ts'
 
-/** Says things to a session: to the run that goes on or waits, to one below it, or to one that begins with it. */
+/** Sends input to a session: to its open run, to a child run, or to a new run. */
 export type SessionSender = Pick<Session, 'send' | 'deliver'>
 
-/** What a sender has of its session. */
+/** The parameters of a sender. */
 export interface SenderSetup {
   readonly id: string
   readonly agent: Recipient
@@ -30,11 +30,11 @@ export interface SenderSetup {
   readonly outbox: Outbox
   readonly cursor: InboxCursor
   readonly sendMode: SendMode
-  /** Who sends, where that is known. */
+  /** The sender, if known. */
   readonly by: string | undefined
 }
 
-/** Makes the sender of a session object. */
+/** Creates the sender of a session object. */
 export function createSender({
   id,
   agent,
@@ -48,31 +48,31 @@ export function createSender({
 }: SenderSetup): SessionSender {
   const signed = by === undefined ? {} : { by }
 
-  /** Whether it is meant for a run below the one that goes on or waits. */
+  /** Returns whether the recipient is a child of the open run. */
   function isBelow(to: string | undefined): to is string {
     return to !== undefined && to !== (runs.underway()?.runId ?? runs.open()?.id)
   }
 
-  /** One that goes on elsewhere is steered there; one that waits is not. */
+  /** Returns the mode in which input enters. A suspended run cannot be steered. */
   function entering(mode: SendMode): SendMode {
     return runs.underway() || runs.open()?.status === 'running' ? mode : 'queue'
   }
 
-  /** To a run that goes on here: whether it is there is known at once. */
+  /** Sends to a child of the active run. The recipient is checked at once. */
   function sendBelow(input: Input, to: string, mode: SendMode, token: string, signal: AbortSignal | undefined): void {
     const mailbox = runs.mailbox()
     const tree = runs.tree()
     const found = standingOf(state, to, tree.logs)
     if (!found) throw unknownRun(id, to)
-    const letter = letterTo(input, to, mode, token, found)
+    const message = childMessage(input, to, mode, token, found)
     trackDelivery(tree, { to, token, signal })
-    mailbox.letters.push({ ...letter, token, ...signed, ...(signal && { signal }) })
+    mailbox.letters.push({ ...message, token, ...signed, ...(signal && { signal }) })
     cursor.own.add(token)
     notify(mailbox)
-    outbox.send(token, childMessageValue(letter))
+    outbox.send(token, childMessageValue(message))
   }
 
-  /** To one that goes on elsewhere, or waits: its logs have to be read. */
+  /** Sends to a child of a run that is suspended or active elsewhere. The logs are read to find the recipient. */
   async function deliverBelow(
     input: Input,
     to: string,
@@ -87,11 +87,11 @@ export function createSender({
     const found = open && (await findBelow(store, state, to))
     if (!found) throw unknownRun(id, to)
     if (signal?.aborted) return 'accepted'
-    return outbox.put(token, childMessageValue(letterTo(input, to, mode, token, found)))
+    return outbox.put(token, childMessageValue(childMessage(input, to, mode, token, found)))
   }
 
-  /** One that waits reads it when it would end. */
-  function letterTo(
+  /** Returns the message to a child run. A suspended run reads it at its end. */
+  function childMessage(
     input: Input,
     to: string,
     mode: SendMode,
@@ -107,7 +107,7 @@ export function createSender({
     }
   }
 
-  /** The run that this object takes for open may have ended elsewhere: then nobody is there to take what was sent. */
+  /** Starts a run if the open run has ended in another process, because that run cannot take the input. */
   async function goOnIfEnded(): Promise<void> {
     if (runs.underway()) return
     await runs.refresh()
@@ -120,7 +120,7 @@ export function createSender({
       const { mode = sendMode, signal, to } = options
       checkMode(mode)
       const token = `${sendToken}${uuidv7()}`
-      // What cannot be said is refused to whoever says it, not to the run.
+      // Validated here, so that the caller receives the error, not the run.
       const messages = messagesOf(input, token, agent)
       if (isBelow(to)) {
         if (!isRunId(to)) throw unknownRun(id, to)
@@ -138,7 +138,7 @@ export function createSender({
       const { steers, followUps } = runs.mailbox()
       if (enters === 'steer') steers.push(sent)
       else followUps.push(sent)
-      // In the store too: a process that dies now takes nothing of it along.
+      // Stored as well, so that a crash does not lose the input.
       cursor.own.add(token)
       outbox.send(token, { mode: enters, input: messages }, goOnIfEnded)
     },
@@ -150,14 +150,14 @@ export function createSender({
       const token = `${sendToken}${key ?? uuidv7()}`
       const messages = messagesOf(input, token, agent)
       if (isBelow(to)) return deliverBelow(input, to, mode, token)
-      const said = await outbox.put(token, { mode: entering(mode), input: messages })
-      // A run that goes on looks there for it. Where none does, it starts one, also if whoever said it first died before.
+      const outcome = await outbox.put(token, { mode: entering(mode), input: messages })
+      // An active run reads its inbox. Otherwise a run starts here, also if the first sender crashed before it did.
       if (!runs.underway()) await runs.refresh()
       if (!runs.underway() && !runs.isClosed() && !runs.open() && !state.resolved.has(token)) {
         const bounds = maxSteps === undefined ? {} : { maxSteps }
         runs.start({ input: messages, token }, bounds, false, { sent: { input: messages, token, mode } })
       }
-      return said
+      return outcome
     },
   }
 }

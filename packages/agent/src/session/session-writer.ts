@@ -3,20 +3,20 @@ import type { NewEntry, Scrubber, SessionStore } from '@provost/core'
 import { staleEdits, writeBetweenRuns } from '../log/session-log.ts'
 import type { LogSnapshot } from '../types/log.ts'
 
-/** Writes what a session object has to say itself, while no run goes on. */
+/** Writes entries of a session object between runs. */
 export interface SessionWriter {
-  /** Resolves when all is written; undefined where nothing is being written. */
+  /** Resolves when all writes have ended; undefined if there are none. */
   underway(): Promise<void> | undefined
-  /** Writes the edits, and behind them what is drafted once the log is known to its end. */
+  /** Writes the edits, then the entries that `draft` returns when the log is up to date. */
   write(draft?: () => readonly NewEntry[]): Promise<void>
-  /** Does something with the log when all that was begun before is done. */
+  /** Runs a task after all earlier tasks have ended. */
   inTurn(task: () => Promise<void>): Promise<void>
 }
 
 /**
- * Makes the writer of a session object.
+ * Creates the writer of a session object.
  *
- * @param edits are taken out as they are written.
+ * @param edits entries to write. Written entries are removed from the list.
  */
 export function createWriter(
   store: SessionStore,
@@ -32,7 +32,7 @@ export function createWriter(
     const work = before.then(task).finally(() => {
       if (writing === settled) writing = undefined
     })
-    // Whoever waits for the lease only wants it to be free.
+    // Later tasks only wait for the end of this one. The caller receives its error.
     const settled = work.catch(() => {})
     writing = settled
     return work

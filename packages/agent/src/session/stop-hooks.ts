@@ -10,7 +10,7 @@ import type { Hooked } from '../types/hooks.ts'
 import type { LogSnapshot } from '../types/log.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 
-/** The session that is being closed. */
+/** The session to close. */
 export interface Stopping {
   readonly plan: ResolvedAgent
   readonly id: string
@@ -21,10 +21,10 @@ export interface Stopping {
 }
 
 /**
- * Runs the `session.stop` hooks of the agent that the session began with, and of those that it was handed over to: each
- * extension once, in the order in which they came to have it. One that fails does not keep the others from theirs.
+ * Runs the `session.stop` hooks of the first agent and of all targets of handoffs, in the order of the handoffs. The
+ * hook of each extension runs once. A failed hook does not stop the others.
  *
- * @throws AggregateError with what they threw.
+ * @throws AggregateError with the errors of the hooks.
  */
 export async function runStopHooks({ plan, id, principal, context, known, write }: Stopping): Promise<void> {
   const { state } = known
@@ -38,7 +38,7 @@ export async function runStopHooks({ plan, id, principal, context, known, write 
       context,
       fold: <S>({ initial, apply }: Fold<S>): S => state.entries.reduce(apply, initial),
       async append(key, data) {
-        // A session may be closed more than once: the offset tells the times apart.
+        // A session may be closed more than once, so the offset makes the id unique.
         const entryId = `${id}/stop/${offsetOf(state)}/ext/${extension.name}/${key}`
         const place = { runId: id, step: 0, agent: of.name }
         await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])

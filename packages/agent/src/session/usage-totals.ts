@@ -4,14 +4,14 @@ import { addUsage } from '@provost/core'
 import { addAttempt } from '../state/usage.ts'
 import type { SessionState } from '../types/session-state.ts'
 
-/** What a session has used. */
+/** The usage of a session. */
 export interface UsageTotals {
   usage(): UsageReport
-  /** US dollars; undefined as soon as one model's price is unknown. */
+  /** US dollars; undefined if the price of a model is unknown. */
   cost(): number | undefined
 }
 
-/** Adds up what the attempts of a log used: each once, when somebody asks. */
+/** Sums the usage of all attempts in a log, incrementally on access. */
 export function createUsageTotals({ entries }: SessionState): UsageTotals {
   const byModel = new Map<string, ModelUsage>()
   let total: Usage = {}

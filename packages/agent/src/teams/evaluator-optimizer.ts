@@ -10,9 +10,9 @@ import { sumCost, sumUsage } from '../state/usage.ts'
 import type { Evaluator, EvaluatorOptimizerOptions, EvaluatorVerdict } from '../types/agent.ts'
 import { runStandalone } from './standalone.ts'
 
-/** What came of it. */
+/** The result of {@link evaluatorOptimizer}. */
 export interface Optimized<Out> {
-  /** Whether the output was accepted; otherwise it is the best there was. */
+  /** Whether the evaluator accepted the output. If not, `output` is the one with the best score. */
   readonly accepted: boolean
   readonly output: Out
   readonly iterations: readonly (EvaluatorVerdict & { readonly output: Out })[]
@@ -22,11 +22,11 @@ export interface Optimized<Out> {
 }
 
 /**
- * Has an agent try until an evaluator accepts what it made, or `maxIterations` are over: then the best output counts.
- * Each try after the first is told what was made before and what is to be done better.
+ * Runs a generator until an evaluator accepts its output, at most `maxIterations` times, and returns the best output.
+ * Each further iteration receives the last output and the feedback on it.
  *
- * @throws ProvostError `unknown-option`; `generator-failed` where no output was made, `judge-failed`, `invalid-option`,
- *   `pending-input` (WaitsForSomebodyError), `aborted`
+ * @throws ProvostError `unknown-option`; `generator-failed` if there is no output; `judge-failed`, `invalid-option`,
+ *   `pending-input` (PendingInputError), `aborted`
  *
  * @example
  * const { output, accepted } = await evaluatorOptimizer({
@@ -52,7 +52,9 @@ export async function evaluatorOptimizer<Out>(options: EvaluatorOptimizerOptions
     context,
   } = options
   if (!(Number.isInteger(maxIterations) && maxIterations >= 1)) {
-    throw new ProvostError('invalid-option', `maxIterations is ${maxIterations}.`, { hint: 'Give a number from 1.' })
+    throw new ProvostError('invalid-option', `maxIterations is ${maxIterations}.`, {
+      hint: 'Pass an integer of at least 1.',
+    })
   }
   if (options.within) return improve(options.within, options, maxIterations)
   const { options: agent, store: own } = resolvedAgentOf(generator)
@@ -86,10 +88,10 @@ async function improve<Out>(
     const made = await ctx.spawn(generator, prompt, { key: `generate ${iteration}` })
     results.push(made)
     if (made.status !== 'completed') {
-      // What was made before still counts.
+      // Outputs of earlier iterations still count.
       if (iterations.length > 0) break
       throw new ProvostError('generator-failed', `${generator.name} was ${made.status}: ${made.error?.message ?? ''}`, {
-        hint: 'Run the generator alone, to see what is wrong with it.',
+        hint: 'Run the generator alone to find its error.',
         cause: made.error,
       })
     }
@@ -120,7 +122,7 @@ async function verdictOn<Out>(
   results: RunResult<unknown>[],
 ): Promise<EvaluatorVerdict> {
   if (evaluator.kind === 'free-form') {
-    // Asked once: what it said stands in the log.
+    // Memoised, so that a resumed run does not evaluate again.
     return readVerdict(await ctx.memo<unknown>(`evaluate ${iteration}`, () => evaluator.evaluate(output, iteration)))
   }
   if (evaluator.kind === 'schema') {
@@ -135,8 +137,8 @@ async function verdictOn<Out>(
   results.push(judged)
   const said = judged.status === 'completed' ? judgement.safeParse(jsonOf(judged.output)) : undefined
   if (!said?.success) {
-    throw new ProvostError('judge-failed', `The judge gave no verdict: ${judged.error?.message ?? judged.status}`, {
-      hint: 'A judge answers with JSON: { "score": 0.7, "feedback": "…" }.',
+    throw new ProvostError('judge-failed', `The judge returned no verdict: ${judged.error?.message ?? judged.status}`, {
+      hint: 'Make the judge answer with JSON: { "score": 0.7, "feedback": "…" }.',
       cause: judged.error,
     })
   }
@@ -160,7 +162,7 @@ const scoring: Parameters<typeof judgeAgent>[1] = {
   output: judgement,
 }
 
-/** Answers in words may be JSON all the same. */
+/** Parses a text output that contains JSON. */
 function jsonOf(output: unknown): unknown {
   if (typeof output !== 'string') return output
   try {
@@ -179,7 +181,7 @@ function readVerdict(value: unknown): EvaluatorVerdict {
   }
 }
 
-/** The task again, with what was made of it and what to do better. The first try has checked it. */
+/** Returns the task with the last output and the feedback. The first iteration has validated the task. */
 function again(input: Input, output: unknown, feedback: string, agent: string): Input {
   const made = typeof output === 'string' ? output : JSON.stringify(toJson(output))
   const task = messagesOf(input, 'task', { name: agent, allowSystemMessages: true }).map(textOf).join('\n\n')

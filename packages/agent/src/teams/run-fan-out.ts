@@ -6,9 +6,9 @@ import type { AgentOptions, FanOutOptions } from '../types/agent.ts'
 import { runStandalone } from './standalone.ts'
 
 /**
- * Runs agents side by side and makes one output of what they say.
+ * Runs agents in parallel and merges their outputs into one.
  *
- * @throws ProvostError `fan-out-failed` where there is nothing to merge; `invalid-fan-out`; `pending-input` (WaitsForSomebodyError); `aborted`
+ * @throws ProvostError `fan-out-failed` if there is nothing to merge; `invalid-fan-out`; `pending-input` (PendingInputError); `aborted`
  *
  * @example
  * const { output, children } = await runFanOut({
@@ -23,7 +23,7 @@ export function runFanOut<T = string>(
   return fanOutFor(undefined, options)
 }
 
-/** A fan-out for an agent: what governs the agent governs the children. */
+/** Runs a fan-out for an agent, whose tree-scoped extensions also govern the children. */
 export async function fanOutFor<T>(
   agent: AgentOptions | undefined,
   options: FanOutOptions<T> & { readonly store?: SessionStore },

@@ -17,24 +17,24 @@ import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { Session } from '../types/session.ts'
 import { stubModel } from './stub-model.ts'
 
-/** How work that is no agent's call is run all the same as one. */
+/** Options for work that runs as a composite call without a calling agent. */
 export interface StandaloneOptions {
-  /** What kind of work it is: the name of its tool. */
+  /** The kind of work, which is the name of its tool. */
   readonly name: string
-  /** What the agent is made of that it is done for: its tree-scoped extensions, store and secrets hold. */
+  /** Options of the agent that the work is for. Its tree-scoped extensions, store and secrets apply. */
   readonly agent?: AgentOptions | undefined
-  /** More of them. */
+  /** Additional extensions. */
   readonly extensions?: readonly Extension<unknown>[] | undefined
   readonly store?: SessionStore | undefined
   /**
-   * The session that it is done for, and what tells it from other such work there: one that a crash broke off goes on.
+   * The session that the work is for, and a key that identifies the work in it. Interrupted work resumes.
    */
   readonly within?: { readonly session: Session<unknown, never>; readonly same: Json } | undefined
   readonly signal?: AbortSignal | undefined
   readonly principal?: Principal | undefined
   readonly context?: unknown
   readonly onApproval?: OnApproval | undefined
-  /** On what it waited for before. */
+  /** Decisions on earlier waits of the work. */
   readonly decisions?: Decisions | undefined
   readonly maxParallelTools?: number
 }
@@ -42,7 +42,7 @@ export interface StandaloneOptions {
 /**
  * Runs work as the only call of a run: with a log, children, budgets and governance like any composite.
  *
- * @throws ProvostError what the work throws; `aborted`; WaitsForSomebodyError where a child waits and nobody can be asked.
+ * @throws ProvostError the error of the work; `aborted`; PendingInputError if a child waits and no handler answers.
  */
 export async function runStandalone<T>(
   options: StandaloneOptions,
@@ -60,7 +60,7 @@ export async function runStandalone<T>(
       try {
         outcome = { value: await work(ctx) }
         const { value } = outcome
-        // Should the process die before the run has ended. What is no JSON is for this process alone.
+        // Recorded in case the process crashes before the run ends. A value that is not JSON stays in this process.
         if (within) await ctx.memo(outcomeKey, () => toJson(value)).catch(() => {})
         return 'done'
       } catch (error) {
@@ -86,7 +86,7 @@ export async function runStandalone<T>(
     ...(maxParallelTools !== undefined && { maxParallelTools }),
     prices: { ...prices, [`${relayProvider}/${name}`]: { input: 0, output: 0 } },
   })
-  // Not on the work itself, which no model has asked for: on what it spawns.
+  // The listeners decide on calls of the children, not on the work itself, which no model requested.
   const listeners = governing ? [governing.judge] : []
   const plan: ResolvedAgent = Object.create(alone, { listeners: { value: listeners, enumerable: true } })
   const sessionId = within && `${within.session.id}/${name}/${hash('sha256', canonicalJson(within.same)).slice(0, 32)}`
@@ -116,7 +116,7 @@ export async function runStandalone<T>(
     const known = [...memos].findLast(
       ([key]) => key.startsWith(`${result.runId}/`) && key.endsWith(`/memo/${outcomeKey}`),
     )
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the same work gave, as JSON
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the recorded outcome of the same work, as JSON
     if (known) return known[1] as T
   }
   if (result.status === 'failed') throw result.error
@@ -124,5 +124,5 @@ export async function runStandalone<T>(
   throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
 }
 
-/** Of what the work has come to, in the log. */
+/** The memo key of the outcome in the log. */
 const outcomeKey = 'outcome'

@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
 import { ProvostError, relayProvider } from '@provost/core'
 
-/** Stands where a run needs a model and there is nothing to ask: it calls the one tool, and ends with its result. */
+/** Returns a model for a run without one. It calls the given tool once, and ends with its result. */
 export function stubModel(toolName: string): LanguageModelV4 {
   return {
     specificationVersion: 'v4',
@@ -9,7 +9,7 @@ export function stubModel(toolName: string): LanguageModelV4 {
     modelId: toolName,
     supportedUrls: {},
     doGenerate: () =>
-      Promise.reject(new ProvostError('not-a-model', 'This stands for no model.', { hint: 'It is only streamed.' })),
+      Promise.reject(new ProvostError('not-a-model', 'The stub model cannot generate.', { hint: 'Call doStream.' })),
     doStream: ({ prompt }): Promise<LanguageModelV4StreamResult> =>
       Promise.resolve({ stream: streamOf(prompt.at(-1)?.role === 'tool' ? said() : called(toolName)) }),
   }

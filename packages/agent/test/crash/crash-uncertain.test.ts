@@ -94,7 +94,7 @@ describe('a call that a process died in', () => {
     [{ decision: 'retry' }, '"did":1', 2],
     [{ decision: 'done', output: { did: 'before' } }, '"did":"before"', 1],
     [{ decision: 'done' }, '"value":null', 1],
-    [{ decision: 'fail' }, 'not known whether', 1],
+    [{ decision: 'fail' }, 'unknown whether', 1],
   ])('goes on as somebody decides: %j', async ([decision, said, runs]) => {
     const { agent, store, keys, state, kill } = await afterDeathIn({ effect: 'write' })
     const waiting = await agent.run(state)

@@ -98,7 +98,7 @@ describe('createSession', () => {
 describe('resumeSession', () => {
   test('of an id that nobody created is an error that says so', async () => {
     const { agent } = world([])
-    await expect(agent.resumeSession('nope')).rejects.toThrow(/no session nope/)
+    await expect(agent.resumeSession('nope')).rejects.toThrow(/Session nope does not exist/)
     await expect(agent.resumeSession('nope')).rejects.toThrow(code('unknown-session'))
   })
 

@@ -13,7 +13,7 @@ import { heard, pay, payTool, world } from '../session/session-world.ts'
 const hour = 3_600_000
 const fetchIt = tool({ name: 'courier', input: z.object({ n: z.number() }), timeoutMs: hour })
 const call = (n: number) => ({ name: 'courier', input: { n } })
-const late = 'Nobody gave a result for courier in time'
+const late = 'The result of courier did not arrive in time'
 
 function courier(store: SessionStore, more: Omit<Partial<AgentOptions>, 'output'> = {}) {
   return createAgent({
