@@ -36,7 +36,7 @@ export function hostOf(address: string): string {
   return URL.canParse(withScheme) ? new URL(withScheme).host.toLowerCase() : ''
 }
 
-/** Whether a value is the name of somebody or something within a tool's own directory, and could not be an address in the world outside. */
+/** Returns whether a value can only be a name in a tool's own directory, and not an address outside of it. */
 export function isHandle(value: string): boolean {
   if (value.length > 64 || /[\n\r@./\\:]/u.test(value)) return false
   // One digit counts rooms; more of them, or one beside a letter or two, make an account.
@@ -44,7 +44,7 @@ export function isHandle(value: string): boolean {
   return /^[#\p{L}][\p{L}\p{M}\p{N}_' -]*$/u.test(value) && value.trim().split(/\s+/u).length <= 4
 }
 
-/** The words of an address that could be somebody's name: of `dora.bell@gmail.com`, `dora` and `bell`; none where it has others. */
+/** Returns the words of an address if all can be names: `dora` and `bell` for `dora.bell@gmail.com`. */
 export function namesIn(address: string): readonly string[] {
   const local = (address.includes('@') ? (address.split('@')[0] ?? '') : address).toLowerCase()
   const words = local.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== '')

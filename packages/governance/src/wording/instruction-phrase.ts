@@ -125,7 +125,7 @@ const priors = 4
 let stems: Map<string, Map<number, number>> | undefined
 let foldWord: (text: string) => string = (text) => text
 
-/** Phrases are folded as texts are; whoever folds gives the function once. */
+/** Sets the function that folds phrases in the same way as texts. The folding module calls it once. */
 export function useFolding(fold: (text: string) => string): void {
   foldWord = fold
 }

@@ -144,7 +144,7 @@ export const objects: Readonly<Record<string, string>> = {
     订单`,
 }
 
-/** Words by which somebody hands the say over to a text: do what stands there. Stems as in {@link verbs}. */
+/** Words by which a user delegates to a text, such as `follow the instructions`. Stems as in {@link verbs}. */
 export const delegations: readonly string[] = [
   'follow the instructions',
   'follow its instructions',

@@ -87,7 +87,7 @@ function inOrder(form: string, parts: readonly string[]): boolean {
 
 const delegating = delegations.map(exactForm)
 
-/** Whether somebody says to do what another text says. */
+/** Returns whether a request delegates to another text. */
 export function delegates(text: string): boolean {
   const form = exactForm(text.slice(0, longest))
   return delegating.some((phrase) => form.includes(phrase))
@@ -100,7 +100,7 @@ export function isKnownWord(word: string): boolean {
   return deeds.size + things.size > 0
 }
 
-/** Words that begin sentences and addresses, and name nobody. */
+/** Words that begin sentences and addresses, and are not names. */
 const common: ReadonlySet<string> = new Set(
   `the this that then and for from with into please all any our your their his her its what which who where when how why
   can could would should will may must not but has have had was were are been you they she him them there here also
