@@ -8,7 +8,7 @@ const fileEndings = new Set(
 const url =
   /\b(?:data:[^\s,]{0,100},|(?:java|vb)script:)[^\s"'`]{1,2000}|\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s<>"'`)\]}]{1,2000}|\b(?:[\p{L}\d](?:[\p{L}\d-]{0,62})\.){1,8}[\p{L}]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>"'`)\]}]{0,2000})?/giu
 
-/** The web addresses in a text, with and without a scheme; e-mail addresses and file names are none. */
+/** Returns the web addresses in a text, with and without a scheme, but no e-mail addresses and file names. */
 export function urlsIn(text: string): readonly string[] {
   const found: string[] = []
   for (const match of text.matchAll(url)) {
@@ -20,17 +20,17 @@ export function urlsIn(text: string): readonly string[] {
   return found
 }
 
-/** Longer than any address that is looked for. */
+/** Characters of the longest address that is found. */
 const longestUrl = 5_000
 
-/** Whether a value is one web address and nothing else. */
+/** Returns whether a value is exactly one web address. */
 export function isUrl(value: string): boolean {
   if (value.length > longestUrl && value.trim().length > longestUrl) return false
   const [first] = urlsIn(value)
   return first !== undefined && first.length >= value.trim().length - 1
 }
 
-/** Whose server a web address leads to, in lower case; empty for what has none. */
+/** Returns the host of a web address in lower case, or an empty text. */
 export function hostOf(address: string): string {
   const withScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `http://${address}`
   return URL.canParse(withScheme) ? new URL(withScheme).host.toLowerCase() : ''
