@@ -49,7 +49,7 @@ for await (const event of stream) {
 }
 // → read_inbox ran
 // → send_email ran
-// → May it? send_email: “eve@away.example” stands in a text that somebody else wrote
+// → May it? send_email: “eve@away.example” comes from a text by a third party
 // → send_email tool-denied
-// → May it? the user's words do not ask for delete_email, and something untrusted was read before
+// → May it? the user's words do not ask for delete_email, and the agent has read untrusted content
 // → delete_email tool-denied

@@ -206,7 +206,7 @@ describe('tools', () => {
     ]
     const { agent, prompts } = agentWith(memory, steps)
     await agent.run('Read my mail', { principal: ann })
-    expect(prompts[2]).toContain('waits to be confirmed')
+    expect(prompts[2]).toContain('waits for confirmation')
     const [item] = await memory.list({ principal: ann })
     expect(item).toMatchObject({ quarantined: true, kind: 'note', label: { integrity: 'untrusted' } })
     expect(await memory.recall('refunds', { principal: ann })).toEqual([])

@@ -3,7 +3,7 @@ import { createHmac, hash as digest } from 'node:crypto'
 import type { EntryOf, Json } from '@provost/core'
 import { canonicalJson } from '@provost/core'
 
-/** One link of the chain: it stands for an audit row without holding it. */
+/** One link of the chain: it represents an audit row by its hash. */
 export interface AuditLink {
   /** Counts from 1. */
   readonly n: number
@@ -18,12 +18,12 @@ export interface AuditLink {
   readonly keyed?: true
 }
 
-/** A link with its hash. */
+/** Returns a link with its hash. */
 export function linkOf(
   { n, entry, payload, previous }: Omit<AuditLink, 'hash' | 'keyed'>,
   key: string | Uint8Array | undefined,
 ): AuditLink {
-  // JSON keeps the parts apart, whatever an id contains.
+  // JSON separates the parts, whatever characters an id contains.
   const text = JSON.stringify(['provost-audit-1', n, entry, payload, previous])
   return {
     n,
@@ -35,10 +35,10 @@ export function linkOf(
   }
 }
 
-/** The hash of everything that an audit row says, and of when and where it was said; stores may change the order of keys. */
+/** Returns the hash of an audit row's content, time and run. It does not depend on the order of keys. */
 export function payloadHash(row: EntryOf<'audit'>): string {
   const { id, at, runId, step, agent, decision, by, rule, callId, sources, evidence, sandbox } = row
-  // In the order of canonical JSON, which then need not sort them.
+  // The keys are in canonical order, which saves sorting them.
   const said: Json = {
     agent,
     at,

@@ -4,9 +4,9 @@ import { checkOptions, defineExtension, isRecord } from '@provost/core'
 import { linkOf, payloadHash } from './audit-link.ts'
 import type { AuditLink } from './audit-link.ts'
 
-/** What {@link auditLog} takes. */
+/** Options of {@link auditLog}. */
 export interface AuditLogOptions {
-  /** Links are HMACs under this key: who lacks it can forge none. Default: plain hashes, which show damage, not forgery. */
+  /** Links are HMACs under this key, which prevents forgery without it. Default: plain hashes, which show damage only. */
   readonly key?: string | Uint8Array
 }
 
@@ -28,7 +28,7 @@ const chainFold: Fold<Chain> = {
   },
 }
 
-/** The link that an entry holds, if it is one of ours. */
+/** Returns the link that an entry of the audit log holds, or undefined. */
 export function linkIn(entry: Entry): AuditLink | undefined {
   return entry.type === 'ext' && entry.name === auditLogName ? readLink(entry.data) : undefined
 }
@@ -36,7 +36,7 @@ export function linkIn(entry: Entry): AuditLink | undefined {
 function readLink(data: Json): AuditLink | undefined {
   if (isLink(data)) return data
   if (!isRecord(data)) return undefined
-  // Whatever else is said of a key, the link was made without one.
+  // An invalid `keyed` is ignored: the link then counts as made without a key.
   const { keyed: _, ...link } = data
   return isLink(link) ? link : undefined
 }
@@ -53,9 +53,9 @@ const optionKeys = {
 } satisfies KnownKeys<AuditLogOptions>
 
 /**
- * Chains the audit rows of a session: each link holds the hash of its row and of the link before it. A row can be
- * deleted and the chain still verifies; a row that was changed, added or moved does not. Rows are linked before the next
- * model call, and when the run ends or pauses; `verifyAudit` checks an export.
+ * Chains the audit rows of a session: each link holds the hash of its row and of the previous link. The chain verifies
+ * after a row is deleted, but not after a row is changed, added or moved. Rows are linked before the next model call and
+ * when the run ends or pauses. `verifyAudit` checks an export.
  *
  * @example
  * createAgent({ name: 'desk', model, tools, extensions: [dataFlowPolicy({ mode: 'enforce' }), auditLog({ key })] })

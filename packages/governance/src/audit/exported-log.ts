@@ -3,7 +3,7 @@ import { isRecord, ProvostError } from '@provost/core'
 
 import { linkIn } from './audit-log.ts'
 
-/** The entries by log: first the session's own, then those of its children. */
+/** Returns the entries by log: first the session's own log, then those of its children. */
 export function logsIn(exported: string | Iterable<Entry>): readonly (readonly Entry[])[] {
   if (typeof exported !== 'string') return [[...exported]]
   const logs: Entry[][] = []
@@ -19,9 +19,8 @@ export function logsIn(exported: string | Iterable<Entry>): readonly (readonly E
 }
 
 /**
- * What to keep of an audit when its session is deleted: the links without the rows, as JSON lines. They hold hashes, no
- * word of what was said; `verifyAudit` takes them, counts all rows as deleted, and still finds a link that was changed,
- * left out or made up.
+ * Returns the links of an audit without its rows, as JSON lines to keep after the session is deleted. Links hold hashes
+ * and no content. `verifyAudit` accepts them, counts all rows as deleted, and still finds changed, missing or forged links.
  *
  * @param exported as for `verifyAudit`.
  * @throws ProvostError `unreadable-export`
@@ -50,7 +49,7 @@ function* linesIn(text: string): Iterable<Line> {
     } catch (cause) {
       throw unreadable(index, 'not JSON', cause)
     }
-    if (!isRecord(value)) throw unreadable(index, 'no entry')
+    if (!isRecord(value)) throw unreadable(index, 'not an entry')
     if (envelopes.has(value['type'])) yield { type: value['type'] === 'log' ? 'log' : 'other' }
     else yield { type: 'entry', entry: entryOf(value['type'] === 'entry' ? value['entry'] : value, index) }
   }
@@ -59,8 +58,8 @@ function* linesIn(text: string): Iterable<Line> {
 const envelopes: ReadonlySet<unknown> = new Set(['header', 'log', 'blob', 'footer'])
 
 function entryOf(value: unknown, index: number): Entry {
-  if (!isRecord(value)) throw unreadable(index, 'no entry')
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever reads of it more than its type checks that
+  if (!isRecord(value)) throw unreadable(index, 'not an entry')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- readers check every property except the type
   return value as Record<string, unknown> & Entry
 }
 

@@ -8,7 +8,7 @@ import type { AuditLink } from './audit-link.ts'
 import { linkIn } from './audit-log.ts'
 import { logsIn } from './exported-log.ts'
 
-/** What is wrong with an audit. */
+/** A problem that {@link verifyAudit} found. */
 export interface AuditProblem {
   readonly code:
     | 'row-changed'
@@ -19,31 +19,31 @@ export interface AuditProblem {
     | 'key-needed'
     | 'key-unused'
     | 'head-changed'
-  /** The id of the entry it is about. */
+  /** The id of the affected entry. */
   readonly entry: string
   readonly message: string
 }
 
-/** What {@link verifyAudit} found. */
+/** The result of {@link verifyAudit}. */
 export interface AuditReport {
-  /** Nothing is wrong. */
+  /** Whether there are no problems. */
   readonly ok: boolean
   readonly problems: readonly AuditProblem[]
-  /** Links of the chain. */
+  /** Number of links in the chain. */
   readonly links: number
-  /** Rows that were deleted; their links still hold. */
+  /** Deleted rows; their links still verify. */
   readonly deleted: readonly string[]
-  /** Rows behind the last link: written, not linked yet. */
+  /** Rows after the last link: written, but not linked yet. */
   readonly open: readonly string[]
-  /** The hash of the last link. Kept elsewhere, it shows later whether the end was cut off. */
+  /** The hash of the last link. Store it elsewhere to detect later whether the chain's end was removed. */
   readonly head?: string
 }
 
-/** What {@link verifyAudit} takes. */
+/** Options of {@link verifyAudit}. */
 export interface VerifyOptions {
-  /** The key that the links were made under. */
+  /** The key of the links. */
   readonly key?: string | Uint8Array
-  /** The head that is known from elsewhere: the chain must contain it. */
+  /** A head stored elsewhere: the chain must contain it. */
   readonly head?: string
 }
 
@@ -53,12 +53,12 @@ const optionKeys = {
 } satisfies KnownKeys<VerifyOptions>
 
 /**
- * Checks the audit of one session, offline: that no row was changed, added, moved or left out. Deleted rows are counted.
- * A chain that was cut off at its end is shown only by a `head` that was kept elsewhere. Each log of a session has a
- * chain of its own: the head is that of the session's own log.
+ * Checks the audit of one session offline: no row was changed, added, moved or left out. It counts deleted rows. Only a
+ * `head` stored elsewhere shows that the end of a chain was removed. Each log of a session has its own chain; the head
+ * belongs to the session's own log.
  *
- * @param exported the entries of a log, the same as JSON lines, or what `exportSession` gives.
- * @throws ProvostError `unreadable-export` for lines that are no entries.
+ * @param exported the entries of a log, the same as JSON lines, or the output of `exportSession`.
+ * @throws ProvostError `unreadable-export` for lines that are not entries.
  *
  * @example
  * const { ok, problems } = verifyAudit(readFileSync('session.jsonl', 'utf8'), { key: process.env.AUDIT_KEY })
@@ -67,7 +67,7 @@ export function verifyAudit(exported: string | Iterable<Entry>, options: VerifyO
   checkOptions(options, optionKeys, 'verifyAudit')
   const logs = logsIn(exported)
   const reports = (logs.length > 0 ? logs : [[]]).map((log, index) =>
-    // The head that was kept is that of the session; its children have others.
+    // The stored head belongs to the session's own log, not to those of its children.
     verifyLog(log, index === 0 ? options : { ...(options.key !== undefined && { key: options.key }) }),
   )
   const [session] = reports
@@ -101,12 +101,12 @@ function verifyLog(log: readonly Entry[], options: VerifyOptions): AuditReport {
   const end = links.at(-1)?.offset ?? 0
   const unlinked = [...rows.values()].filter(({ id }) => !seen.has(id))
   for (const { id, offset } of unlinked) {
-    // One that does not say where it stands is out of place as well.
+    // Written as `!(a > b)` so that a row without an offset is reported too.
     if (!(offset > end))
-      problems.push(problem('row-unlinked', id, 'The row stands before the end of the chain and has no link.'))
+      problems.push(problem('row-unlinked', id, 'The row precedes the end of the chain and has no link.'))
   }
   if (options.head !== undefined && !links.some(({ link }) => link.hash === options.head)) {
-    problems.push(problem('head-changed', last?.entry ?? '', 'The chain does not contain the head that was kept.'))
+    problems.push(problem('head-changed', last?.entry ?? '', 'The chain does not contain the given head.'))
   }
   return {
     ok: problems.length === 0,
@@ -128,16 +128,17 @@ function addProblems(
   if (link.n !== (before?.n ?? 0) + 1 || link.previous !== (before?.hash ?? '')) {
     found.push(problem('link-missing', link.entry, `Link ${link.n} does not follow link ${before?.n ?? 0}.`))
   }
-  if (link.keyed && key === undefined) found.push(problem('key-needed', link.entry, 'The link was made under a key.'))
+  if (link.keyed && key === undefined)
+    found.push(problem('key-needed', link.entry, 'The link was made with a key, and no key was given.'))
   else if (!link.keyed && key !== undefined)
-    found.push(problem('key-unused', link.entry, 'The link was made without a key.'))
+    found.push(problem('key-unused', link.entry, 'The link was made without a key, but a key was given.'))
   else if (!same(linkOf(link, key).hash, link.hash, key !== undefined))
-    found.push(problem('link-changed', link.entry, 'The hash of the link is not its own.'))
+    found.push(problem('link-changed', link.entry, 'The hash of the link does not match its content.'))
   if (row && payloadHash(row) !== link.payload)
-    found.push(problem('row-changed', link.entry, 'The row is not what was linked.'))
+    found.push(problem('row-changed', link.entry, 'The row does not match its link.'))
 }
 
-/** Under a key the time that it takes says nothing of the hash that it should be. */
+/** Compares hashes. With a key, the comparison takes constant time so that it does not leak the expected hash. */
 function same(a: string, b: string, keyed: boolean): boolean {
   if (!keyed) return a === b
   const [left, right] = [Buffer.from(a), Buffer.from(b)]

@@ -7,14 +7,14 @@ import { withoutEscapes } from '../text/plain-form.ts'
 const shortestValue = 6
 const longestText = 65_536
 
-/** What a call or a text acts on. */
+/** The values that a call or a text acts on. */
 export interface CallEffect {
   readonly values: readonly string[]
-  /** All of it was read. */
+  /** Whether the whole input was read. */
   readonly whole: boolean
 }
 
-/** What a call acts on, in canonical spelling: short values as they are, and addresses, hosts and numbers in longer ones. */
+/** Returns what a call acts on, in canonical spelling: short values, and addresses, hosts and numbers in longer ones. */
 export function effectOf(args: unknown): CallEffect {
   const found = new Set<string>()
   const short: string[] = []
@@ -32,10 +32,10 @@ export function effectOf(args: unknown): CallEffect {
       noteText(text, found)
       if (text.length <= longestPart) short.push(text)
     } else if (Array.isArray(value) || isRecord(value)) {
-      // Even empty ones cost a look; what is nothing would end the loop.
+      // Count empty containers too. `undefined` would end the loop, so push an empty text instead.
       left--
       for (const item of Array.isArray(value) ? value : Object.values(value)) open.push(item ?? '')
-      // A map by address has its addresses in its keys.
+      // A map keyed by address has its addresses in its keys.
       for (const key of Array.isArray(value) ? [] : Object.keys(value)) {
         left -= key.length
         noteAddresses(key.slice(0, longestText).normalize('NFKC'), found)
@@ -47,7 +47,7 @@ export function effectOf(args: unknown): CallEffect {
 
 const longestPart = 100
 
-/** A text as it stands, and as it reads once it is decoded. */
+/** Notes a text as written, and in its decoded form. */
 function noteText(text: string, found: Set<string>): void {
   noteWritten(text, found)
   if (text.length < shortestValue * 2) return
@@ -61,7 +61,7 @@ function noteWritten(text: string, found: Set<string>): void {
   noteAddresses(text, found)
 }
 
-/** What was put into two values that stand beside each other, in either order. */
+/** Notes values that are split over two neighbouring arguments, in either order. */
 function noteSplit(parts: readonly string[], found: Set<string>): ReadonlySet<string> {
   for (const [n, part] of parts.entries()) {
     const next = parts[n + 1]
@@ -72,7 +72,7 @@ function noteSplit(parts: readonly string[], found: Set<string>): ReadonlySet<st
   return found
 }
 
-/** An address, a host, or digits enough for a number that somebody has. */
+/** Matches an address, a host, or enough digits for a telephone or account number. */
 const addressLike = new RegExp(String.raw`@|://|\w\.\w|(?:\d\D*){${shortestValue}}`)
 
 function noteAddresses(text: string, found: Set<string>): void {
@@ -82,7 +82,7 @@ function noteAddresses(text: string, found: Set<string>): void {
 }
 
 function noteAddress(written: string, found: Set<string>): void {
-  // What stands behind a plus sign goes to the same box.
+  // A plus tag leads to the same mailbox.
   const token = written.replace(/^(?:mailto|tel|sms|sip):/i, '').replace(/\+[^@+]*@/, '@')
   note(token, found)
   const [, host] = /^[a-z][\w+.-]*:\/\/(?:[^/?#@]*@)?([^/?#:]+)/i.exec(token) ?? []

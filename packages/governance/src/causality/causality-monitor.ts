@@ -7,21 +7,21 @@ import { beyondHearing, beyondReach, capabilityOf, checkCapabilities } from './r
 import type { ReceiverCapabilities } from './receiver-capability.ts'
 import { runTreeDenials, whileChildRuns, whileItRuns } from './run-tree-denials.ts'
 
-/** How {@link causalityMonitor} judges. */
+/** Options of {@link causalityMonitor}. */
 export interface CausalityMonitorOptions {
-  /** What happens to an attempt: it is reported, a human is asked, it is denied. Default `ask`. */
+  /** What happens to an attempt: the audit records it, a human decides, or it is denied. Default `ask`. */
   readonly strictness?: 'observe' | 'ask' | 'deny'
   /**
-   * What agents may be told and may do that are told something by another: handoff targets, children and those whom
-   * they answer. An agent that is told something and is not listed was given nothing. Default: not judged.
+   * What agents may receive from other agents, and what they may then do. Applies to handoff targets, children and
+   * the agents that receive their answers. A receiver that is not listed has no capability. Default: not judged.
    */
   readonly capabilities?: ReceiverCapabilities
 }
 
-/** What is wrong with a call or a flow. */
+/** The objection to a call or a flow. */
 interface Objection {
   readonly rule: 'causality' | 'capability'
-  /** For the model and for a human: no internals. */
+  /** Shown to the model and to a human, so it has no internals. */
   readonly reason: string
   readonly evidence: { readonly [key: string]: string | readonly string[] }
 }
@@ -32,19 +32,20 @@ const optionKeys = {
 } satisfies KnownKeys<CausalityMonitorOptions>
 
 /**
- * Watches what crosses from agent to agent, and for a denied effect that is tried again another way: by another tool or
- * agent, at the same destination, with the same values. Calls are compared by what they act on (addresses, hosts,
- * numbers, whole values, in any spelling), not by their words. Only calls that write or send are compared.
+ * Detects attempts to reach a denied effect another way: by another tool or agent, at the same destination, with the same
+ * values. It compares calls by what they act on (addresses, hosts, numbers, whole values, in any spelling). Only calls
+ * that write or send are compared.
  *
- * What was denied to one run is denied to its whole tree: children know what was denied to those above and beside them,
- * and leave what was denied to them in the log of whoever started them. Where more was denied than it keeps (1,000
- * values), where a call is longer than it reads (64 Ki), or where a child called tools and left nothing, it takes a call
- * for an attempt rather than not.
+ * A denial applies to the whole tree of runs. Children know what was denied to their parents and siblings, and record
+ * their own denials in the parent's log. The monitor fails closed: it treats a call as an attempt in three cases.
+ * - The tree has more denied values than it keeps (1,000).
+ * - The call is longer than it reads (64 Ki characters).
+ * - A child called tools and recorded no denials.
  *
- * With `capabilities`, whoever is told something is held to what he was given: how confidential and from whom it may
- * be, and which calls he may make.
+ * `capabilities` limit what an agent may receive from other agents (confidentiality, untrusted content) and which calls
+ * it may make.
  *
- * @throws ProvostError `invalid-policy` for a strictness that it does not know.
+ * @throws ProvostError `invalid-policy` for an unknown strictness.
  *
  * @example
  * causalityMonitor({
@@ -86,7 +87,7 @@ export function causalityMonitor(options: CausalityMonitorOptions = {}): Extensi
       async 'tool.call'(call, ctx) {
         const wrong = (capabilities && objectionToCaller(capabilities, call, ctx)) ?? objectionTo(call, ctx)
         if (!wrong) return undefined
-        // A human who has seen this very call is asked once.
+        // A human decides about the same call once.
         if (ctx.approval?.decision === 'approve' && strictness !== 'deny') return undefined
         return object(wrong, call, ctx)
       },
@@ -102,8 +103,7 @@ function objectionTo({ input, tool }: ToolCall, ctx: HookContext): Objection | u
   if (tool.effect !== 'write' && tool.effect !== 'egress') return undefined
   const denied = deniedBefore(runTreeDenials(ctx), effectOf(input))
   if (denied.length === 0) return undefined
-  const reason =
-    'A call that would have the same effect was denied before. Do not try to reach it another way; tell the user.'
+  const reason = 'A call with the same effect was denied before. Do not try to reach it another way; tell the user.'
   return { rule: 'causality', reason, evidence: { tool: tool.name, denied } }
 }
 
@@ -111,11 +111,11 @@ function objectionToFlow({ from, to, kind, payload }: Flow, ctx: HookContext): O
   const known = runTreeDenials(ctx)
   const denied = new Set(payload.flatMap((message) => deniedBefore(known, effectOf(textOf(message)))))
   if (denied.size === 0) return undefined
-  const reason = `${to} would be told to do what was denied before.`
+  const reason = `${to} would receive a request for an effect that was denied before.`
   return { rule: 'causality', reason, evidence: { from, to, kind, denied: [...denied] } }
 }
 
-/** Who was told nothing by anybody has what the user gave: only children and targets of handoffs are receivers. */
+/** Checks the caller's capability. Only children and handoff targets are receivers; other agents act for the user. */
 function objectionToCaller(all: ReceiverCapabilities, { tool }: ToolCall, ctx: HookContext): Objection | undefined {
   const { name } = ctx.agent
   const own = capabilityOf(all, name)
@@ -128,7 +128,7 @@ function objectionToCaller(all: ReceiverCapabilities, { tool }: ToolCall, ctx: H
 
 function objectionToReceiver(all: ReceiverCapabilities, { kind, from, to, label }: Flow): Objection | undefined {
   const own = capabilityOf(all, to)
-  // Whoever gets an answer has asked: nobody needs to have listed him.
+  // The receiver of an answer has asked for it, so it need not be listed.
   const answers = kind === 'return' || kind === 'tool-out' || kind === 'fanout-out'
   const beyond = answers && !own ? undefined : beyondHearing(own, label)
   if (beyond === undefined) return undefined

@@ -4,20 +4,20 @@ import type { Entry, Fold, Json } from '@provost/core'
 import { effectOf } from './call-effect.ts'
 import type { CallEffect } from './call-effect.ts'
 
-/** Under which the monitor writes to the log. */
+/** The name of the monitor's entries in the log. */
 export const monitorName = 'causality-monitor'
 
-/** What was denied, by the log of one run and what its children left in it. */
+/** The denials in the log of one run, including those that its children recorded there. */
 export interface Denials {
-  /** Arguments that a human is being asked about, by call. */
+  /** Arguments of calls that wait for an approval, by call. */
   readonly asked: Readonly<Record<string, Json>>
-  /** Values of denied calls, by the call that each was first denied in. */
+  /** Values of denied calls, each with the first call that was denied for it. */
   readonly values: Readonly<Record<string, string>>
-  /** More was denied than is kept: from now on nothing can be said to be new. */
+  /** The denials exceed what is kept: from now on every call counts as denied before. */
   readonly full: boolean
-  /** Agents that the conversation was handed to. */
+  /** Agents that received the conversation by a handoff. */
   readonly receivers: readonly string[]
-  /** Children that have told what was denied to them, and have not ended. */
+  /** Children that have recorded their denials and have not ended. */
   readonly told: readonly string[]
 }
 
@@ -25,7 +25,7 @@ const nothing: Denials = { asked: {}, values: {}, full: false, receivers: [], to
 /** Values kept of denied calls. */
 const mostValues = 1_000
 
-/** Calls that were denied, and what they were to act on: a fold, so that a resumed run knows them. */
+/** Folds denied calls and what they act on. A fold over the log, so that a resumed run knows them. */
 export const denialsFold: Fold<Denials> = {
   key: 'governance/denials',
   initial: nothing,
@@ -51,13 +51,13 @@ function applyOther(state: Denials, entry: Entry): Denials {
   }
   if (entry.type === 'ext' && entry.name === monitorName) return adopted(state, entry.data)
   if (entry.type !== 'child' || entry.op !== 'joined' || entry.status === 'suspended') return state
-  // Of a child that called tools and told nothing nobody knows what was denied to it.
+  // The denials of a child that called tools and recorded nothing are unknown: fail closed.
   const left = { ...state, told: state.told.filter((id) => id !== entry.callId) }
   const called = entry.toolCalls > 0 || entry.steps > 1
   return !called || state.told.includes(entry.callId) ? left : { ...left, full: true }
 }
 
-/** What a child was denied counts as denied to whoever started it. */
+/** Adds the recorded denials of a child to those of its parent. */
 function adopted(state: Denials, data: unknown): Denials {
   if (!isRecord(data) || typeof data['child'] !== 'string' || !isRecord(data['values'])) return { ...state, full: true }
   const told = [...state.told, data['child']]
@@ -68,7 +68,7 @@ function textsOf(record: Readonly<Record<string, unknown>>): Readonly<Record<str
   return Object.fromEntries(Object.entries(record).map(([value, call]) => [value, String(call)]))
 }
 
-/** What is known of both. */
+/** Returns the denials of both, limited to what is kept. */
 export function merged(known: Denials, more: Pick<Denials, 'values' | 'full'>): Denials {
   const fresh = Object.keys(more.values).length > 0 && more.values !== known.values
   const values = fresh ? { ...more.values, ...known.values } : known.values
@@ -81,7 +81,7 @@ export function merged(known: Denials, more: Pick<Denials, 'values' | 'full'>): 
   }
 }
 
-/** Those who refuse what is no proper call: nobody has judged its effect. */
+/** Deciders that reject malformed calls: no policy has judged the effect of these. */
 const formal: ReadonlySet<string> = new Set(['schema', 'registry'])
 
 function withValues(known: Denials, callId: string, args: Json): Denials {
@@ -97,7 +97,7 @@ function withValues(known: Denials, callId: string, args: Json): Denials {
   return { ...known, values, full }
 }
 
-/** What of an effect was denied before. What is too long to be compared counts as denied once anything was. */
+/** Returns the earlier denied calls that share values with an effect. An effect too long to compare matches any denial. */
 export function deniedBefore({ values, full }: Denials, effect: CallEffect): readonly string[] {
   const calls = new Set(effect.values.flatMap((value) => (Object.hasOwn(values, value) ? [values[value] ?? ''] : [])))
   if (calls.size === 0 && (full || (!effect.whole && Object.keys(values).length > 0))) return ['*']

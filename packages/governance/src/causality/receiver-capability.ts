@@ -1,22 +1,22 @@
 import { checkChoice, checkOptions } from '@provost/core'
 import type { Confidentiality, Effect, KnownKeys, Label, ToolInfo } from '@provost/core'
 
-/** What an agent may be told, and what it may do with that. */
+/** What an agent may receive from other agents, and what it may then do. */
 export interface ReceiverCapability {
-  /** What its calls may do. Default: look, and nothing else. */
+  /** Effects that its calls may have. Default: `none` and `read`. */
   readonly effects?: readonly Effect[]
-  /** Names of the tools that it may call. Default: all whose effect it may have. */
+  /** Names of the tools that it may call. Default: all tools with a permitted effect. */
   readonly tools?: readonly string[]
-  /** The most confidential that it may be told. Default `internal`. */
+  /** The highest confidentiality that it may receive. Default `internal`. */
   readonly confidentiality?: Confidentiality
-  /** Whether it may be told what outsiders wrote. Default true. */
+  /** Whether it may receive untrusted content. Default true. */
   readonly untrusted?: boolean
 }
 
-/** By the name of the agent. One that is not in it and is told something was given nothing. */
+/** Capabilities by the name of the agent. A receiver that is not listed has none. */
 export type ReceiverCapabilities = Readonly<Record<string, ReceiverCapability>>
 
-/** Of those who are not listed. */
+/** The capability of an agent that is not listed. */
 const least: ReceiverCapability = { confidentiality: 'public', untrusted: false }
 const levels: readonly Confidentiality[] = ['public', 'internal', 'secret']
 
@@ -27,7 +27,7 @@ const capabilityKeys = {
   untrusted: true,
 } satisfies KnownKeys<ReceiverCapability>
 
-/** @throws ProvostError `unknown-option`, `invalid-option` for a capability that says something else than it seems. */
+/** @throws ProvostError `unknown-option` for an unknown key of a capability, `invalid-option` for an invalid value. */
 export function checkCapabilities(all: ReceiverCapabilities = {}): void {
   for (const [agent, capability] of Object.entries(all)) {
     const where = `capabilities of ${agent} in causalityMonitor`
@@ -44,18 +44,18 @@ export function capabilityOf(all: ReceiverCapabilities, agent: string): Receiver
   return Object.hasOwn(all, agent) ? all[agent] : undefined
 }
 
-/** What of a flow is beyond what its receiver may be told; undefined where nothing is. */
+/** Returns why a flow exceeds what its receiver may receive; undefined if it does not. */
 export function beyondHearing(to: ReceiverCapability | undefined, label: Label): string | undefined {
-  if (!to) return 'was given no capability'
+  if (!to) return 'has no capability'
   const most = to.confidentiality ?? 'internal'
   if (levels.indexOf(label.confidentiality) > levels.indexOf(most))
-    return `may not be told what is ${label.confidentiality}`
-  return to.untrusted === false && label.integrity === 'untrusted' ? 'may not be told what outsiders wrote' : undefined
+    return `may not receive ${label.confidentiality} data`
+  return to.untrusted === false && label.integrity === 'untrusted' ? 'may not receive untrusted content' : undefined
 }
 
-/** What of a call is beyond what its caller may do; undefined where nothing is. */
+/** Returns why a call exceeds what its caller may do; undefined if it does not. */
 export function beyondReach(from: ReceiverCapability | undefined, { name, effect }: ToolInfo): string | undefined {
   const { effects = ['none', 'read'], tools } = from ?? least
-  if (tools && !tools.includes(name)) return `was given no ${name}`
-  return effects.includes(effect) ? undefined : `was not given the effect ${effect}`
+  if (tools && !tools.includes(name)) return `may not call ${name}`
+  return effects.includes(effect) ? undefined : `may not call tools with the effect ${effect}`
 }

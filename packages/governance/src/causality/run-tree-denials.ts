@@ -3,18 +3,18 @@ import type { HookContext } from '@provost/core'
 import type { Denials } from './denied-effect.ts'
 import { denialsFold, merged } from './denied-effect.ts'
 
-/** A run of this process, and what was denied to it. */
+/** A run of this process, and its denials. */
 interface LiveRun {
   denials: () => Denials
-  /** Whoever started it waits to be told. */
+  /** The parent waits for its denials. */
   awaited: boolean
   ended: boolean
 }
 
-/** By the run that all of a tree come from: what is denied to one of them is denied to all, at once. */
+/** Runs by the root of their tree: a denial of one run applies to all of the tree at once. */
 const trees = new Map<string, Map<string, LiveRun>>()
 
-/** What was denied in a run and in all that it shares a tree with, as far as they run or have told. */
+/** Returns the denials of a run and of its tree: of active runs, and of those that recorded theirs. */
 export function runTreeDenials(ctx: HookContext): Denials {
   let known = ctx.fold(denialsFold)
   for (const [id, run] of trees.get(ctx.run.rootId) ?? []) {
@@ -24,7 +24,7 @@ export function runTreeDenials(ctx: HookContext): Denials {
   return known
 }
 
-/** Lets the tree know of a run while it goes on. */
+/** Registers a run in its tree while it is active. */
 export async function whileItRuns<T>(ctx: HookContext, next: () => Promise<T>): Promise<T> {
   const { id, rootId } = ctx.run
   const tree = trees.get(rootId) ?? new Map<string, LiveRun>()
@@ -42,7 +42,7 @@ export async function whileItRuns<T>(ctx: HookContext, next: () => Promise<T>): 
   }
 }
 
-/** Runs a child, and writes into the log of whoever started it what was denied to it. */
+/** Runs a child, and records its denials in the parent's log. */
 export async function whileChildRuns<T>(ctx: HookContext, child: string, next: () => Promise<T>): Promise<T> {
   const { rootId } = ctx.run
   const tree = trees.get(rootId) ?? new Map<string, LiveRun>()
@@ -52,7 +52,7 @@ export async function whileChildRuns<T>(ctx: HookContext, child: string, next: (
     return await next()
   } finally {
     const { values, full } = tree.get(child)?.denials() ?? { values: {}, full: true }
-    // Where this cannot be written nobody knows what was denied, and all counts as denied.
+    // If this write fails, the child's denials are unknown and the fold treats everything as denied.
     await ctx.append(`${child}/${Object.keys(values).length}`, { child, values: { ...values }, full }).catch(() => {})
     forget(rootId, child)
   }

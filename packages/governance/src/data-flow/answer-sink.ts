@@ -3,7 +3,7 @@ import { labelOf, textOf } from '@provost/core'
 
 import { urlsIn } from '../wording/address.ts'
 
-/** The assistant's answer, as a tool: what it says reaches whoever reads it, and whoever owns what it links to. */
+/** The assistant's answer, as a tool. Its text reaches the reader; a link reaches the owner of the linked host. */
 const answer: ToolInfo = {
   name: 'answer',
   effect: 'egress',
@@ -15,7 +15,7 @@ const answer: ToolInfo = {
   deferred: false,
 }
 
-/** The answer as a call that rules can judge; undefined where nothing is said. */
+/** Returns the answer as a call that rules can judge, or undefined if it has no text. */
 export function answerCall(message: Message, ctx: HookContext): ToolCall | undefined {
   const text = textOf(message)
   if (message.role !== 'assistant' || text === '') return undefined

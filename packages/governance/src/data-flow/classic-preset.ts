@@ -1,7 +1,7 @@
 import type { DataFlowRule } from '../provenance/data-flow-rule.ts'
 import { named } from './intent-preset.ts'
 
-/** The arguments carry a stretch of untrusted text, as it was or rewritten. */
+/** Asks if the arguments carry a span of untrusted text, verbatim or rewritten. */
 export const untrustedToSink: DataFlowRule = named('untrusted-to-sink', ({ call, hits }) => {
   const [hit] = hits
   if (!hit) return undefined
@@ -14,7 +14,7 @@ export const untrustedToSink: DataFlowRule = named('untrusted-to-sink', ({ call,
   }
 })
 
-/** Untrusted text and secret data were both read: whatever changes something now may be an outsider's doing. */
+/** Asks once the run has read both untrusted text and secret data: an outsider may have caused the call. */
 export const lethalTrifecta: DataFlowRule = named('lethal-trifecta', ({ call, known }) => {
   const { provenance } = known
   const secret = provenance.secretRead || call.label.confidentiality === 'secret'
@@ -28,5 +28,5 @@ export const lethalTrifecta: DataFlowRule = named('lethal-trifecta', ({ call, kn
   }
 })
 
-/** What peers do: verbatim stretches, and the gate on secret data together with untrusted text. */
+/** The rules of comparable tools: verbatim spans, and the gate on secret data together with untrusted text. */
 export const classicPreset: readonly DataFlowRule[] = Object.freeze([untrustedToSink, lethalTrifecta])

@@ -37,31 +37,31 @@ import { impliedByWords, settledIntent } from './intent-match.ts'
 import type { IntentFunction } from './intent-match.ts'
 import { intentPreset } from './intent-preset.ts'
 
-/** Sets of rules: `intent` is the default, `classic` is what peers do. */
+/** Sets of rules: `intent` is the default, `classic` has the rules of comparable tools. */
 export const presets: { readonly intent: readonly DataFlowRule[]; readonly classic: readonly DataFlowRule[] } =
   Object.freeze({ intent: intentPreset, classic: classicPreset })
 
-/** What {@link dataFlowPolicy} takes. */
+/** Options of {@link dataFlowPolicy}. */
 export interface DataFlowPolicyOptions {
-  /** `shadow` audits what it would have done and never changes a run. */
+  /** `shadow` audits each decision and never changes a run. `enforce` applies each decision. */
   readonly mode: 'shadow' | 'enforce'
-  /** Judge in their order; the first that decides counts. Default `presets.intent`. */
+  /** Rules run in this order; the first decision applies. Default `presets.intent`. */
   readonly rules?: readonly DataFlowRule[]
-  /** `deny` turns questions into refusals. Default `ask`: a human is asked, with the evidence. */
+  /** `deny` turns approval requests into denials. Default `ask`: a human decides, with the evidence at hand. */
   readonly onViolation?: 'ask' | 'deny'
-  /** Names of tools that may be called all the same; each time that stands in the audit. */
+  /** Names of tools that run in spite of a decision. The audit records each such call. */
   readonly declassifySinks?: readonly string[]
-  /** Whether secret data together with untrusted text makes every sink a question. Default: as the rules have it. */
+  /** Whether every sink needs approval after secret data and untrusted text. Default: the rules decide. */
   readonly guardTrifecta?: boolean
-  /** Whether the assistant's answer is judged too, before anybody reads it. Default false. */
+  /** Whether the policy also judges the assistant's answer before listeners receive it. Default false. */
   readonly outputIsSink?: boolean
-  /** Who reads what is sent to a destination, in the words of labels. Default: the destination itself. */
+  /** Returns the readers of a destination, as labels name them. Default: the destination itself. */
   readonly readers?: (destination: string) => readonly string[]
-  /** Names of the sink tools that the user's words imply. It must look at `ctx.intent` only. Default: by their words. */
+  /** Returns the names of the sink tools that the user's words imply, from `ctx.intent` only. Default: a lexicon. */
   readonly intent?: IntentFunction
 }
 
-/** What is decided about one sink, and by which rule. */
+/** The decision on one sink, and the rule that made it. */
 interface Decision {
   readonly rule: string
   readonly answer: Exclude<RuleAnswer, { allow: true }>
@@ -89,11 +89,11 @@ const movedKeys: MovedKeys = {
 }
 
 /**
- * Decides which calls may change something or let somebody outside learn of something, by where their arguments come
- * from: allow, ask a human, or deny. Calls that it denies end with the error code `dataflow_policy_blocked`. What it
- * knows is a fold over the log, so it holds after a crash and in another process.
+ * Allows, denies or requires approval for calls that write or send, by the origin of their arguments. Denied calls end
+ * with the error code `dataflow_policy_blocked`. The policy's state is a fold over the log, so it survives a crash and
+ * a change of process.
  *
- * @throws ProvostError `invalid-policy` for a mode it does not know.
+ * @throws ProvostError `invalid-policy` for an unknown mode.
  *
  * @example
  * createAgent({ name: 'desk', model, tools, extensions: [dataFlowPolicy({ mode: 'enforce' })] })
@@ -104,7 +104,7 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
   checkChoice(options.onViolation, ['ask', 'deny'], 'onViolation', 'dataFlowPolicy')
   if (mode !== 'shadow' && mode !== 'enforce') {
     throw new ProvostError('invalid-policy', `dataFlowPolicy has no mode ${JSON.stringify(mode)}.`, {
-      hint: "Use 'shadow' to see what it would do, 'enforce' to have it done.",
+      hint: "Use 'shadow' to audit decisions, or 'enforce' to apply them.",
     })
   }
   const policy = { ...options, rules: rulesOf(options) }
@@ -120,12 +120,12 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
       },
       ...((options.intent || outputIsSink) && {
         async 'model.request'(_, ctx) {
-          // Settled before the next answer is read. One that throws is asked again when it counts.
+          // Settle the intent before the next answer is read. If the function throws, the sink calls it again.
           if (options.intent) await settledIntent(options.intent, ctx).catch(() => [])
           const { integrity, confidentiality } = ctx.view.label
-          const holds =
+          const buffers =
             outputIsSink && mode === 'enforce' && (integrity === 'untrusted' || confidentiality === 'secret')
-          return holds ? { hold: 'text' } : undefined
+          return buffers ? { hold: 'text' } : undefined
         },
       }),
       ...(outputIsSink && { 'model.response': (message, ctx) => governAnswer(policy, message, ctx) }),
@@ -141,7 +141,7 @@ function rulesOf({ rules = presets.intent, guardTrifecta }: DataFlowPolicyOption
   return guardTrifecta ? [...others, lethalTrifecta] : others
 }
 
-/** A policy that only looks must not even fail. */
+/** Audits without a decision. A shadow policy never fails a run, so errors are audited too. */
 async function observe(policy: Policy, call: ToolCall, ctx: HookContext): Promise<undefined> {
   try {
     const decision = await decide(policy, call, ctx)
@@ -158,7 +158,7 @@ async function govern(policy: Policy, call: ToolCall, ctx: HookContext): Promise
     decision = await decide(policy, call, ctx)
   } catch (thrown) {
     await auditFailure(ctx, call, thrown, 'blocked')
-    return { deny: 'This call could not be checked, so it was not made.', code: blocked }
+    return { deny: 'The policy failed to check this call, so the call did not run.', code: blocked }
   }
   if (!decision) return undefined
   const { answer } = decision
@@ -172,9 +172,9 @@ async function govern(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   }
   if (policy.onViolation === 'deny') {
     await audit(ctx, policy, call, decision, 'blocked')
-    return { deny: 'This call needs the consent of a human, and nobody can be asked. Go on without it.', code: blocked }
+    return { deny: 'This call needs human approval, which is not available. Continue without it.', code: blocked }
   }
-  // The approval is bound to the arguments: whether it holds for these is not for a policy to say.
+  // The approval is bound to the arguments: the loop checks whether it applies to these.
   await audit(ctx, policy, call, decision, ctx.approval?.decision === 'approve' ? 'declassified' : 'flagged')
   return { ask: answer.ask }
 }
@@ -198,7 +198,7 @@ function isDeclassified({ declassifySinks = [] }: Policy, { tool }: ToolCall): b
   return declassifySinks.includes(tool.name)
 }
 
-/** What the rules say of a call; undefined lets it pass. */
+/** Returns the first decision of the rules, or undefined to allow the call. */
 async function decide(policy: Policy, call: ToolCall, ctx: HookContext): Promise<Decision | undefined> {
   try {
     const sink = await sinkOf(policy, call, ctx)
@@ -211,8 +211,8 @@ async function decide(policy: Policy, call: ToolCall, ctx: HookContext): Promise
         const ask = { origins: argumentOrigins(sink.values), ...answer.ask }
         return { rule: rule.name || 'rule', answer: { ask } }
       }
-      throw new ProvostError('invalid-answer', `The rule ${rule.name} gave an answer that means nothing.`, {
-        hint: 'Answer { deny }, { ask } or { allow: true }; to leave it to the next rule, answer nothing.',
+      throw new ProvostError('invalid-answer', `The rule ${rule.name} returned an invalid answer.`, {
+        hint: 'Return { deny }, { ask } or { allow: true }, or undefined to continue with the next rule.',
       })
     }
     return undefined
@@ -224,13 +224,14 @@ async function decide(policy: Policy, call: ToolCall, ctx: HookContext): Promise
 async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise<Sink> {
   const folding = ctx.foldInTurns(provenanceFold)
   const provenance = isPromise(folding) ? await folding : folding
-  if (!provenance) throw new ProvostError('empty-log', 'There is nothing in the log to judge by.')
+  if (!provenance)
+    throw new ProvostError('empty-log', 'The log is empty, so the data-flow policy cannot judge the call.')
   const known = knowledgeOf(provenance, ctx)
   const tracing = ctx.inTurns(traced(provenance, known, call, ctx))
   const { values, hits } = isPromise(tracing) ? await tracing : tracing
-  // Nobody puts a value where a token stands in an answer.
+  // The runtime replaces secret tokens in tool arguments only, not in answers.
   const secrets = call.tool.name === 'answer' && !known.tools.has('answer') ? [] : secretArguments(call, values)
-  // Who approves edited arguments vouches for them; that does not make known what is secret.
+  // An approver of edited arguments vouches for their integrity, not for their confidentiality.
   const { confidentiality, readers } = ctx.view.label
   const label = joinLabels(
     call.label,
@@ -248,7 +249,7 @@ async function sinkOf(policy: Policy, call: ToolCall, ctx: HookContext): Promise
   }
 }
 
-/** The values of a call with their origins, and what of untrusted texts is in them. */
+/** Traces the values of a call to their origins, and finds the spans of untrusted texts in them. */
 function* traced(
   provenance: Provenance,
   known: Knowledge,
@@ -266,7 +267,7 @@ function* traced(
 
 const exempted = new WeakMap<object, WeakSet<Message>>()
 
-/** The human's words are never evidence against a call. */
+/** Exempts the words of the user: they are never evidence against a call. */
 function* exemptOnce(provenance: Provenance, message: Message): Steps<void> {
   let seen = exempted.get(provenance)
   if (!seen) exempted.set(provenance, (seen = new WeakSet()))

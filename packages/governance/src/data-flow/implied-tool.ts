@@ -5,15 +5,15 @@ import { keyWords } from '../provenance/argument-role.ts'
 import { semanticClassesOf } from '../wording/semantic-class.ts'
 import type { SemanticClasses } from '../wording/semantic-class.ts'
 
-/** What a tool does, in the lexicon's terms. */
+/** The purpose of a tool, in the lexicon's terms. */
 interface Purpose {
   readonly verbs: ReadonlySet<string>
   readonly objects: ReadonlySet<string>
-  /** The word for the deed in the name, where few other tools have it. */
+  /** The verb in the tool's name, if few other tools share it. */
   readonly deed?: string
-  /** Words of the name that the lexicon does not know. */
+  /** Words of the name that the lexicon lacks. */
   readonly own: readonly string[]
-  /** Words that its arguments are called by, and few others. */
+  /** Words of argument names that few other tools share. */
   readonly details: readonly string[]
 }
 
@@ -25,18 +25,18 @@ function purposeOf(tool: ToolInfo): Purpose {
   return purpose
 }
 
-/** The name says what a tool does; its title and then its description are asked where the name says nothing. */
+/** Reads the purpose from the name. If the name has no verb, the title and then the description supply it. */
 function readPurpose({ name, title = '', description = '', inputSchema }: ToolInfo): Purpose {
   const words = keyWords(name)
   const named = semanticClassesOf(words.join(' '))
   const first = semanticClassesOf(words.slice(0, 1).join(' '))
-  // Of `update_scheduled_transaction` the first word says what is done, the others to what.
+  // In `update_scheduled_transaction` the first word is the verb, the others are the object.
   let spoken = first.verbs.size > 0 ? first.verbs : named.verbs
   for (const more of [title, sentence(description)]) if (spoken.size === 0) spoken = semanticClassesOf(more).verbs
   const done = new Set(spoken)
   let { objects: things } = named
   if (things.size === 0 && done.size > 0) things = semanticClassesOf(title).objects
-  // Money is paid, whatever word the name has for it.
+  // Sending or creating money is a payment.
   if (things.has('money') && (done.has('send') || done.has('create') || done.has('schedule'))) {
     done.delete('send')
     done.add('pay')
@@ -44,12 +44,12 @@ function readPurpose({ name, title = '', description = '', inputSchema }: ToolIn
   const own = words.filter((word) => word.length > 2 && !isKnown(word))
   const [deed = ''] = words
   const telling = first.verbs.size > 0 && !general.has(deed)
-  // `Change my street` asks for what changes streets, whatever it is called.
+  // `Change my street` implies a tool with an argument `street`, independent of the tool's name.
   const details = done.has('change') ? detailsOf(inputSchema) : []
   return { verbs: done, objects: things, own, details, ...(telling && { deed }) }
 }
 
-/** Deeds that too many tools do: of these it must be said what they are done to. */
+/** Verbs that many tools share: the request must also name the object. */
 const general: ReadonlySet<string> = new Set(
   'send create add update delete remove get set make change write post edit put read run open show find list store save move email mail message schedule share reserve book rent cancel buy order'.split(
     ' ',
@@ -62,14 +62,14 @@ function detailsOf(schema: ToolInfo['inputSchema']): readonly string[] {
   return words.filter((word) => word.length > 3 && !plain.has(word))
 }
 
-/** What many tools have arguments for. */
+/** Argument names that many tools share. */
 const plain: ReadonlySet<string> = new Set(
   'name names first last date time start begin until amount value price recipient recipients subject title content body text description message status type kind query file path user users email number flag recurring location participants'.split(
     ' ',
   ),
 )
 
-/** What a tool does stands at the beginning of its description. */
+/** Returns the first sentence of a description, which tells what the tool does. */
 function sentence(description: string): string {
   return description.split(/[.\n]/u, 1).join('').slice(0, 200)
 }
@@ -79,7 +79,7 @@ function isKnown(word: string): boolean {
   return verbs.size + objects.size > 0
 }
 
-/** Ways to say the same: what one asks for, the other does. */
+/** Synonyms: a request for one of these verbs implies a tool with the key's verb. */
 const alike: Readonly<Record<string, readonly string[]>> = {
   send: ['send', 'publish', 'share'],
   publish: ['publish', 'send'],
@@ -97,9 +97,9 @@ const alike: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Whether a request implies the use of a tool: it asks for what the tool does, to what the tool does it to. Where the
- * lexicon does not know what the tool does, the words of its name must stand in the request. `unknown` where neither the
- * lexicon knows a word of the request nor the name helps.
+ * Returns whether a request implies the use of a tool: it has the tool's verb and object. If the lexicon has no verb for
+ * the tool, the request must contain the words of the tool's name. `unknown` if the lexicon has no verb for the tool or
+ * for the request.
  *
  * Depends on the language of the request: see `languages`.
  */
@@ -109,14 +109,14 @@ export function impliedBy(request: SemanticClasses, tool: ToolInfo): 'asked' | '
   return request.verbs.size === 0 || purpose.verbs.size === 0 ? 'unknown' : 'no'
 }
 
-/** Whether a request asks for what a tool does, to whatever it is done. */
+/** Returns whether a request has the verb of a tool, with any object. */
 export function isDeedAsked(request: SemanticClasses, tool: ToolInfo): boolean {
   return hasDeed(request, purposeOf(tool).verbs)
 }
 
 function hasDeed(request: SemanticClasses, verbs: ReadonlySet<string>): boolean {
   return [...verbs].some((verb) => {
-    // `Send them the difference` asks for a payment, `send them a note` does not.
+    // `Send them the difference` implies a payment, `send them a note` does not.
     if (verb === 'pay' && request.verbs.has('send') && request.objects.has('money')) return true
     return (alike[verb] ?? [verb]).some((one) => request.verbs.has(one))
   })
@@ -129,17 +129,17 @@ function isAskedFor(request: SemanticClasses, { verbs, objects, own, details, de
   const money = objects.has('money')
   if (!hasDeed(request, verbs)) return false
   if (objects.size === 0) return own.length === 0 || shared || verbs.has('send')
-  // To say something is to say it somewhere: where is for the rule about destinations.
+  // The rule about destinations judges where a message goes.
   if (!money && (verbs.has('send') || verbs.has('publish') || verbs.has('invite'))) return true
   if (verbs.has('pay') && request.verbs.has('pay')) return true
   const things = [...objects].filter((thing) => thing !== 'person')
-  // People are called by their names: of a tool that is for them alone the deed says enough.
+  // A request refers to people by name, so a tool whose only object is a person needs the verb only.
   return shared || things.length === 0 || things.some((thing) => request.objects.has(thing))
 }
 
 function hasWord({ words }: SemanticClasses, word: string): boolean {
   if (words.has(word)) return true
-  // Plurals and the like; not for short words, which begin too many others.
+  // Match plurals and similar forms. A short word is the prefix of too many others.
   const stem = word.length > 5 ? word.slice(0, -1) : word
   for (const one of words) if (one.startsWith(stem) && one.length - word.length < 4) return true
   return false

@@ -9,10 +9,10 @@ import type { SemanticClasses } from '../wording/semantic-class.ts'
 import { delegates, semanticClassesOf } from '../wording/semantic-class.ts'
 import { impliedBy, isDeedAsked } from './implied-tool.ts'
 
-/** Says which tools the human's words imply: their names. */
+/** Returns the names of the tools that the user's words imply. */
 export type IntentFunction = (ctx: HookContext) => readonly string[] | Promise<readonly string[]>
 
-/** What the intent function said of the human's words so far: asked once for them, then taken from the log. */
+/** Returns the result of the intent function for the messages so far. It runs once; later reads come from the log. */
 export function settledIntent(intent: IntentFunction, ctx: HookContext): Promise<readonly string[]> {
   return ctx.memo(`intent/${ctx.intent.length}`, async () => [...(await intent(ctx))])
 }
@@ -26,7 +26,7 @@ function conceptsIn(key: object, text: string): SemanticClasses {
 }
 
 /**
- * Whether the human's words imply the use of a tool, or of a call of it with these values; a later message counts as much as the first.
+ * Returns whether the user's words imply a tool, or a call of it with these values. All messages count equally.
  */
 export function impliedByWords(
   tool: ToolInfo,
@@ -43,7 +43,7 @@ export function impliedByWords(
   return verdicts.includes('no') ? 'no' : 'unknown'
 }
 
-/** Things are called by their titles: whether all that the call is about are records of which the human gave one. */
+/** Returns whether the user named the title of every record that the call selects. */
 function areNamed(values: readonly TracedValue[], known: Knowledge): boolean {
   const things = values.filter(({ role }) => role === 'selector')
   return (
@@ -52,12 +52,12 @@ function areNamed(values: readonly TracedValue[], known: Knowledge): boolean {
   )
 }
 
-/** Whether the human speaks of pages, articles and the like. */
+/** Returns whether the user's words mention pages, articles or similar. */
 export function isAboutPages(ctx: HookContext): boolean {
   return ctx.intent.some((message) => conceptsIn(message, textOf(message)).objects.has('web'))
 }
 
-/** Whether a text that the human pointed at, and said to follow, asks for the tool. */
+/** Returns whether a text that the user pointed at and asked to follow implies the tool. */
 function delegated(tool: ToolInfo, known: Knowledge): boolean {
   return known.provenance.untrusted.sources.some(
     (source: Source) => isDesignated(source, known) && impliedBy(conceptsIn(source, source.text), tool) === 'asked',

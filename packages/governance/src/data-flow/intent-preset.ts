@@ -24,13 +24,13 @@ import { hostOf, isHandle, isUrl, urlsIn } from '../wording/address.ts'
 import { exactForm, exactFormSteps, holds, looseForm, wordsOf } from '../wording/exact-form.ts'
 import { isAboutPages } from './intent-match.ts'
 
-/** Arguments that decide where data goes, on whose account and about what. */
+/** Roles of arguments that decide the destination, the account and the subject of a call. */
 const steering: ReadonlySet<ArgRole> = new Set<ArgRole>(['destination', 'credential', 'selector', 'attachment'])
 
-/** How long a stretch must be to turn a question into a refusal by itself. */
+/** Characters of a rewritten span that turn an approval request into a denial. */
 const longEvidence = 32
 
-/** Secret data goes to those who may read it, and to nobody else. */
+/** Restricts secret data to destinations whose readers are cleared for it. */
 export const confidentiality: DataFlowRule = (sink) => {
   const { label } = sink.call
   if (label.confidentiality !== 'secret' || sink.call.tool.effect !== 'egress') return undefined
@@ -41,11 +41,11 @@ export const confidentiality: DataFlowRule = (sink) => {
     sources: label.sources,
     destinations: closed.map(({ path, value }) => ({ path, value: brief(value) })),
   }
-  // Who was not named by the human and may not read it: nobody needs to be asked.
+  // The user named no such destination, and it lacks clearance: deny without an approval request.
   const foreign = closed.find(({ origin }) => origin.kind === 'prose' || origin.kind === 'value')
   if (foreign) return { deny: 'Confidential data may not go there.', evidence }
   return {
-    ask: { reason: `${sink.call.tool.name} would send secret data to somebody who is not cleared for it`, evidence },
+    ask: { reason: `${sink.call.tool.name} would send secret data to a reader without clearance`, evidence },
   }
 }
 
@@ -54,7 +54,7 @@ function mayRead({ call, readers }: Sink, destination: string): boolean {
   return readers(destination).some((reader) => cleared.includes(exactForm(reader)))
 }
 
-/** A web address that the model assembled can carry what was read to whoever owns it. */
+/** Judges web addresses that the model assembled: such an address can leak data to the owner of its host. */
 export const composedAddress: DataFlowRule = (sink, ctx) =>
   isTainted(sink) ? ctx.inTurns(composedAddressSteps(sink)) : undefined
 
@@ -63,16 +63,20 @@ function* composedAddressSteps(sink: Sink): Steps<RuleAnswer | undefined> {
     if (one.role !== 'destination' || one.origin.kind !== 'nowhere' || !isUrl(one.value)) continue
     const evidence = evidenceOf(sink, one)
     const host = hostOf(one.value)
-    const ours = host !== '' && (yield* originSteps(host, sink.call.tool, sink.known))
-    if (ours && (ours.kind === 'own' || ours.kind === 'trusted') && !(yield* carriesData(sink, one))) {
-      return { ask: { reason: `${sink.call.tool.name} would open an address that nobody wrote`, evidence } }
+    const hostOrigin = host !== '' && (yield* originSteps(host, sink.call.tool, sink.known))
+    if (
+      hostOrigin &&
+      (hostOrigin.kind === 'own' || hostOrigin.kind === 'trusted') &&
+      !(yield* carriesData(sink, one))
+    ) {
+      return { ask: { reason: `${sink.call.tool.name} would open an address that the model assembled`, evidence } }
     }
-    return { deny: 'This address was put together from what was read. Use an address that the user gave.', evidence }
+    return { deny: 'The model assembled this address from data it read. Use an address from the user.', evidence }
   }
   return undefined
 }
 
-/** Whether what stands behind the host of an address was read somewhere. */
+/** Returns whether the path or query of an address contains data that the model read. */
 function* carriesData(sink: Sink, { path, value }: TracedValue): Steps<boolean> {
   if (sink.hits.some((hit) => hit.path === path)) return true
   const behind = decoded(value)
@@ -96,13 +100,12 @@ function decoded(text: string): string {
 }
 
 /**
- * A call that carries nothing but an address tells its owner only that somebody came. The address must be the human's,
- * or stand as a whole in something the human pointed at that was not itself fetched from an address, where the human
- * spoke of pages or of what the address is about.
+ * Judges calls that carry only an address. The user must have written the address. Otherwise a source that the user
+ * pointed at contains it whole, was not itself fetched, and the user's words are about pages or about this address.
  */
 export const fetchedAddress: DataFlowRule = (sink, ctx) => {
   if (!isTainted(sink) || !isFetch(sink)) return undefined
-  const open = sink.values.filter(({ role, origin }) => role === 'destination' && !isOurs(origin))
+  const open = sink.values.filter(({ role, origin }) => role === 'destination' && !isVouchedFor(origin))
   for (const one of open) {
     const { origin } = one
     const places =
@@ -110,11 +113,11 @@ export const fetchedAddress: DataFlowRule = (sink, ctx) => {
     const meant =
       speaksOfPages(one.value, sink, ctx) &&
       places.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
-    // An address that stands where it was planted is not made better by standing elsewhere as well.
+    // A planted address stays suspect even if other sources contain it too.
     if (!meant) {
       return {
         ask: {
-          reason: `${sink.call.tool.name} would open ${brief(one.value)}, which the user did not point at`,
+          reason: `${sink.call.tool.name} would open ${brief(one.value)}, which the user did not refer to`,
           evidence: evidenceOf(sink, one),
         },
       }
@@ -124,8 +127,8 @@ export const fetchedAddress: DataFlowRule = (sink, ctx) => {
 }
 
 /**
- * Whether the human's words are about pages, or about this one: a word of the address stands among them that is not
- * the name of what was read. Depends on the language of the request.
+ * Returns whether the user's words are about pages, or contain a word of this address that does not name a source.
+ * Depends on the language of the request.
  */
 function speaksOfPages(address: string, { known }: Sink, ctx: HookContext): boolean {
   if (isAboutPages(ctx)) return true
@@ -143,7 +146,7 @@ function isFetch({ values }: Sink): boolean {
   return urls > 0
 }
 
-/** Destinations, credentials, selectors and attachments are the human's, trusted, or made by a system. */
+/** Requires destinations, credentials, selectors and attachments to come from the user, trusted text or a system. */
 export const argumentOrigin: DataFlowRule = (sink, ctx) =>
   isTainted(sink) ? ctx.inTurns(argumentOriginSteps(sink)) : undefined
 
@@ -158,7 +161,7 @@ function* argumentOriginSteps(sink: Sink): Steps<RuleAnswer | undefined> {
   return worst && verdictOn(sink, worst)
 }
 
-/** Values that are judged without a pause: what each costs depends on what was read. */
+/** Values judged between two pauses: the cost of each depends on the amount of data read. */
 const pauseEvery = 4
 
 function severity({ kind }: Origin): number {
@@ -172,10 +175,10 @@ function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
     ({ path, length, view }) =>
       path === one.path && length >= longEvidence && view !== 'verbatim' && view !== 'normalised',
   )
-  // What the human asked for may need a value out of a text: a human can tell. What nobody asked for needs none.
+  // A requested call may need a value from a text, which a human can confirm. An unrequested call is denied.
   if ((one.origin.kind === 'prose' && sink.implied === 'no') || long) {
     return {
-      deny: `The ${one.role} of this call is not from the user. Ask the user for it, or go on without the call.`,
+      deny: `The ${one.role} of this call is not from the user. Ask the user for it, or continue without the call.`,
       evidence,
     }
   }
@@ -184,50 +187,50 @@ function verdictOn(sink: Sink, one: TracedValue): RuleAnswer {
 
 const words: Readonly<Record<Origin['kind'], (value: string) => string>> = {
   own: (value) => `“${value}” is the user's`,
-  trusted: (value) => `a text that somebody else wrote speaks of “${value}”`,
-  field: (value) => `“${value}” stands in a record that the user did not name`,
-  value: (value) => `“${value}” was chosen by whoever wrote what was read`,
-  prose: (value) => `“${value}” stands in a text that somebody else wrote`,
-  nowhere: (value) => `“${value}” stands nowhere that the user can vouch for`,
+  trusted: (value) => `a text by a third party mentions “${value}”`,
+  field: (value) => `“${value}” is in a record that the user did not name`,
+  value: (value) => `the author of a text that the agent read chose “${value}”`,
+  prose: (value) => `“${value}” comes from a text by a third party`,
+  nowhere: (value) => `“${value}” has no source that the user can vouch for`,
 }
 
-/** Whether a value is one that the human can be taken to mean. */
+/** Returns whether the user plausibly means a value. */
 function isMeant(sink: Sink, one: TracedValue): boolean {
   const { origin, role, value } = one
   const { known } = sink
   if (origin.kind === 'own') return true
   if (origin.kind === 'trusted') {
-    // What a text tells the assistant to choose out of trusted data is the text's choice.
+    // A text that names a value out of trusted data has chosen it.
     const chosen = role !== 'credential' && value.length >= 4 && isToldOf(value, known)
     return !chosen && (sink.implied !== 'delegated' || !isDictated(sink, one))
   }
-  // Numbers of rows and the like: outsiders do not choose them. To whom money or mail goes they can.
+  // Outsiders do not choose row numbers and similar keys. They can choose the recipient of money or mail.
   if (origin.kind === 'field') {
     if (role === 'selector' || role === 'attachment') {
       if (sink.implied === 'delegated' && isDictated(sink, one)) return false
-      // Which row it is can be somebody's wish all the same: who wishes for it has to speak of it.
+      // A text can still steer the choice of a row, but only if it mentions the row.
       return origin.leaves.some((leaf) => !isRecordTold(leaf, value, known))
     }
     return role === 'destination' && origin.leaves.some((leaf) => agreesWith(sink, isRecordNamed(leaf, known)))
   }
   if (role === 'credential' || role === 'attachment') return false
-  // What stands nowhere cannot have been written by anybody else; it can point only at what is the user's.
+  // No outsider wrote a value without a source; as a selector it can only select the user's own data.
   if (origin.kind === 'nowhere')
     return role === 'selector' && sink.implied === 'asked' && !isUrl(value) && value.length <= 200
   if (sink.implied !== 'asked') return false
   if (origin.kind === 'value') {
-    // A plain name means somebody whom the tool knows already. Whoever names others means those.
-    // Money goes to anybody of that name.
+    // A plain name refers to a person in the tool's own directory, unless the user named other people.
+    // A payment goes to any account of that name, so a plain name is not enough.
     const pays = sink.values.some((other) => other.role === 'amount')
     if (isHandle(value) && !pays) return isNamed(value, known) || !namesOthers(origin.leaves, known)
     return value.includes('@') && isNamed(value, known)
   }
   if (origin.kind !== 'prose') return false
-  // An address for somebody whom the user named, found where the user said to look.
+  // An address of a person that the user named, from a source that the user pointed at.
   return value.includes('@') && isNamed(value, known) && origin.sources.some((source) => isDesignated(source, known))
 }
 
-/** A record that is meant by its amount is meant for that amount. */
+/** Returns whether a record that the user named by its amount is used with that amount. */
 function agreesWith({ values, known }: Sink, anchors: readonly string[]): boolean {
   const amounts = values.filter(({ role }) => role === 'amount')
   if (anchors.length === 0 || amounts.length === 0) return false
@@ -236,7 +239,7 @@ function agreesWith({ values, known }: Sink, anchors: readonly string[]): boolea
   )
 }
 
-/** Whether the text that was given the say names the thing itself: then its author chose it. */
+/** Returns whether a text that the user asked to follow names the value: then its author chose it. */
 function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
   if (isOwn(exactForm(value), known)) return false
   if (role !== 'selector' && role !== 'destination' && role !== 'attachment') return false
@@ -244,7 +247,7 @@ function isDictated({ known }: Sink, { role, value }: TracedValue): boolean {
   return known.provenance.untrusted.sources.some((source) => isDesignated(source, known) && holds(source.text, form))
 }
 
-/** Links and disguised text in what goes out: both are read as the user's own word. */
+/** Judges links and encoded text in outgoing content: a recipient takes both as the user's own. */
 export const disguisedContent: DataFlowRule = (sink, ctx) =>
   isTainted(sink) && sink.call.tool.effect === 'egress' ? ctx.inTurns(disguisedContentSteps(sink, ctx)) : undefined
 
@@ -255,7 +258,7 @@ function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer 
     const veiled = sink.hits.find(({ path, view }) => path === one.path && disguises.has(view))
     if (hidden || veiled) {
       return {
-        ask: { reason: `${sink.call.tool.name} would send text that is encoded`, evidence: evidenceOf(sink, one) },
+        ask: { reason: `${sink.call.tool.name} would send encoded text`, evidence: evidenceOf(sink, one) },
       }
     }
     if (one.value.length > longText) yield
@@ -263,7 +266,7 @@ function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer 
     for (const address of linksIn(one.value)) {
       if (++looked % pauseEvery === 0) yield
       const origin = yield* originSteps(address, sink.call.tool, sink.known)
-      if (isOurs(origin)) continue
+      if (isVouchedFor(origin)) continue
       const sources =
         origin.kind === 'prose' ? origin.sources : 'leaves' in origin ? origin.leaves.map(({ source }) => source) : []
       const meant = sources.some((source) => isDesignated(source, sink.known) && !isFetched(source, sink.known))
@@ -271,7 +274,7 @@ function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer 
       const link = { ...one, value: address, origin }
       return {
         ask: {
-          reason: `${sink.call.tool.name} would pass on the link ${brief(address)}, which somebody else wrote`,
+          reason: `${sink.call.tool.name} would forward the link ${brief(address)}, which a third party wrote`,
           evidence: evidenceOf(sink, link),
         },
       }
@@ -280,7 +283,7 @@ function* disguisedContentSteps(sink: Sink, ctx: HookContext): Steps<RuleAnswer 
   return undefined
 }
 
-/** Whether anything is encoded in a text that the human did not write. */
+/** Returns whether a text has encoded parts that the user did not write. */
 function* firstHidden(text: string, sink: Sink): Steps<boolean> {
   let looked = 0
   for (const { written } of yield* encodedTextSteps(text)) {
@@ -292,7 +295,7 @@ function* firstHidden(text: string, sink: Sink): Steps<boolean> {
   return false
 }
 
-/** The links that are written there, and those that show once escapes are undone and what is not seen is gone. */
+/** Returns the links of a text, including those that appear once escapes are decoded and invisible characters removed. */
 function linksIn(text: string): ReadonlySet<string> {
   const plain = plainForm(text)
   return new Set([...urlsIn(text), ...urlsIn(plain), ...urlsIn(withoutEscapes(plain)?.text ?? '')])
@@ -300,26 +303,26 @@ function linksIn(text: string): ReadonlySet<string> {
 
 const disguises: ReadonlySet<string> = new Set(['base64', 'base64url', 'hex', 'reversed', 'rot13'])
 
-/** What is done is what the human's words imply. Depends on the language of the request. */
+/** Requires that the user's words imply the tool. Depends on the language of the request. */
 export const impliedTool: DataFlowRule = (sink) => {
   if (!isTainted(sink) || sink.implied === 'asked' || sink.implied === 'delegated') return undefined
   const { tool, label } = sink.call
   const reason =
     sink.implied === 'no'
-      ? `the user's words do not ask for ${tool.name}, and something untrusted was read before`
-      : `it cannot be told whether the user's words ask for ${tool.name}`
+      ? `the user's words do not ask for ${tool.name}, and the agent has read untrusted content`
+      : `the user's words do not show whether they ask for ${tool.name}`
   return { ask: { reason, evidence: { sources: label.sources } } }
 }
 
-function isOurs({ kind }: Origin): boolean {
+function isVouchedFor({ kind }: Origin): boolean {
   return kind === 'own' || kind === 'trusted'
 }
 
 const tainted = new WeakMap<Sink, boolean>()
 
 /**
- * Before anything untrusted was read there is nobody else whose will it could be, but for those who defined tools: a call
- * that goes to an address, or passes on a link, which the definition of a tool from elsewhere speaks of may be theirs.
+ * Returns whether an outsider may have caused a call. Before untrusted content is read, only the author of a remote
+ * tool's definition can: the call goes to an address, or forwards a link, that the definition mentions.
  */
 function isTainted(sink: Sink): boolean {
   if (sink.call.label.integrity === 'untrusted') return true
@@ -328,24 +331,24 @@ function isTainted(sink: Sink): boolean {
   return found
 }
 
-/** Longer values are not traced in one go. */
+/** Characters of the longest value that is traced without a pause. */
 const mostTraced = 2_000
 
 function isSuggestedByTool({ call, values, known }: Sink): boolean {
   const { definitions } = known
   if (definitions.tools.length === 0) return false
-  const isTheirs = (value: string): boolean => {
+  const isSuggestedValue = (value: string): boolean => {
     if (!isSuggested(value, definitions)) return false
-    // A longer value is not worth a pause of the process: it counts as theirs.
-    return value.length > mostTraced || !isOurs(finish(originSteps(value, call.tool, known)))
+    // Tracing a longer value would block the process, so it counts as suggested.
+    return value.length > mostTraced || !isVouchedFor(finish(originSteps(value, call.tool, known)))
   }
   return values.some(({ role, value }) => {
-    if (role === 'destination') return isTheirs(value)
-    return role === 'content' && call.tool.effect === 'egress' && [...linksIn(value)].some(isTheirs)
+    if (role === 'destination') return isSuggestedValue(value)
+    return role === 'content' && call.tool.effect === 'egress' && [...linksIn(value)].some(isSuggestedValue)
   })
 }
 
-/** Where a value came from, for a human: names, places and no more text than the value itself. */
+/** Returns the origin of a value as evidence for a human: names, places, and no text beyond the value. */
 export function evidenceOf(sink: Sink, one: TracedValue): { readonly [key: string]: Json } {
   const { origin, path, role, value } = one
   const hit = sink.hits.find((each) => each.path === path)
@@ -374,7 +377,7 @@ function brief(value: string): string {
   return value.length > 80 ? `${value.slice(0, 79)}…` : value
 }
 
-/** The default rules, in their order: what refuses comes before what asks. */
+/** The default rules, in order: rules that deny come before rules that ask. */
 export const intentPreset: readonly DataFlowRule[] = Object.freeze([
   named('secret-argument', secretArgument),
   named('confidentiality', confidentiality),
@@ -385,7 +388,7 @@ export const intentPreset: readonly DataFlowRule[] = Object.freeze([
   named('intent', impliedTool),
 ])
 
-/** A rule under the name it has in the audit. */
+/** Returns a rule with the name that the audit records. */
 export function named(name: string, rule: DataFlowRule): DataFlowRule {
   const renamed: DataFlowRule = (sink, ctx) => rule(sink, ctx)
   return Object.defineProperty(renamed, 'name', { value: name })

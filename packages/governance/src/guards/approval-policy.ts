@@ -1,12 +1,12 @@
 import { defineExtension, ProvostError } from '@provost/core'
 import type { Ask, Extension, HookContext, MaybePromise, ToolCall } from '@provost/core'
 
-/** What a policy says of a call. */
+/** The decision of a policy about a call. */
 export type ApprovalAnswer = 'allow' | 'deny' | 'ask' | { readonly ask: Ask }
 
 /**
- * Lets a function decide which calls go ahead, which need a human and which do not happen. A decision is bound to the
- * exact arguments. If the function throws, or answers anything else, the call is denied.
+ * Lets a function allow a call, deny it, or require an approval. An approval is bound to the exact arguments. If the
+ * function throws or returns anything else, the call is denied.
  *
  * @example
  * approvalPolicy((call) => (call.tool.effect === 'egress' ? 'ask' : 'allow'))
@@ -31,9 +31,9 @@ export function approvalPolicy(
         if (answer !== 'deny') {
           throw new ProvostError(
             'invalid-approval-policy',
-            `The approval policy said ${String(answer)} of ${call.tool.name}.`,
+            `The approval policy returned ${String(answer)} for ${call.tool.name}.`,
             {
-              hint: "Answer 'allow', 'deny', 'ask' or { ask }.",
+              hint: "Return 'allow', 'deny', 'ask' or { ask }.",
             },
           )
         }

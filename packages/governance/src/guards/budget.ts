@@ -5,9 +5,9 @@ import { checkBudget } from './known-limits.ts'
 import type { Logged, Tally } from './run-tally.ts'
 import { add, runTallies, none, tallyOf, toldBy } from './run-tally.ts'
 
-/** What {@link budget} takes beyond its limits. */
+/** Options of {@link budget} besides its limits. */
 export interface BudgetOptions {
-  /** Whose spending counts together. Default `run`. */
+  /** The scope of the limits. Default `run`. */
   readonly per?: 'run' | 'session'
 }
 
@@ -30,14 +30,14 @@ const accountFold: Fold<Account> = {
 function spend(spent: Logged, entry: Entry): Logged {
   switch (entry.type) {
     case 'attempt': {
-      // A provider that reports nonsense does not fill the purse again.
+      // Negative usage from a provider does not refill the budget.
       const tokens = amount(entry.usage.inputTokens) + amount(entry.usage.outputTokens)
       return {
         ...spent,
         tokens: spent.tokens + tokens,
         cost: spent.cost + amount(entry.cost),
         unpriced: spent.unpriced || (entry.cost === undefined && tokens > 0),
-        // A call that a hook made is paid for; it is no step.
+        // A model call by a hook costs tokens, but is not a step.
         steps: spent.steps + (entry.outcome === 'answered' && entry.purpose === undefined ? 1 : 0),
       }
     }
@@ -63,7 +63,7 @@ function spend(spent: Logged, entry: Entry): Logged {
   }
 }
 
-/** What children have come to is kept apart until the step is over: no child outlives the step that it was spawned in. */
+/** Adds the totals of children at the end of a step. A child never outlives the step that spawned it. */
 function settle(spent: Logged): Logged {
   if (spent.children.length === 0) return spent
   return { ...spent, ...toldBy(spent.children).reduce(add, tallyOf(spent)), children: emptyList }
@@ -83,15 +83,16 @@ function amount(reported: number | undefined): number {
 }
 
 /**
- * Ends a run that has spent what it may. Tokens and cost count what every attempt used, discarded ones and the calls of
- * hooks (`ctx.generate`) included; duration counts running time, without waits for approvals and results from outside. Children count: with
- * their parent they have one budget. A run ends before a model call with the code `budget-exceeded`; tool calls over the
- * limit are denied with the same code.
+ * Ends a run that has used up its budget. Tokens and cost include every attempt: discarded ones, and model calls of hooks
+ * (`ctx.generate`). Duration is running time, without waits for approvals and results from outside. Children share the
+ * budget of their parent. A run ends before a model call with the code `budget-exceeded`. Tool calls over the limit are
+ * denied with the same code.
  *
- * Each model call sets aside its input and its longest answer before it starts. A call that needs what others have set
- * aside waits for them. Tool calls and steps hold exactly; tokens and cost up to the input of one request and 16 tokens.
+ * Each model call reserves its input and its longest answer before it starts. A call that needs tokens reserved by others
+ * waits for them. The limits of tool calls and steps are exact. Those of tokens and cost can be exceeded by the input of
+ * one request and 16 tokens.
  *
- * @throws ProvostError `unknown-option`; `invalid-budget` for a limit that is not a number from 0, and for no limit at all.
+ * @throws ProvostError `unknown-option`; `invalid-budget` for a limit that is not a number from 0, or without any limit.
  *
  * @example
  * createAgent({ name: 'clerk', model, tools, extensions: [budget({ tokens: 50_000, toolCalls: 20, durationMs: 60_000 })] })
@@ -113,7 +114,7 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
         const { top, spent, total } = runs.of(ctx, ctx.fold(accountFold)[per])
         const over = usedUp(limits, spent, top, ctx, true)
         if (over !== undefined) return ends(ctx, over)
-        // What others have set aside may come back: `model.call` waits for it.
+        // Reservations of other calls may be released: `model.call` waits for them.
         if (limits.tokens === undefined || total.tokens >= limits.tokens) return undefined
         const left = limits.tokens - total.tokens
         return { params: { maxOutputTokens: Math.min(left, request.params.maxOutputTokens ?? left) } }
@@ -135,7 +136,7 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
         if (over !== undefined) return refuse(over)
         const { toolCalls } = limits
         if (toolCalls === undefined) return undefined
-        // Calls that are judged count at once: those of a step and of siblings. Judged again, a call has its part already.
+        // A reservation counts at once, also for calls of the same step and of siblings. A retried check already has one.
         if (total.toolCalls - ctx.reserved(call.callId).toolCalls + 1 > toolCalls)
           return refuse(`The budget of ${toolCalls} tool calls is used up.`)
         ctx.reserve(call.callId, { toolCalls: 1 })
@@ -148,13 +149,13 @@ export function budget(limits: Grant, options: BudgetOptions = {}): Extension<un
 const exceeded = 'budget-exceeded'
 
 const notAdmitted = { outcome: 'over' } as const
-const unpriced = 'The budget is in US dollars, and the price of a model is not known.'
+const unpriced = 'The budget is in US dollars, and the price of a model is unknown.'
 
 function refuse(why: string): { readonly deny: string; readonly code: string } {
-  return { deny: `${why} Answer with what there is.`, code: exceeded }
+  return { deny: `${why} Answer with the results so far.`, code: exceeded }
 }
 
-/** What is left, with nothing left of what is used up. */
+/** Returns the remaining budget. */
 function leftOf({ tokens, cost, steps }: Grant, spent: Tally): Grant {
   return {
     ...(tokens !== undefined && { tokens: tokens - spent.tokens }),
@@ -167,7 +168,7 @@ function ends(ctx: HookContext, over: string): Stop {
   return ctx.stop(exceeded, over)
 }
 
-/** What is used up, in words. */
+/** Returns a message about the first limit that is used up. */
 function usedUp(
   { tokens, cost, steps, durationMs }: Grant,
   spent: Tally,
@@ -175,7 +176,7 @@ function usedUp(
   ctx: HookContext,
   beforeModel: boolean,
 ): string | undefined {
-  // What a step has spent may be the whole of it: its own calls still run.
+  // A step may use exactly its limit: its own tool calls still run.
   const reached = (used: number, limit: number): boolean => (beforeModel ? used >= limit : used > limit)
   if (tokens !== undefined && reached(spent.tokens, tokens)) return `The budget of ${tokens} tokens is used up.`
   if (cost !== undefined && reached(spent.cost, cost)) return `The budget of ${cost} US dollars is used up.`

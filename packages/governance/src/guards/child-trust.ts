@@ -3,7 +3,7 @@ import { isRecord } from '@provost/core'
 
 import { wordsOf } from '../wording/exact-form.ts'
 
-/** What is known of the children that ran before, by agent. */
+/** The record of earlier children, by agent. */
 export interface ChildTrust {
   /** The agents of children that have not ended. */
   readonly open: Readonly<Record<string, string>>
@@ -12,11 +12,11 @@ export interface ChildTrust {
 
 interface Standing {
   readonly runs: number
-  /** How often one failed, copied another, or stood alone with what it said. */
+  /** Children that failed, copied another result, or were outliers. */
   readonly marks: number
 }
 
-/** How agents did in the fan-outs of this log. */
+/** Folds the results of agents in the fan-outs of this log. */
 export const childTrustFold: Fold<ChildTrust> = {
   key: 'governance/child-standing',
   initial: { open: {}, byAgent: {} },
@@ -44,17 +44,17 @@ function marked(known: ChildTrust['byAgent'], agent: string, runs: number, marks
   return Object.fromEntries([...Object.entries(known).filter(([name]) => name !== agent), [agent, after]])
 }
 
-/** From 0, nothing against it, upwards: marks for each run. */
+/** Returns the marks per run of a child's agent, from 0. */
 export function suspicionOf({ agent }: ChildResult, { byAgent }: ChildTrust): number {
   const standing = Object.hasOwn(byAgent, agent) ? byAgent[agent] : undefined
   return standing ? standing.marks / Math.max(1, standing.runs) : 0
 }
 
-/** Fewer cannot tell which of them is the odd one. */
+/** Children needed to find an outlier. */
 const fewest = 3
 const longestText = 20_000
 
-/** Children that share hardly a word with the others, where those share many. */
+/** Returns the children that share hardly a word with the others, if the others share many. */
 export function outliersOf(children: readonly ChildResult[]): ReadonlySet<ChildResult> {
   if (children.length < fewest) return new Set()
   const texts = children.map((child) => ({ child, words: new Set(wordsOf(child.text.slice(0, longestText))) }))
@@ -66,7 +66,7 @@ export function outliersOf(children: readonly ChildResult[]): ReadonlySet<ChildR
     return { child, share: words.size === 0 ? 0 : sum / words.size }
   })
   const middle = shared.map(({ share }) => share).toSorted((a, b) => a - b)[shared.length >> 1] ?? 0
-  // Children with tasks of their own share little: there nobody is odd.
+  // Children with different tasks share few words, so they have no outliers.
   if (middle < 0.2) return new Set()
   return new Set(shared.flatMap(({ child, share }) => (share < middle / 4 ? [child] : [])))
 }

@@ -1,9 +1,9 @@
-/** What an argument becomes part of, by its name. */
+/** The protocol part that an argument becomes, by its name. */
 export type HeaderBoundary = 'http-header' | 'mail-header'
 
 /** Without case and separators: `Reply-To`, `reply_to` and `replyTo` are one name. */
 const httpNames = /^(?:headers?|cookies?|setcookie|useragent|referr?er|contentdisposition)$/
-/** Of headers of mail and of HTTP that have a line of their own, and of what envelopes and parts have. */
+/** Names of mail and HTTP headers, and of fields in envelopes and parts. */
 const lineNames: ReadonlySet<string> = new Set(
   (
     'subject to cc bcc from sender replyto inreplyto references returnpath messageid recipient recipients mailfrom rcptto ' +
@@ -19,9 +19,9 @@ const headerList = /headers?(?:list|fields?|lines?|map)?$/
 const before = /^(?:e?mail|message|msg|http|request|response|smtp)/
 const behind = /(?:e?mails?|address(?:es)?|addr|line|field|header|list|names?|value)$/
 
-/** What an argument of this name is a line of; undefined for one that may have several. */
+/** Returns the header kind of an argument's name; undefined for an argument that may have several lines. */
 export function headerBoundary(key: string): HeaderBoundary | undefined {
-  // What stands behind a line break in a name is the attack.
+  // The text after a line break in a name is the attack.
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
   const [first = ''] = key.trim().split(/[\u0000-\u001f\u007f-\u009f\u2028\u2029:]/)
   if (/^x-[a-z]/i.test(first)) return 'mail-header'
@@ -40,10 +40,10 @@ export function headerBoundary(key: string): HeaderBoundary | undefined {
   return isLine ? 'mail-header' : undefined
 }
 
-/** What is written for people or machines that read on over the end of a line. */
+/** Matches names of arguments that may have several lines. */
 const bodies = /(?:body|contents?|text|html|markdown|code|script|source|notes?|comments?|description|template|prompt)$/
 
-/** Whether an argument of this name holds a text of its own, which is not looked into. */
+/** Returns whether an argument of this name is a text, which is not parsed. */
 export function isBody(key: string): boolean {
   return bodies.test(key.toLowerCase().replaceAll(/[^a-z\d]/g, ''))
 }

@@ -29,7 +29,7 @@ const movedLimits: MovedKeys = {
 const optionKeys = { per: true } satisfies KnownKeys<BudgetOptions>
 
 /**
- * Refuses a budget that limits nothing, or something else than it seems.
+ * Rejects a budget without a limit, or with an invalid or unknown one.
  *
  * @throws ProvostError `unknown-option`, `invalid-budget`, `invalid-option`
  */
@@ -41,11 +41,11 @@ export function checkBudget(limits: Grant, options: BudgetOptions): void {
   for (const [name, limit] of given) {
     if (typeof limit === 'number' && limit >= 0) continue
     throw new ProvostError('invalid-budget', `The limit ${name} of a budget is ${String(limit)}.`, {
-      hint: 'Give a number from 0, or leave it out.',
+      hint: 'Give a number from 0, or omit it.',
     })
   }
   if (given.length > 0) return
-  throw new ProvostError('invalid-budget', 'A budget has no limit, so it would end nothing.', {
+  throw new ProvostError('invalid-budget', 'A budget has no limit, so it has no effect.', {
     hint: `Give at least one of ${Object.keys(limitKeys).join(', ')}.`,
   })
 }

@@ -4,13 +4,13 @@ import type { ChildResult, Extension, KnownKeys } from '@provost/core'
 import { createTaintIndex } from '../taint/taint-index.ts'
 import { outliersOf, childTrustFold, suspicionOf } from './child-trust.ts'
 
-/** How much {@link mergeGuard} lets untrusted children weigh. */
+/** Options of {@link mergeGuard}. */
 export interface MergeGuardOptions {
-  /** How many of the merged results may be untrusted, as a share of all that are merged. Default 0.5. */
+  /** Largest share of untrusted results among the merged ones, from 0 to 1. Default 0.5. */
   readonly untrustedShare?: number
 }
 
-/** So much of an answer in another one is no coincidence. */
+/** Share of an answer that makes it a copy if another answer contains it too. */
 const copied = 0.6
 
 const optionKeys = {
@@ -20,15 +20,15 @@ const optionKeys = {
 function checkShare(share: unknown): void {
   if (typeof share === 'number' && share >= 0 && share <= 1) return
   throw new ProvostError('invalid-option', `The option untrustedShare of mergeGuard is ${String(share)}.`, {
-    hint: 'Give a share from 0 to 1.',
+    hint: 'Give a number from 0 to 1.',
   })
 }
 
 /**
- * Judges the results of a fan-out before they become one: children that failed are left out, of untrusted ones that say
- * the same thing word for word only the first counts, and where there are trusted ones the untrusted never get more
- * than their share. Those come last who stand alone with what they say, and whose agent failed, copied or stood alone
- * in earlier fan-outs of the log.
+ * Filters the results of a fan-out before they are merged.
+ * - It drops failed children, and untrusted results that repeat another one word for word.
+ * - If there are trusted results, untrusted ones get at most their share.
+ * - Outliers rank last, and so do agents with failures, copies or outliers in earlier fan-outs of the log.
  */
 export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> {
   checkOptions(options, optionKeys, 'mergeGuard')
@@ -74,7 +74,7 @@ export function mergeGuard(options: MergeGuardOptions = {}): Extension<unknown> 
   })
 }
 
-/** Of answers that are mostly one another's words, the first. */
+/** Keeps the first of the answers that consist mostly of the same words. */
 function withoutCopies(children: readonly ChildResult[]): { kept: ChildResult[]; copies: ChildResult[] } {
   const index = createTaintIndex()
   const kept: ChildResult[] = []

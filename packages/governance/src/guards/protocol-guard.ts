@@ -5,20 +5,20 @@ import { escapeFor, isSafeFor } from '../text/escape-for.ts'
 import type { Boundary } from '../text/escape-for.ts'
 import { headerBoundary, isBody } from './header-name.ts'
 
-/** What {@link protocolGuard} looks at, and what it does with what it finds. */
+/** Options of {@link protocolGuard}. */
 export interface ProtocolGuardOptions {
   /**
-   * By tool and JSON pointer, what an argument with all that is in it will be part of. `text` is part of nothing and may
-   * have lines, whatever its name: `{ compare: { '/from': 'text', '/to': 'text' } }`.
+   * The protocol part that an argument and its contents become, by tool and JSON pointer. `text` may have several lines,
+   * independent of its name: `{ compare: { '/from': 'text', '/to': 'text' } }`.
    */
   readonly boundaries?: Readonly<Record<string, Readonly<Record<JsonPointer, Boundary | 'text'>>>>
-  /** `deny` refuses the call and says why; `escape` lets it go with the argument escaped. Default `deny`. */
+  /** `deny` denies the call with a reason; `escape` runs the call with escaped arguments. Default `deny`. */
   readonly onViolation?: 'deny' | 'escape'
 }
 
 const deepest = 64
 
-/** What a text will be part of. */
+/** The protocol part that a text becomes. */
 type Place = Boundary | 'text' | undefined
 type Change = (text: string, path: string, place: Place) => string
 type Declared = Readonly<Record<string, Boundary | 'text'>>
@@ -28,10 +28,10 @@ const optionKeys = {
 } satisfies KnownKeys<ProtocolGuardOptions>
 
 /**
- * Judges the arguments that tools put into protocols: a line break in a header, a field of its own in a stream of
- * events, a cursor movement for a terminal. Arguments that are headers by their name (`subject`, `to`, `replyTo`,
- * `filename`, `host`, all under `headers`, …) are looked at for every tool, at any depth, also in JSON that is a text;
- * the others where you say what they become part of. A text such as `body` or `content` may have lines.
+ * Rejects injection in arguments that tools put into protocols: a line break in a header, an extra field in an event
+ * stream, a cursor movement for a terminal. Arguments with the name of a header (`subject`, `to`, `replyTo`, `filename`,
+ * `host`, all under `headers`, …) are checked for every tool, at any depth, also in JSON text. Other arguments are checked
+ * if `boundaries` lists them. A text such as `body` or `content` may have several lines.
  *
  * @example
  * protocolGuard({ boundaries: { notify: { '/line': 'log-line' } } })
@@ -72,17 +72,17 @@ export function protocolGuard(options: ProtocolGuardOptions = {}): Extension<unk
         if (onViolation === 'escape') return { args }
         const places = violations.slice(0, 5).map(({ path, boundary }) => `${path} (${boundary})`)
         return {
-          deny: `These arguments hold characters that are not allowed there: ${places.join(', ')}. Use plain text on one line.`,
+          deny: `These arguments contain characters that are not allowed there: ${places.join(', ')}. Use plain text on one line.`,
         }
       },
     },
   })
 }
 
-/** Fields that are checked without a pause. */
+/** Fields between two pauses. */
 const fieldsPerStep = 200
 
-/** A copy with every text and key changed; the boundary of a place holds for all that is in it. */
+/** Returns a copy with every text and key changed. The boundary of a place applies to all its contents. */
 function* walk(
   value: Json,
   key: string,
@@ -99,10 +99,10 @@ function* walk(
     const written = open ? parsed(value) : undefined
     if (written === undefined) {
       const changed = change(value, path, here)
-      // Without what made it none, it may be JSON.
+      // The escaped text may now parse as JSON.
       return changed === value ? value : yield* walk(changed, key, path, here, depth + 1, change, {})
     }
-    // The tool that makes headers of it reads the JSON first: what is an escape here is a line break there.
+    // A tool that builds headers from the text parses the JSON first, so an escape here becomes a line break there.
     const checked = JSON.stringify(yield* walk(written, key, path, here, depth + 1, change, {}))
     return checked === JSON.stringify(written) ? change(value, path, here) : checked
   }
@@ -130,20 +130,20 @@ function* walk(
   return Object.fromEntries(fields)
 }
 
-/** What the value is that stands beside a name: `{ name: 'Subject', value }`, `['Subject', value]`. */
+/** Returns the place of a value next to a header name: `{ name: 'Subject', value }`, `['Subject', value]`. */
 function nameIn(name: unknown): Place {
   const isName = typeof name === 'string' && name.length <= 200 && headerBoundary(name) !== undefined
   return isName ? 'mail-header' : undefined
 }
 
-/** A thing that is called Cookies and has a description is none. */
+/** Returns whether an object has only the keys of a header. An object with a name and a description is not a header. */
 function isHeader(value: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(value).every((key) => headerKeys.has(key.toLowerCase()))
 }
 
 const headerKeys: ReadonlySet<string> = new Set(['name', 'key', 'field', 'header', 'value', 'values'])
 
-/** An object or a list that is written as a text. */
+/** Parses a text that is a JSON object or list. */
 function parsed(text: string): Json | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -154,7 +154,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** The fields of JSON are JSON; the type of a record has forgotten it. */
+/** Narrows a field of JSON, whose record type is `unknown`. */
 function isJson(value: unknown): value is Json {
   return value !== undefined
 }

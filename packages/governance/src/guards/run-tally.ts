@@ -1,54 +1,54 @@
 import type { AppendOnlyList, HookContext, Spending } from '@provost/core'
 import { emptyList } from '@provost/core'
 
-/** What is counted of a run, with all below it. */
+/** The totals of a run, including its descendants. */
 export interface Tally {
   readonly tokens: number
   /** US dollars. */
   readonly cost: number
-  /** A model was paid for whose price nobody knows. */
+  /** The run used a model without a known price. */
   readonly unpriced: boolean
   readonly toolCalls: number
   readonly steps: number
 }
 
-/** What the log of a run says of it and its children. */
+/** The totals that the log of a run records for it and its children. */
 export interface Logged extends Tally {
-  /** What the log tells of the children of the present step: of one that was suspended more than once, the last counts. */
+  /** Reports of the children of the present step. The last report of a child applies. */
   readonly children: AppendOnlyList<Told>
-  /** Milliseconds that were not spent waiting for somebody. */
+  /** Milliseconds of running time, without waits for approvals and results from outside. */
   readonly activeMs: number
-  /** When the clock was started; undefined while nothing runs. */
+  /** When the run last started or resumed; undefined while it does not run. */
   readonly since?: number
 }
 
-/** What a log tells of a child: how far it has come when it was suspended, or what it has come to. */
+/** The totals of a child in its parent's log, when it was suspended or ended. */
 export interface Told extends Tally {
   readonly callId: string
   readonly ended: boolean
 }
 
-/** The runs of this process that share one budget: what a child spends counts before its parent's log tells of it. */
+/** The runs of this process that share one budget. A child's spending counts before its parent's log records it. */
 export interface LiveRuns {
-  /** Counts a run while `work` goes on. */
+  /** Counts a run during `work`. */
   during<T>(ctx: HookContext, logged: () => Logged, work: () => Promise<T>): Promise<T>
-  /** The outermost of the runs that share the budget of this one, what all below it have spent, and the same with what they have set aside. */
+  /** Returns the outermost run of this budget (`top`), its spending (`spent`), and its spending with reservations (`total`). */
   of(ctx: HookContext, own: Logged): { readonly top: Logged; readonly spent: Tally; readonly total: Tally }
 }
 
 interface LiveRun {
   readonly logged: () => Logged
-  /** What its calls under way have set aside. */
+  /** Reservations of its calls in progress. */
   readonly reserved: () => Spending
   readonly live: boolean
-  /** Of those below it, with the step in which they were seen first. */
+  /** Ids of its children, each with the step that first had it. */
   readonly children: Map<string, number>
   readonly step: () => number
-  /** What was read of what its log tells of its children. */
+  /** The position in its log's reports of children, and their sums so far. */
   read: { readonly items: readonly Told[]; length: number; ended: Tally; readonly paused: Map<string, Tally> }
 }
 
-/** Makes the list of the runs that share a budget. */
+/** Creates the list of runs that share a budget. */
 export function runTallies(): LiveRuns {
   const runs = new Map<string, LiveRun>()
 
@@ -57,7 +57,7 @@ export function runTallies(): LiveRuns {
     runs.delete(id)
   }
 
-  /** Reads on where it was left: a step with many children costs each of them once. */
+  /** Reads the new reports only: a step with many children reads each of them once. */
   function readOn(run: LiveRun, { items, length }: AppendOnlyList<Told>): LiveRun['read'] {
     if (run.read.items !== items) run.read = { items, length: 0, ended: none, paused: new Map() }
     const { read } = run
@@ -68,7 +68,7 @@ export function runTallies(): LiveRuns {
       if (!told.ended) read.paused.set(told.callId, told)
       else {
         read.ended = add(read.ended, told)
-        // Once its parent's log has counted it, here it is no more.
+        // The parent's log counts the child now, so stop counting it here.
         if (run.children.delete(told.callId)) forget(told.callId)
       }
     }
@@ -131,7 +131,7 @@ export function runTallies(): LiveRuns {
         if (above && runs.get(run.parents[0] ?? '') === above) {
           const left = over(total(run.id), run.step)
           forget(run.id)
-          // What it has come to stays until its parent's log tells of it; the run itself does not.
+          // Keep the totals until the parent's log records them, and drop the run.
           runs.set(run.id, left)
         } else forget(run.id)
       }
@@ -139,7 +139,7 @@ export function runTallies(): LiveRuns {
   }
 }
 
-/** What is left of a run that is over. */
+/** Returns an ended run, which keeps its totals only. */
 function over(spent: Tally, step: number): LiveRun {
   const logged: Logged = { ...spent, children: emptyList, activeMs: 0 }
   return {
@@ -161,20 +161,20 @@ function reservedTally({ tokens, cost, toolCalls, steps }: Spending): Tally {
 /** Nothing spent. */
 export const none: Tally = { tokens: 0, cost: 0, unpriced: false, toolCalls: 0, steps: 0 }
 
-/** Of no log: whoever reads it begins anew. */
+/** The position before the first read. */
 const unread: LiveRun['read'] = { items: [], length: 0, ended: none, paused: new Map() }
 
-/** Of each child the last that was told. */
+/** Returns the last report of each child. */
 export function toldBy({ items, length }: AppendOnlyList<Told>): readonly Tally[] {
   return [...new Map(items.slice(0, length).map((told) => [told.callId, told])).values()]
 }
 
-/** The tally of what has more to it. */
+/** Returns only the totals of an object with more fields. */
 export function tallyOf({ tokens, cost, unpriced, toolCalls, steps }: Tally): Tally {
   return { tokens, cost, unpriced, toolCalls, steps }
 }
 
-/** The sum of two. */
+/** Returns the sum of two tallies. */
 export function add(a: Tally, b: Tally): Tally {
   return {
     tokens: a.tokens + b.tokens,

@@ -2,11 +2,11 @@ import type { ArgumentOrigin } from '@provost/core'
 
 import type { TracedValue } from './data-flow-rule.ts'
 
-/** Arguments, and sources of each, that a question tells the origin of. */
+/** Arguments, and sources of each, whose origin an approval request shows. */
 const mostArguments = 50
 const mostSources = 10
 
-/** Returns where the arguments of a call come from, for the human who is asked about it. */
+/** Returns the origins of a call's arguments, for the human who decides about the call. */
 export function argumentOrigins(values: readonly TracedValue[]): readonly ArgumentOrigin[] {
   return values.slice(0, mostArguments).map(({ path, role, origin }) => {
     const sources =

@@ -4,7 +4,7 @@ import { escapePointer, isRecord, ProvostError } from '@provost/core'
 import { isUrl } from '../wording/address.ts'
 import { isForeign } from './definition.ts'
 
-/** What the words of an argument's name say of its role. The first row that fits counts. */
+/** Roles by the words of an argument's name. The first matching row applies. */
 const byName: readonly (readonly [ArgRole, ReadonlySet<string>])[] = [
   [
     'credential',
@@ -45,12 +45,12 @@ const byFormat: Readonly<Record<string, ArgRole>> = {
   duration: 'time',
 }
 
-/** How many values of a call are looked at. A call with more is not judged value by value. */
+/** Values per call at most: a call with more is rejected. */
 export const mostValues = 10_000
 
 /**
- * The values of a call, each with the role of the argument it stands under: the one that the tool declares, else the one
- * that its name and format suggest. What suggests nothing is content.
+ * Returns the values of a call, each with the role of its argument. A role that the tool declares comes first, then the
+ * role that name and format suggest. The default is content.
  *
  * @throws ProvostError `too-many-arguments` for a call with more than 10,000 values.
  */
@@ -68,13 +68,13 @@ export function roleValuesOf(call: { readonly input: Json; readonly tool: ToolIn
       .toSorted((a, b) => b.steps.length - a.steps.length)[0]
     const path: JsonPointer = `/${steps.slice(1).join('/')}`
     rows.push({ path, role: own?.role ?? suggested(role, schema, value, isForeign(call.tool)), value })
-    // Nobody has said that it is but a text: it may be the arguments of something else.
+    // A text without a declared role may hold arguments in JSON or as a form.
     return own ? undefined : fieldsIn(value)
   })
   return rows
 }
 
-/** Fields of an object that is written as a text, in JSON or as a form; undefined for any other text. */
+/** Parses a text that is JSON or a form; undefined for any other text. */
 function fieldsIn(text: string): unknown {
   if (text.length > longestFields) return undefined
   if (/^\s*[[{]/.test(text)) {
@@ -88,21 +88,21 @@ function fieldsIn(text: string): unknown {
   return Object.fromEntries(new URLSearchParams(text))
 }
 
-/** Longer texts are documents. */
+/** Characters of the longest text that is parsed. */
 const longestFields = 1_000_000
-/** Objects that are written as texts in one another. */
+/** Levels of objects nested as texts. */
 const deepestFields = 8
 
-/** Where a value stands, and the role that the names above it suggest. */
+/** The position of a value, and the role that the names above it suggest. */
 interface Place {
   readonly steps: readonly string[]
   readonly role: ArgRole | undefined
 }
 
-/** @returns what the value is made of, where that is to be visited too. */
+/** @returns the parsed parts of the value, if these are visited too. */
 type Visit = (place: Place, value: string, schema: unknown) => unknown
 
-/** Places further down have the pointer of the one above them: nobody declares a role there. */
+/** Steps of the longest pointer. Deeper values share the pointer of their ancestor, since tools declare no roles there. */
 const deepestPointer = 64
 
 function below({ steps, role }: Place, key: string): Place {
@@ -124,12 +124,12 @@ function walk(value: unknown, place: Place, schema: unknown, visit: Visit, depth
   }
 }
 
-/** Whether a pointer leads to a place or above it; `*` stands for any one step. */
+/** Returns whether a pointer leads to a place or to an ancestor of it; `*` matches any one step. */
 export function covers(pointer: readonly string[], place: readonly string[]): boolean {
   return pointer.length <= place.length && pointer.every((step, index) => step === '*' || step === place[index])
 }
 
-/** @param foreign the schema is not the developer's own: it may make a value more than its name says, and never less. */
+/** @param foreign the schema comes from a remote server: it can raise the rank of a role, and never lower it. */
 function suggested(role: ArgRole | undefined, schema: unknown, value: string, foreign: boolean): ArgRole {
   const format = isRecord(schema) ? schema['format'] : undefined
   const formal = typeof format === 'string' && Object.hasOwn(byFormat, format) ? byFormat[format] : undefined
@@ -140,11 +140,11 @@ function suggested(role: ArgRole | undefined, schema: unknown, value: string, fo
   }
   if (formal) return formal
   if (isRecord(schema) && (Array.isArray(schema['enum']) || schema['const'] !== undefined)) return 'flag'
-  // No name says what it is: an address and nothing else is hardly a text.
+  // Without a name to go by, a value that is only an address is a destination.
   return role ?? (isAddress(value) ? 'destination' : 'content')
 }
 
-/** The nearest key with a known name counts: of `recipients/0/name` the name says less than the recipients. */
+/** Returns the role of the nearest key with a known name. In `recipients/0/name`, `recipients` outranks `name`. */
 function roleBelow(above: ArgRole | undefined, key: string): ArgRole | undefined {
   if (/^\d+$/.test(key)) return above
   const named = keyWords(key)
@@ -162,7 +162,7 @@ function rank(role: ArgRole): number {
   return role === 'credential' || role === 'destination' ? 2 : role === 'selector' || role === 'attachment' ? 1 : 0
 }
 
-/** `userEmail`, `user_email` and `user-email` are the same words. */
+/** Returns the words of a key: `userEmail`, `user_email` and `user-email` have the same words. */
 export function keyWords(key: string): readonly string[] {
   return key
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')

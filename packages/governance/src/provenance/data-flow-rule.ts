@@ -4,40 +4,40 @@ import type { TaintHit } from '../taint/taint-hit.ts'
 import type { Knowledge, Origin } from './origin.ts'
 import type { SecretArgument } from './secret-argument.ts'
 
-/** Why a tool may be used: the human's words ask for it, or they hand the say to a text whose words do. */
+/** Whether the user's words ask for a tool (`asked`), or delegate to a text that does (`delegated`). */
 export type Implied = 'asked' | 'delegated' | 'no' | 'unknown'
 
-/** A value of a sink call, and where it comes from. */
+/** A value of a sink call, and its origin. */
 export interface TracedValue extends RoleValue {
   readonly origin: Origin
 }
 
-/** A call that changes something or that somebody outside learns of. */
+/** A call that writes or sends. */
 export interface Sink {
-  /** What is called; the assistant's answer is a call to `answer`. */
+  /** The call; the assistant's answer is a call to `answer`. */
   readonly call: ToolCall
-  /** All values of the arguments with the roles they are taken to have. */
+  /** All values of the arguments with their declared or suggested roles. */
   readonly values: readonly TracedValue[]
-  /** Stretches of untrusted text in the arguments. */
+  /** Spans of untrusted text in the arguments. */
   readonly hits: readonly TaintHit[]
-  /** Tokens of secrets in arguments that are no credentials: the call would tell them. Its label is secret then. */
+  /** Tokens of secrets outside credentials: the call would disclose them, so its label is secret. */
   readonly secrets: readonly SecretArgument[]
-  /** Whether the human's words imply the use of the tool. `unknown`: they are of no language that can be told. */
+  /** Whether the user's words imply the tool. `unknown`: the lexicon lacks the words of the request or of the tool. */
   readonly implied: Implied
-  /** Who may read what is sent to a destination. */
+  /** Returns the readers of a destination. */
   readonly readers: (destination: string) => readonly string[]
-  /** What was read so far. */
+  /** What the run has read so far. */
   readonly known: Knowledge
 }
 
-/** What a rule decides: nothing leaves it to the next rule, `allow` ends the judging. */
+/** The decision of a rule: undefined continues with the next rule, `allow` skips the remaining rules. */
 export type RuleAnswer =
   | { readonly deny: string; readonly evidence?: unknown }
   | { readonly ask: Ask }
   | { readonly allow: true }
 
 /**
- * Judges one sink call; what it leaves undecided the next rule judges. A plain function: its name is the rule's name in
+ * Judges one sink call, or returns undefined to leave it to the next rule. The function's name is the rule's name in
  * the audit.
  *
  * @example

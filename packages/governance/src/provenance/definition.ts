@@ -5,41 +5,41 @@ import { hostOf, isUrl } from '../wording/address.ts'
 import { holds, looseForm } from '../wording/exact-form.ts'
 import type { Source } from './source.ts'
 
-/** Whether the texts and the schema of a tool are not the developer's own: they vouch for no value. */
+/** Returns whether a tool's texts and schema come from a remote server: these vouch for no value. */
 export function isForeign({ set }: ToolInfo): boolean {
   return set !== undefined
 }
 
-/** The definitions of tools from elsewhere, as something that was read. Made for one call, as what may be spent is. */
+/** The definitions of remote tools as sources. Created for each call, since each call has a search limit. */
 export interface Definitions {
   readonly tools: readonly ToolInfo[]
-  /** There is more text than can be searched for each call. */
+  /** The definitions have more text than one call may search. */
   readonly tooLong: boolean
   /** Characters that may still be searched. */
   left: number
 }
 
-/** Characters of all definitions together: a hundred tools have some 200,000. */
+/** Characters of all definitions together; a hundred tools have about 200,000. */
 const longestTexts = 1_000_000
 const mostSearched = 20_000_000
 const longestAddress = 2_000
 
 export function definitionsOf(tools: readonly ToolInfo[]): Definitions {
-  // A deferred one is read in the results of a search, which are labelled untrusted themselves.
+  // The model reads a deferred tool in search results, which are labelled untrusted themselves.
   const foreign = tools.filter((tool) => isForeign(tool) && !tool.deferred)
   let length = 0
   for (const tool of foreign) length += textOf(tool).length
   return { tools: foreign, tooLong: length > longestTexts, left: mostSearched }
 }
 
-/** The definitions that hold an address as a whole. */
+/** Returns the definitions that contain an address as a whole. */
 export function definitionsWith(value: string, definitions: Definitions): readonly Source[] {
   const form = value.length <= longestAddress ? looseForm(value) : ''
   if (!isAddress(form) || !maySearch(definitions)) return []
   return definitions.tools.map(sourceOf).filter(({ text }) => holds(text, form))
 }
 
-/** Whether a definition speaks of an address, or of the host of one; also where that cannot be told. */
+/** Returns whether a definition mentions an address or its host. True if the search limit is reached. */
 export function isSuggested(value: string, definitions: Definitions): boolean {
   if (definitions.tools.length === 0) return false
   const form = value.length <= longestAddress ? looseForm(value) : ''
@@ -55,7 +55,7 @@ function maySearch(definitions: Definitions): boolean {
   return true
 }
 
-/** Mail addresses, hosts, web addresses, numbers of accounts and telephones: names and plain words are none. */
+/** Matches mail addresses, hosts, web addresses, and account or telephone numbers, but no names and plain words. */
 function isAddress(form: string): boolean {
   return /[^\s@]@[^\s@]|[\p{L}\p{N}][.:][\p{L}\p{N}/]/u.test(form) || /(?:\d[\s-]?){6}/.test(form)
 }
@@ -70,7 +70,7 @@ function sourceOf(tool: ToolInfo): Source {
     source = {
       name: `definition of ${tool.name}`,
       label: untrustedLabel(`definition:${tool.set ?? ''}`),
-      // Two ligatures that are whole sentences once they are spelled out stand in no address.
+      // These two ligatures expand to whole sentences and occur in no address.
       text: textOf(tool)
         .replaceAll(/[\ufdfa\ufdfb]/g, ' ')
         .split('\n')
@@ -84,7 +84,7 @@ function sourceOf(tool: ToolInfo): Source {
   return source
 }
 
-/** All that a tool says of itself, line by line: its texts and keys, also those of a default, an example or an enum. */
+/** Returns all texts and keys of a tool's definition, one a line, including defaults, examples and enums. */
 function textOf(tool: ToolInfo): string {
   let text = texts.get(tool)
   if (text === undefined) {

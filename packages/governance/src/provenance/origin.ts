@@ -14,32 +14,35 @@ import { approvalKey, columnOf, mostInRecord } from './provenance.ts'
 import type { Source } from './source.ts'
 
 /**
- * Where a value comes from, from the best to the worst. `own`: the human wrote it, approved it, or it stands in our
- * instructions or the description of a tool of ours. `trusted`: a trusted result has it. `field`: no outsider can write the
- * field it stands in. `value`: it is a whole value of an untrusted result. `prose`: it stands in an untrusted text.
- * `nowhere`: the model made it, or copied it from where it was hidden.
+ * The origin of a value, from the best to the worst.
+ * - `own`: the user wrote or approved it, or the instructions or a local tool's description contain it.
+ * - `trusted`: a trusted result contains it.
+ * - `field`: it is in a field that no outsider can write.
+ * - `value`: it is a whole value of an untrusted result.
+ * - `prose`: an untrusted text contains it.
+ * - `nowhere`: the model made it, or copied it from a hidden place.
  */
 export type Origin =
   | { readonly kind: 'own' | 'trusted' | 'nowhere' }
   | { readonly kind: 'field' | 'value'; readonly leaves: readonly Leaf[] }
   | { readonly kind: 'prose'; readonly sources: readonly Source[] }
 
-/** What is known when a call is judged. */
+/** The state that a call is judged by. */
 export interface Knowledge {
   readonly provenance: Provenance
-  /** The human's words, in exact form. */
+  /** The user's messages, in exact form. */
   readonly said: readonly string[]
   /** The names in them, in lower case. */
   readonly names: ReadonlySet<string>
   readonly instructions: string
   readonly tools: ReadonlyMap<string, ToolInfo>
-  /** What tools from elsewhere say of themselves. */
+  /** The definitions of remote tools. */
   readonly definitions: Definitions
 }
 
 const forms = new WeakMap<Message, string>()
 
-/** A message in exact form; where a full stop lacks its space, the next sentence begins all the same. */
+/** Returns a message in exact form, with a space after each full stop that ends a sentence. */
 function saidIn(message: Message): string {
   let form = forms.get(message)
   if (form === undefined) {
@@ -49,7 +52,7 @@ function saidIn(message: Message): string {
   return form
 }
 
-/** What is known at this point of a run. */
+/** Returns the state that calls are judged by at this point of a run. */
 export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge {
   return {
     provenance,
@@ -61,7 +64,7 @@ export function knowledgeOf(provenance: Provenance, ctx: HookContext): Knowledge
   }
 }
 
-/** Traces a value of a call back to where it came from. */
+/** Traces a value of a call to its origin. */
 export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): Steps<Origin> {
   const isLong = value.length > longText
   const exact = isLong ? yield* exactFormSteps(value) : exactForm(value)
@@ -74,7 +77,7 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   ) {
     return { kind: 'own' }
   }
-  // A tool from elsewhere vouches for nothing: what it says of itself, its server chose.
+  // The description of a remote tool vouches for nothing: its server chose the text.
   if (!isForeign(tool) && holds(saidOfTool(tool), exact)) return { kind: 'own' }
   const { trusted, untrusted, leaves } = known.provenance
   for (const source of yield* shelvedSteps(trusted, exact))
@@ -85,14 +88,14 @@ export function* originSteps(value: string, tool: ToolInfo, known: Knowledge): S
   if (fields.length > 0) return { kind: 'field', leaves: fields }
   if (found.length > 0) return { kind: 'value', leaves: found }
   const sources = [...(yield* shelvedSteps(untrusted, loose)), ...definitionsWith(value, known.definitions)]
-  // Who said it first tells a human more than who passed it on.
+  // The original source tells a human more than a note that repeats it.
   const first = sources.filter(({ isNote }) => !isNote)
   return sources.length > 0 ? { kind: 'prose', sources: first.length > 0 ? first : sources } : { kind: 'nowhere' }
 }
 
 const descriptions = new WeakMap<ToolInfo, string>()
 
-/** What a tool says of itself, in exact form. */
+/** Returns a tool's description and schema, in exact form. */
 function saidOfTool(tool: ToolInfo): string {
   let said = descriptions.get(tool)
   if (said === undefined) {
@@ -102,30 +105,29 @@ function saidOfTool(tool: ToolInfo): string {
   return said
 }
 
-/** Whether a trusted result says a value of itself: what is looked up by a key is found with it, what was sent is only told of. */
+/** Returns whether a trusted result vouches for a value. A value that only repeats the call's input counts for lookups alone. */
 function vouchesFor({ asked, wholes, call }: Source, exact: string, { tools }: Knowledge): boolean {
   if (!holds(asked, exact)) return true
   const effect = call && tools.get(call.toolName)?.effect
   return wholes.has(exact) && (effect === 'read' || effect === 'none')
 }
 
-/** Shorter values stand in too many scripts to have been meant. */
+/** Characters of the shortest value that a script vouches for: shorter ones occur in too many scripts. */
 const shortestFrozen = 4
 
-/** Whether it stands in a script that was written before anybody else had a say. */
+/** Returns whether a script that the model wrote before it read untrusted content contains the value. */
 function isFrozen(exact: string, { provenance }: Knowledge): boolean {
   return exact.length >= shortestFrozen && provenance.frozen.some((text) => holds(text, exact))
 }
 
-/** Whether the human or our instructions said this, as a whole. */
+/** Returns whether the user's messages or the instructions contain a value as a whole. */
 export function isOwn(exact: string, { said, instructions }: Knowledge): boolean {
   return said.some((text) => holds(text, exact)) || holds(instructions, exact)
 }
 
 /**
- * Whether an untrusted text that the human did not point at speaks of a value; one that is the value and nothing else
- * does not. Nor does what one agent writes to the next, if it stands in something that the human pointed at: there the
- * agent has it from.
+ * Returns whether an untrusted text that the user did not point at mentions a value. A line that is only the value does
+ * not count. A handoff note does not count either if a source that the user pointed at contains the value.
  */
 export function isToldOf(value: string, known: Knowledge): boolean {
   const form = looseForm(value)
@@ -141,18 +143,18 @@ export function isToldOf(value: string, known: Knowledge): boolean {
   )
 }
 
-/** The sources that hold a value as a whole, found by its rarest word. */
+/** Returns the sources that contain a value as a whole, found by its rarest word. */
 function shelved(shelf: Shelf, form: string): readonly Source[] {
   return finish(shelvedSteps(shelf, form))
 }
 
-/** Characters of a value whose words are looked up: any of its words leads to all that hold it. */
+/** Characters of a value whose words are looked up: any of its words finds all sources with the value. */
 const longestClue = 4_096
 
 function* shelvedSteps({ sources, byWord }: Shelf, form: string): Steps<readonly Source[]> {
   const clue = form.length > longestClue ? form.slice(0, longestClue).replace(/[\p{L}\p{N}]+$/u, '') : form
   const words = wordsOf(clue)
-  // Scripts without spaces have no words to go by.
+  // Scripts without spaces have no words to look up.
   let candidates: readonly Source[] = sources
   if (words.length > 0 && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(clue)) {
     for (const word of words) {
@@ -171,14 +173,14 @@ function* shelvedSteps({ sources, byWord }: Shelf, form: string): Steps<readonly
   return holding
 }
 
-/** A call that points at more things than this points at none. */
+/** A call with more pointing values than this points at nothing. */
 const mostPointing = 256
-/** Arguments that say which thing is read. */
+/** Roles of arguments that select what is read. */
 const pointing: readonly ArgRole[] = ['selector', 'destination']
 
 /**
- * Whether the human pointed at a source: it is what a call gave whose arguments were all the human's own. A list of
- * everything was not pointed at.
+ * Returns whether the user pointed at a source: all pointing arguments of its call are the user's own. A call without
+ * such arguments, such as a list of everything, does not qualify.
  */
 export function isDesignated({ call }: Source, known: Knowledge): boolean {
   const tool = call && known.tools.get(call.toolName)
@@ -189,16 +191,15 @@ export function isDesignated({ call }: Source, known: Knowledge): boolean {
   )
 }
 
-/** Whether a source is what stood at an address: its words are those of whoever owns it. */
+/** Returns whether a source was fetched from an address: the owner of the address controls its text. */
 export function isFetched({ call }: Source, known: Knowledge): boolean {
   const tool = call && known.tools.get(call.toolName)
   return tool !== undefined && tool.effect === 'egress'
 }
 
 /**
- * Whether an address is made of names that the human wrote: `dora@example.com`, where the human spoke of Dora. A name is
- * written with a capital, where the script has those, and is no word for a deed or a thing: `mail@evil.io` is not named
- * by `Mail it`.
+ * Returns whether an address consists of names that the user wrote: `dora@example.com` if the user mentions Dora. A name
+ * starts with a capital, if the script has capitals, and is not in the lexicon: `Mail it` does not name `mail@evil.io`.
  */
 export function isNamed(address: string, { names }: Knowledge): boolean {
   const words = namesIn(address)
@@ -220,18 +221,18 @@ function namesSaid(message: Message): readonly string[] {
   return found
 }
 
-/** Whether the human spoke of the record: a number or a word of a field that no outsider can write stands in the request. */
+/** Returns the values of a record that the request contains, out of the fields that no outsider can write. */
 export function isRecordNamed(leaf: Leaf, known: Knowledge): readonly string[] {
   if (leaf.record.length > mostInRecord) return []
   return leaf.record.filter(({ value, systemMade }) => systemMade && saidValue(value, known)).map(({ value }) => value)
 }
 
 /**
- * Whether a text speaks of a record that the human did not speak of: of its number, or of what this record alone has.
- * Its own texts speak of it only by its number.
+ * Returns whether a text mentions a record that the user did not mention, by its number or by a value that only this
+ * record has. The record's own texts count only if they mention its number.
  */
 export function isRecordTold({ record }: Leaf, value: string, known: Knowledge): boolean {
-  // What all is in it is not known: it may be any of that.
+  // The record has more values than the fold keeps, so any text may mention it.
   if (record.length > mostInRecord) return true
   const values = new Set(record.map((one) => one.value))
   for (const one of values) if (one.length >= 4 && known.said.some((text) => holds(text, one))) return false
@@ -251,7 +252,7 @@ export function isRecordTold({ record }: Leaf, value: string, known: Knowledge):
   )
 }
 
-/** Short numbers stand in any text: that a row is meant must be said. */
+/** Returns whether a line mentions a value. A short number needs a word such as `id` or `no.` before it. */
 function speaksOf(line: string, value: string): boolean {
   if (!/^\d{1,4}$/.test(value)) return holds(line, value)
   return new RegExp(
@@ -260,7 +261,7 @@ function speaksOf(line: string, value: string): boolean {
   ).test(line)
 }
 
-/** Whether the human called a record by a value that it has in words. */
+/** Returns whether the user named a record by one of its values that has letters. */
 export function isTitleSaid({ record }: Leaf, { said }: Knowledge): boolean {
   if (record.length > mostInRecord) return false
   return record.some(
@@ -272,10 +273,10 @@ export function isTitleSaid({ record }: Leaf, { said }: Knowledge): boolean {
   )
 }
 
-/** Longer values of a record are texts, which replies quote. */
+/** Characters of the longest value that names a record: longer ones are texts, which replies quote. */
 const longestTelling = 80
 
-/** Whether a word names what a call has read: a channel, a file. */
+/** Returns whether a word names the object of an earlier call, such as a channel or a file. */
 export function isKeyOfCall(word: string, { provenance }: Knowledge): boolean {
   return provenance.untrusted.sources.some(
     ({ call }) =>
@@ -287,7 +288,7 @@ export function isKeyOfCall(word: string, { provenance }: Knowledge): boolean {
 function saidValue(value: string, { said }: Knowledge): boolean {
   if (/^-?\d+(\.\d+)?$/.test(value)) {
     const number = Number(value)
-    // One digit stands in too many requests to mean this record.
+    // A single digit occurs in too many requests to name this record.
     return (
       number >= 10 && said.some((text) => (text.match(/\d+(?:\.\d+)?/g) ?? []).some((one) => Number(one) === number))
     )
@@ -295,7 +296,7 @@ function saidValue(value: string, { said }: Knowledge): boolean {
   return value.length >= 4 && said.some((text) => holds(text, value))
 }
 
-/** Whether the human called others of the same kind by name: then one that was not named is not meant. */
+/** Returns whether the user named other values of the same kind: then the user does not mean an unnamed one. */
 export function namesOthers(leaves: readonly Leaf[], { provenance, said }: Knowledge): boolean {
   return leaves.some((leaf) => {
     for (const value of provenance.columns.get(columnOf(leaf)) ?? [])

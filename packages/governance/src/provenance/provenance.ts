@@ -29,47 +29,47 @@ import type { Source } from './source.ts'
 export interface Leaf {
   readonly source: Source
   readonly pointer: string
-  /** The tool says that no outsider can write this field. */
+  /** The tool declares that no outsider can write this field. */
   readonly systemMade: boolean
-  /** The values beside it in the same record. */
+  /** All values of the same record. */
   readonly record: readonly { readonly value: string; readonly systemMade: boolean }[]
 }
 
-/** What was read in a session, and from whom. A cache of the log: made anew wherever the log is read. */
+/** What a session has read, and from which sources. A cache that each reader of the log builds anew. */
 export interface Provenance {
   readonly trusted: Shelf
   readonly untrusted: Shelf
   /** Whole values of untrusted results, in loose form. */
   readonly leaves: Map<string, Leaf[]>
-  /** Whole values by where they stand: the tool and the place, without the numbers in it. */
+  /** Whole values by column: the tool and the pointer without row numbers. */
   readonly columns: Map<string, Set<string>>
-  /** Finds stretches of untrusted text, also where they were rewritten. */
+  /** Finds spans of untrusted text, verbatim or rewritten. */
   readonly index: TaintIndex
-  /** The tool with its definition and value, where a human has agreed for the rest of the session. */
+  /** Keys of tool, definition and value that a human approved for the rest of the session. */
   readonly approved: Set<string>
-  /** Whether data labelled secret was read. */
+  /** Whether the session has read data labelled secret. */
   secretRead: boolean
-  /** Whether anything untrusted was read. */
+  /** Whether the session has read untrusted content. */
   untrustedRead: boolean
   readonly calls: Map<string, OpenCall>
   /**
-   * What composite calls say that were written before anything untrusted was read, in exact form: the values of their
-   * input, and of a script what stands between quotes. The code around it is no value: `mail.id` is not a host of ours.
+   * Input values of composite calls that the model wrote before it read untrusted content, in exact form. A script
+   * contributes its literals only: `mail.id` in code is not a host.
    */
   readonly frozen: string[]
   readonly waits: Map<string, EntryOf<'wait'>>
-  /** The message by which an agent tells the next one what to do, which is about to come. */
+  /** The id of the expected handoff note. */
   note?: string
 }
 
-/** A call whose result has not come. */
+/** A call without a result yet. */
 interface OpenCall {
   readonly toolName: string
   input: Json
   /** Whether the model had read nothing untrusted when it wrote the call. */
   readonly clean?: boolean
   readonly parentCallId?: string
-  /** Of a composite: the values it was told, in loose form. */
+  /** Of a composite: the values that its nested calls returned, in loose form. */
   told?: Set<string>
 }
 
@@ -79,11 +79,11 @@ export interface Shelf {
   readonly byWord: Map<string, Source[]>
 }
 
-/** How many places of one value or word are kept: more tell nothing new. */
+/** Leaves kept per value: more add no information. */
 const mostPlaces = 64
 /** Values longer than this are texts. */
 const longestLeaf = 300
-/** How much JSON a text may hide. */
+/** Characters of the longest text that is parsed as JSON. */
 const longestJson = 1_000_000
 
 function empty(): Provenance {
@@ -103,8 +103,8 @@ function empty(): Provenance {
 }
 
 /**
- * What a log says was read. The state grows in place, entry by entry: it is never shared between two readers of a log,
- * for each begins with nothing and makes its own.
+ * Folds a log into what its session has read. The state grows in place: each reader of a log starts empty and keeps a
+ * state of its own.
  */
 export const provenanceFold: Fold<Provenance | undefined> = {
   key: 'governance/provenance',
@@ -154,7 +154,7 @@ function* readMessage(state: Provenance, message: Message, via: string): Steps<v
         const { callId, toolName, input } = part
         state.calls.set(callId, { toolName, input, clean: labelOf(message).integrity === 'trusted' })
       }
-      // What a provider's own tool found came from outside, and stands in no entry of its own.
+      // The result of a provider's own tool comes from outside and has no separate entry.
       if (part.type === 'tool-result')
         yield* addOutput(state, part.toolName, part.output, labelOf({ role: 'tool', content: [part] }))
     }
@@ -176,7 +176,7 @@ function* readMessage(state: Provenance, message: Message, via: string): Steps<v
     })
     yield* state.index.inSteps.add(text, { source: label.sources[0] ?? role, label })
   } else {
-    // What the human wrote is found among the intent; the rest are our own words.
+    // The user's messages are found in the intent; other trusted messages are instructions.
     if (role !== 'user') {
       const form = yield* exactFormSteps(text)
       yield* shelve(state, { name: role, label, text: form, asked: '', wholes: nothing })
@@ -185,7 +185,7 @@ function* readMessage(state: Provenance, message: Message, via: string): Steps<v
   }
 }
 
-/** A composite makes a call: its own text has been read as a script, and its result is made of what it is told. */
+/** Reads a nested call of a composite. The parent's input counts as a script, its result is made of nested results. */
 function* readPlanned(
   state: Provenance,
   { callId, parentCallId, toolName, args }: EntryOf<'call', 'planned'>,
@@ -201,10 +201,10 @@ function* readPlanned(
   state.calls.set(callId, { toolName, input: args, parentCallId })
 }
 
-/** A text between quotes, up to the end of its line; backticks may span lines; a number. One without an end is none. */
+/** Matches a quoted text up to the end of its line, a template that may span lines, or a number. */
 const literal = /(['"])((?:(?!\1)[^\\\n]|\\.)*)\1?|`((?:[^`\\]|\\.)*)`?|(?<![\w$.])\d[\d_]*(?:\.\d+)?/gs
 
-/** What a value of a composite's input says: itself, unless it is code, of which the literals count. */
+/** Returns the literals of a composite's input value if it is code, else the value itself. */
 function saidBy(value: string): readonly string[] {
   if (!/['"`]|\btools\b/.test(value) || value.length > longestJson) return [exactForm(value)]
   return Array.from(value.matchAll(literal), ([whole, quote, plain, template]) => {
@@ -217,7 +217,7 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   const call = state.calls.get(entry.callId)
   state.calls.delete(entry.callId)
   const label = fillLabel(entry.label, untrustedLabel(call?.toolName ?? 'tool'))
-  // Our own words about a call that did not run may quote what the model wrote in it.
+  // The runtime's message about a call that did not run may quote the model's arguments.
   if (label.integrity === 'trusted' && entry.outcome !== 'ok') return
   const told = yield* addOutput(state, call?.toolName ?? 'tool', entry.output, label, { fields: entry.fields, call })
   const parent = call?.parentCallId === undefined ? undefined : state.calls.get(call.parentCallId)
@@ -235,7 +235,7 @@ interface Found {
   readonly trusted: boolean
 }
 
-/** @returns the values in it, in loose form, where a composite is told them. */
+/** @returns the values of the output in loose form if a composite receives them, else an empty list. */
 function* addOutput(
   state: Provenance,
   toolName: string,
@@ -247,7 +247,7 @@ function* addOutput(
   const all: Found[] = []
   const go = collector(jsonOf(output), label, from.fields, all)
   while (go()) yield
-  // What a composite passes on as it was told was read where it came from, under the label it had there.
+  // A value that a composite returns unchanged was already read with its nested result, under that label.
   const told = from.call?.told
   const found = told
     ? yield* selected(all, function* (one) {
@@ -300,11 +300,11 @@ function* addOutput(
   return forms
 }
 
-/** Values that are looked at without a pause, and characters of them. */
+/** Values, and characters of them, that are read between two pauses. */
 const valuesTogether = 256
 const charactersTogether = 16_384
 
-/** Says when so much was looked at that others should be let in. Never for the few values that most results have. */
+/** Returns a function that tells when to pause so that other work can run. Small results never pause. */
 function pauseAfter(): (length: number) => boolean {
   let [values, characters] = [0, 0]
   return (length) => {
@@ -343,13 +343,13 @@ function* joined(
 
 const nothing: ReadonlySet<string> = new Set()
 
-/** Whether a result only says again what its call said. */
+/** Returns whether a result only repeats an input of its call. */
 function isRepeated(input: Json | undefined, key: string, value: string): boolean {
   const given = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
   return (typeof given === 'string' || typeof given === 'number') && String(given) === value
 }
 
-/** A result that is one text is prose, unless it is JSON written as a text. */
+/** Returns the JSON of a result. A text result stays a text unless it parses as JSON. */
 function jsonOf(output: ToolOutput): unknown {
   switch (output.type) {
     case 'json':
@@ -378,7 +378,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A list or an object that is being gone through. */
+/** A list or an object under traversal. */
 interface Level {
   readonly value: Readonly<Record<string, unknown>> | readonly unknown[]
   readonly keys: readonly string[] | undefined
@@ -386,10 +386,10 @@ interface Level {
   at: number
 }
 
-/** Places further down have the pointer of the one above them: nobody names a field there. */
+/** Steps of the longest pointer. Deeper values share the pointer of their ancestor, since tools declare no fields there. */
 const deepestPointer = 64
 
-/** Every string and number, and every key that is not a plain name: who writes a record may write its keys. */
+/** Collects every string and number, and every key that is not a plain name: an outsider may write keys too. */
 function* collect(root: unknown, label: Label, fields: From['fields']): Steps<readonly Found[]> {
   const found: Found[] = []
   const go = collector(root, label, fields, found)
@@ -397,7 +397,7 @@ function* collect(root: unknown, label: Label, fields: From['fields']): Steps<re
   return found
 }
 
-/** Goes through a value piece by piece; says whether there is more. */
+/** Returns a function that traverses a value in parts and returns whether more is left. */
 function collector(root: unknown, label: Label, fields: From['fields'], found: Found[]): () => boolean {
   const open: Level[] = []
   const enter = (value: unknown, pointer: string): void => {
@@ -431,7 +431,7 @@ function collector(root: unknown, label: Label, fields: From['fields'], found: F
   }
 }
 
-/** The label of the nearest field above a place; `*` in a pointer stands for any one step. */
+/** Returns the label of the nearest declared field at or above a pointer; `*` matches any one step. */
 function fieldLabel(fields: From['fields'], pointer: string): Label | undefined {
   if (!fields) return undefined
   const exact = Object.entries(fields).find(([field]) => field === pointer)
@@ -461,7 +461,7 @@ function keepSome(state: Provenance, source: Source, found: readonly Found[], re
     let record = records.get(parent)
     if (!record) records.set(parent, (record = []))
     const form = looseForm(value)
-    // The items of a plain list are no record of each other.
+    // The items of a plain list do not form a record.
     if (record.length <= mostInRecord && !/\/\d+$/.test(pointer)) record.push({ value: form, systemMade: trusted })
     const leaf: Leaf = { source, pointer, systemMade: trusted, record }
     const known = state.leaves.get(form)
@@ -474,10 +474,10 @@ function keepSome(state: Provenance, source: Source, found: readonly Found[], re
   }
 }
 
-/** Values of one record that are known. Of a record with more it is not said what the others are. */
+/** Values kept per record. A longer list means that the record has values that are not kept. */
 export const mostInRecord = 256
 
-/** Where values of one kind stand: the tool, and the place without the numbers of rows. */
+/** Returns the column of a value: the tool, and the pointer without row numbers. */
 export function columnOf({ source, pointer }: Leaf): string {
   return `${source.name} ${pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`
 }
@@ -491,7 +491,7 @@ function* shelve(state: Provenance, source: Source): Steps<void> {
   }
 }
 
-/** Words that are noted without a pause. */
+/** Words that are indexed between two pauses. */
 const wordsTogether = 2_048
 
 function shelveNow(state: Provenance, source: Source, words: readonly string[], isFirst = true): void {
@@ -509,7 +509,7 @@ function note(state: Provenance, label: Label): void {
   if (label.integrity === 'untrusted') state.untrustedRead = true
 }
 
-/** An approval that is to hold for the session makes the values that were shown the human's own, for that tool. */
+/** Reads an approval for the session: the approved values become the user's own, for this tool definition. */
 function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>): Steps<void> {
   const wait = state.waits.get(token)
   state.waits.delete(token)
@@ -521,7 +521,7 @@ function* readApproval(state: Provenance, { token, value }: EntryOf<'resolved'>)
   for (const one of found) state.approved.add(approvalKey(call.toolName, definition, one.value))
 }
 
-/** How an approved value is found again. */
+/** Returns the key of an approved value. */
 export function approvalKey(toolName: string, definitionHash: string, value: string): string {
   return `${toolName}\n${definitionHash}\n${exactForm(value)}`
 }

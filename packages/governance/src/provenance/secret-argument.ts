@@ -3,20 +3,20 @@ import { replaceTokens } from '@provost/core'
 
 import type { DataFlowRule } from './data-flow-rule.ts'
 
-/** The token of a secret in the arguments of a call, where it is no credential. */
+/** The token of a secret in a call's arguments, outside a credential. */
 export interface SecretArgument {
-  /** Of the argument; absent for one in a key. */
+  /** The argument that contains the token; absent for a token in a key. */
   readonly path?: JsonPointer
   readonly role?: ArgRole
   readonly name: string
-  /** It stands for another writing of the value, such as base64: somebody rewrote it. */
+  /** The token replaced an encoded form of the value, such as base64: the value was rewritten. */
   readonly rewritten: boolean
 }
 
 /**
- * Tokens of secrets in the arguments of a call, but for those in credentials: there a secret is used, everywhere else it
- * is told. An executor puts the value where the token stands if the tool declares it, so a tool that needs a key to do
- * its work could be made to send it.
+ * Returns the tokens of secrets in the arguments of a call, except in credentials. A credential uses a secret; any other
+ * argument discloses it. The executor replaces a token by its value if the tool declares the secret, so an attacker could
+ * make such a tool send it.
  */
 export function secretArguments(
   { input }: ToolCall,
@@ -34,7 +34,7 @@ export function secretArguments(
   return found
 }
 
-/** What a call carries that tells a secret to somebody. */
+/** The label of a call that would disclose a secret. */
 export const secretLabel: Label = Object.freeze({
   integrity: 'trusted',
   confidentiality: 'secret',
@@ -42,7 +42,7 @@ export const secretLabel: Label = Object.freeze({
   sources: [],
 })
 
-/** A secret stands where it would be sent or stored: a question, and a refusal once outsiders may have asked for it. */
+/** Judges calls that would send or store a secret: asks, or denies once outsiders may have caused the call. */
 export const secretArgument: DataFlowRule = ({ call, secrets }) => {
   if (secrets.length === 0) return undefined
   const evidence: Json = {
@@ -50,10 +50,10 @@ export const secretArgument: DataFlowRule = ({ call, secrets }) => {
     secrets: secrets.slice(0, 8).map(({ path, role, name }) => ({ name, argument: path ?? null, role: role ?? null })),
   }
   if (call.label.integrity === 'untrusted' || secrets.some(({ rewritten }) => rewritten)) {
-    return { deny: 'A secret may not be written there. Leave it out: a tool that needs one has it.', evidence }
+    return { deny: 'These arguments may not contain a secret. Leave it out: a tool that needs one has it.', evidence }
   }
   const names = [...new Set(secrets.map(({ name }) => name))].slice(0, 4).join(', ')
-  return { ask: { reason: `${call.tool.name} would be told the secret ${names}`, evidence } }
+  return { ask: { reason: `${call.tool.name} would receive the secret ${names}`, evidence } }
 }
 
 function eachToken(text: string, found: (name: string, rewritten: boolean) => void): void {

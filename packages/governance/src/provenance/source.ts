@@ -1,18 +1,18 @@
 import type { Json, Label } from '@provost/core'
 
-/** One thing that was read: a result, or a message from elsewhere. */
+/** A result or a message that the session has read. */
 export interface Source {
-  /** What an audit row and an approval call it. */
+  /** The name in audit rows and approval requests. */
   readonly name: string
   readonly label: Label
-  /** The call that it is the result of. */
+  /** The call that returned it. */
   readonly call?: { readonly toolName: string; readonly input: Json }
-  /** Its text, value by value: in exact form where it is trusted, in loose form else. */
+  /** Its values, one a line: in exact form if it is trusted, else in loose form. */
   readonly text: string
-  /** What its own call said: a tool that repeats its input makes nothing trusted. */
+  /** The input of its call: a tool that repeats its input vouches for nothing. */
   readonly asked: string
-  /** Whole values in exact form that stand under other names than those the call gave them: what was looked up. */
+  /** Whole values in exact form that do not repeat the call's argument of the same name: the results of a lookup. */
   readonly wholes: ReadonlySet<string>
-  /** A word of one of our agents to the next: what it says, it has read somewhere. */
+  /** A handoff note of one agent to the next: its content comes from other sources. */
   readonly isNote?: true
 }

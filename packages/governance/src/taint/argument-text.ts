@@ -1,17 +1,17 @@
 import { escapePointer, ProvostError } from '@provost/core'
 import type { JsonPointer } from '@provost/core'
 
-/** One string or number of the arguments, or a long key, and where it begins in the joined text. */
+/** One string or number of the arguments, or a long key, and its start in the joined text. */
 export interface ArgumentValue {
   readonly path: JsonPointer
   readonly start: number
   readonly end: number
 }
 
-/** All values of a call, one behind the other with nothing between: what was split over several is whole again. */
+/** All values of a call, joined without a separator so that a text split over several is found. */
 export interface ArgumentText {
   readonly text: string
-  /** In their order; empty values are left out. */
+  /** The values in order, without empty ones. */
   readonly values: readonly ArgumentValue[]
 }
 
@@ -21,23 +21,23 @@ interface Place {
   readonly depth: number
 }
 
-/** Values in one call. More are no arguments but an attack. */
+/** Values of one call at most: more are an attack. */
 const mostValues = 1_000_000
-/** Nested more deeply they refer to themselves, or are an attack too. */
+/** Levels of nesting at most: deeper arguments are cyclic or an attack. */
 const mostDeep = 50_000
 
 /**
- * The texts in the arguments of a call, at any depth.
+ * Returns the texts in the arguments of a call, at any depth.
  *
- * @param longKey keys of at least so many characters count as values too: names in a schema are shorter.
- * @throws ProvostError `unreadable-arguments` where they are cyclic or without end.
+ * @param longKey characters of a key that counts as a value too; names in a schema are shorter.
+ * @throws ProvostError `unreadable-arguments` for arguments that are cyclic or too large.
  */
 export function argumentText(args: unknown, longKey: number): ArgumentText {
   const texts: string[] = []
   const values: ArgumentValue[] = []
   let length = 0
   let visited = 0
-  // A stack of its own: arguments may be nested more deeply than functions can.
+  // An explicit stack: arguments may be nested more deeply than the call stack allows.
   const open: { readonly value: unknown; readonly place: Place | undefined }[] = [{ value: args, place: undefined }]
   for (let item = open.pop(); item; item = open.pop()) {
     const { value, place } = item
@@ -49,7 +49,7 @@ export function argumentText(args: unknown, longKey: number): ArgumentText {
       const text = String(value)
       if (text === '') continue
       texts.push(text)
-      // Most calls are fine: nobody asks for the paths of their values.
+      // Most calls have no hits, so the paths of values are computed on demand.
       values.push(lazyValue(place, length, length + text.length))
       length += text.length
     } else if (Array.isArray(value)) {

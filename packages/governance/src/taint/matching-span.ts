@@ -1,9 +1,9 @@
 import { folded, rotated } from '../text/canonical-text.ts'
 
-/** How the argument says what the text says. */
+/** How an argument's characters relate to those of the text. */
 export type Reading = 'forward' | 'reversed' | 'rot13' | 'reversed-rot13'
 
-/** A stretch of one canonical text that another says too. */
+/** A span of one canonical text that another text contains too. */
 export interface Agreement {
   readonly start: number
   readonly end: number
@@ -12,7 +12,7 @@ export interface Agreement {
   readonly sameCase: boolean
 }
 
-/** How far an agreement is followed beyond its window, or as far as must be: the next window has the rest. */
+/** Characters that an agreement is extended beyond its window: the next window finds the rest. */
 const reach = 16
 
 /**

@@ -10,21 +10,21 @@ interface Registered {
   readonly from: { readonly source: string; readonly label: Label }
 }
 
-/** Values that are found as wholes, however short. */
+/** Registered values, which are found as a whole at any length. */
 export interface SecretValues {
   add(value: string, from: Registered['from']): void
   find(text: Canonical, found: (start: number, end: number, from: Registered['from']) => void): Steps<void>
-  /** There is nothing to find. */
+  /** Whether no value is registered. */
   readonly empty: boolean
-  /** A value that is nothing but a very short secret. */
+  /** Returns the origin of a very short secret that is the whole value. */
   whole(value: string): Registered['from'] | undefined
 }
 
-/** Below so many letters and digits a value is part of everything. */
+/** Letters and digits of the shortest secret that is found inside a text. */
 export const shortestPart = 4
 
 export function createSecretValues(): SecretValues {
-  // One pass for each length there is, and no more however many values share it.
+  // One pass for each length, independent of the number of values.
   const byLength = new Map<number, Map<number, Registered>>()
   const wholes = new Map<string, Registered['from']>()
   return {

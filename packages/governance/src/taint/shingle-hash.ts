@@ -1,8 +1,8 @@
 import { foldedTwice, rotated, folded } from '../text/canonical-text.ts'
 
 /**
- * Hashes of windows of canonical text that are the same for a window, its reversal and its rot13: one look-up finds
- * all. Their tables are random, so that nobody can write texts that collide.
+ * Hashes of windows of canonical text. A window, its reversal and its rot13 have the same hash, so one lookup finds all.
+ * The tables are random, so that an attacker cannot write texts that collide.
  */
 export interface ShingleHash {
   /** Characters in a window. */

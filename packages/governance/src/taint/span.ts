@@ -3,23 +3,23 @@ import { isDigitCode, rotated } from '../text/canonical-text.ts'
 import type { Reading } from './matching-span.ts'
 import type { Match } from './tracked-text.ts'
 
-/** A stretch of a canonical text that is tracked, as long as it is. */
+/** The longest tracked span around a match in a canonical text. */
 export interface Span {
   start: number
   end: number
   readonly reading: Reading
   readonly origin: number
   sameCase: boolean
-  /** Texts of other origins that this was seen in, and the first. */
+  /** Number of origins whose texts contain this span. */
   seen: number
 }
 
-/** Two pieces that share so many characters are one. */
+/** Characters that two pieces share to be one span. */
 const overlap = 12
 
 const readings: readonly Reading[] = ['forward', 'reversed', 'rot13', 'reversed-rot13']
 
-/** Joins the pieces that a search finds to stretches, by who they are from and how they read. */
+/** Joins the pieces that a search finds to spans, by origin and reading. */
 export function createSpans(): { add(match: Match): void; all(): readonly Span[] } {
   const done: Span[] = []
   const open = new Map<number, Span>()
@@ -42,7 +42,7 @@ export function createSpans(): { add(match: Match): void; all(): readonly Span[]
   }
 }
 
-/** A stretch as its source says it. */
+/** Returns the bytes of a span as its source has them. */
 export function sourceBytes(
   canonical: Canonical,
   { start, end, reading }: Pick<Span, 'start' | 'end' | 'reading'>,
@@ -52,7 +52,7 @@ export function sourceBytes(
   return reading === 'rot13' || reading === 'reversed-rot13' ? bytes.map((code) => rotated[code] ?? 0) : bytes
 }
 
-/** A stretch without the parts of words at its ends. */
+/** Returns a span without partial words at its ends. */
 export function wholeWords(
   text: string,
   from: Places,
@@ -73,16 +73,16 @@ function isWordUnit(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90)
 }
 
-/** Sources that say the same thing, from which on it is a phrase and no evidence. */
+/** Number of sources that makes a span a common phrase, which is not evidence. */
 const common = 8
-/** Stretches looked at to find out whether one is common. */
+/** Neighbouring spans compared to find out whether one is common. */
 const mostCompared = 64
 
 /**
- * Whether a stretch is a phrase that many sources use: a disclaimer, a greeting. What could be an address, a number or
- * a link never is, however often it was sent: else an attacker would only have to repeat it.
+ * Returns whether a span is a phrase that many sources use, such as a disclaimer or a greeting. A possible address, number
+ * or link never counts as common: otherwise an attacker would only have to repeat it.
  *
- * @param at the number of the stretch among all.
+ * @param at the index of the span in `all`.
  */
 export function isCommonProse(
   text: string,

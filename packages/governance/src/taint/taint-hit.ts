@@ -4,8 +4,8 @@ import type { ArgumentText } from './argument-text.ts'
 
 /**
  * How a span was written. `normalised`: case, width, accents, lookalikes, invisible characters or punctuation differ.
- * `split`: it goes over several values. `untracked`: nobody can say, for the index was full or the argument was
- * encoded too often over; it counts as found.
+ * `split`: it spans several values. `untracked`: the index was full, or the argument had too many layers of encoding, so
+ * the argument counts as a hit.
  */
 export type TaintEncoding =
   | 'verbatim'
@@ -23,19 +23,19 @@ export type TaintEncoding =
 
 /** A span of tracked text in the arguments of a call. */
 export interface TaintHit {
-  /** What was given with the text. */
+  /** The source that was given with the tracked text. */
   readonly source: string
   readonly label: Label
-  /** The value it stands in; `/` and nothing more for arguments that are one text. */
+  /** The pointer of the value with the hit; `/` if the arguments are one text. */
   readonly path: JsonPointer
-  /** Where in that value, in UTF-16 code units, as it is written there. */
+  /** The position in that value as written, in UTF-16 code units. */
   readonly span: readonly [start: number, end: number]
   readonly view: TaintEncoding
-  /** Letters and digits that agree: what the length of a span means to a rule, however it was written. */
+  /** Number of letters and digits that agree, independent of the writing. */
   readonly length: number
 }
 
-/** A stretch in the coordinates of the joined arguments. */
+/** A span in the coordinates of the joined arguments. */
 export interface Found {
   readonly start: number
   readonly end: number
@@ -46,7 +46,7 @@ export interface Found {
 
 const mostHits = 1_000
 
-/** All hits, or of too many the longest of each source and then the longest. */
+/** Returns all hits. If there are too many, it returns the longest of each source, then the longest of the rest. */
 export function strongest(hits: TaintHit[]): readonly TaintHit[] {
   if (hits.length <= mostHits) return hits
   const longest = new Map<string, TaintHit>()
@@ -57,7 +57,7 @@ export function strongest(hits: TaintHit[]): readonly TaintHit[] {
   return hits.filter((hit) => kept.has(hit))
 }
 
-/** Spans by value. One over several values counts for each that holds enough of it, else as split. */
+/** Returns the spans by value. A span over several values counts for each value with enough of it, else as split. */
 export function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpan: number): TaintHit[] {
   const hits: TaintHit[] = []
   for (const { start, end, length, view, origin } of found.toSorted((a, b) => a.start - b.start)) {
@@ -86,7 +86,7 @@ export function hitsOf(found: readonly Found[], { values }: ArgumentText, minSpa
   return hits
 }
 
-/** The number of the value that a position of the joined text is in. */
+/** Returns the index of the value at a position of the joined text. */
 function valueAt(values: ArgumentText['values'], position: number): number {
   let [low, high] = [0, values.length - 1]
   while (low < high) {

@@ -20,35 +20,35 @@ import { hitsOf, strongest } from './taint-hit.ts'
 import type { Found, TaintEncoding, TaintHit } from './taint-hit.ts'
 import { createTrackedText } from './tracked-text.ts'
 
-/** Finds texts that were tracked in the arguments of calls, also where they were rewritten. */
+/** Finds tracked texts in the arguments of calls, verbatim or rewritten. */
 export interface TaintIndex {
   /** Tracks a text. Adding it again costs no memory. */
   add(text: string, from: { source: string; label: Label }): void
-  /** What stands in this text as a whole is no hit: the user's own words, trusted data. Several texts are not joined. */
+  /** Exempts spans that this text contains as a whole, such as the user's words. Exempt texts are not joined. */
   exempt(text: string): void
-  /** Registers a value that is found at any length: a key, a password. Below 4 letters and digits only as a whole value. */
+  /** Registers a value, such as a password, that is found at any length; below 4 letters and digits only as a whole value. */
   secret(value: string, from: { source: string; label: Label }): void
   /**
-   * The spans in all values of the arguments, in their order; at most 1,000.
+   * Returns the tracked spans in all values of the arguments, in order, at most 1,000.
    *
    * @throws ProvostError `unreadable-arguments` for arguments that are cyclic or have more than a million values.
    */
   check(args: unknown): readonly TaintHit[]
-  /** The same in steps, for `HookContext.inTurns`: long texts do not hold up the process. */
+  /** The same in steps, for `HookContext.inTurns`: long texts do not block the process. */
   readonly inSteps: {
     add(text: string, from: { source: string; label: Label }): Steps<void>
     exempt(text: string): Steps<void>
     check(args: unknown): Steps<readonly TaintHit[]>
   }
-  /** What it holds. */
+  /** The size of the index. */
   readonly stats: TaintStats
 }
 
-/** What a taint index holds. */
+/** The size of a taint index. */
 export interface TaintStats {
   /** Letters and digits tracked. */
   readonly characters: number
-  /** A text found no room: from then on every argument that is long enough is a hit. */
+  /** A text exceeded the capacity: from then on every argument of at least `minSpan` characters is a hit. */
   readonly full: boolean
   /** Bytes that the index occupies, without the text itself. */
   readonly indexBytes: number
@@ -56,11 +56,11 @@ export interface TaintStats {
   readonly textBytes: number
 }
 
-/** What a {@link createTaintIndex} counts as a span, and how much it holds. */
+/** Options of {@link createTaintIndex}. */
 export interface TaintIndexOptions {
-  /** The shortest span that counts, in letters and digits: 20 unless given, at least 12. */
+  /** The shortest span that counts, in letters and digits, from 12 to 100. Default 20. */
   readonly minSpan?: number
-  /** How many letters and digits are tracked: all there is room for, which is 16 million, unless given. */
+  /** Letters and digits tracked at most. Default: 16 million. */
   readonly capacity?: number
 }
 
@@ -69,25 +69,25 @@ interface Origin {
   readonly label: Label
 }
 
-/** Text to look at: the arguments, or what was decoded from them. */
+/** A text to search: the arguments, or a text decoded from them. */
 interface Layer {
   readonly text: string
   readonly stretches: readonly number[]
   readonly as?: TaintEncoding
-  /** Its letters were looked at elsewhere: what counts is what is encoded in it. */
+  /** Its letters were already searched; only encoded parts are left. */
   readonly isKnown?: true
   placeOf(index: number): number
 }
 
 const shortestSpan = 12
 const mostGroups = 16
-/** Canonical texts of arguments, one for each depth of encodings: made once, used for one check after the other. */
+/** Reusable buffers for canonical texts, one for each level of encoding. */
 const spareCanonicals: Canonical[][] = []
-/** Room for longer ones is given back. */
+/** Characters of the longest buffer that is kept. */
 const mostScratch = 1 << 18
-/** Encodings in one another that are undone. */
+/** Levels of nested encodings that are decoded. */
 const deepest = 3
-/** Decoded characters for each one of the arguments; an argument that would need more counts as found. */
+/** Decoded characters per character of the arguments; arguments that need more count as hits. */
 const mostDecoded = 16
 
 const optionKeys = {
@@ -96,10 +96,10 @@ const optionKeys = {
 } satisfies KnownKeys<TaintIndexOptions>
 
 /**
- * An index of texts that must not go where the arguments of a call would take them. Finds spans that are verbatim or
- * nearly so: case, white space, punctuation, Unicode forms, lookalikes and invisible characters, escapes of JSON, HTML
- * and URLs, base64 and hexadecimal, reversal and rot13, and spans split over several values. Adding costs time
- * proportional to the text, checking time proportional to the arguments, however much was added.
+ * Creates an index that finds tracked texts in the arguments of calls. It ignores case, white space, punctuation, Unicode
+ * forms, lookalikes and invisible characters. It decodes escapes of JSON, HTML and URLs, base64, hexadecimal, reversal and
+ * rot13, and joins values that a text is split over. Adding takes time proportional to the text. Checking takes time
+ * proportional to the arguments, independent of the size of the index.
  *
  * @throws ProvostError `invalid-taint-index` for a span below 12 or above 100.
  *
@@ -113,7 +113,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
   checkOptions(options, optionKeys, 'createTaintIndex')
   const { minSpan = 20, capacity } = options
   if (!Number.isInteger(minSpan) || minSpan < shortestSpan || minSpan > 100) {
-    throw new ProvostError('invalid-taint-index', `minSpan is ${minSpan}.`, {
+    throw new ProvostError('invalid-taint-index', `The option minSpan of createTaintIndex is ${minSpan}.`, {
       hint: `Give a whole number from ${shortestSpan} to 100; shorter spans agree by chance.`,
     })
   }
@@ -136,7 +136,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     return number
   }
 
-  /** Copies under one label never stand for those under another. With very many labels the last group takes the rest. */
+  /** Returns the group of a label: copies under one label never replace those under another. The last group takes the rest. */
   function groupOf({ integrity, confidentiality, readers }: Label): number {
     const key = JSON.stringify([integrity, confidentiality, readers])
     let group = groups.get(key)
@@ -158,7 +158,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
   function add(text: string, from: Origin): void {
     track(text, from)
     if (from.label.confidentiality !== 'secret' || text.length > 4 * minSpan) return
-    // Too short for a span of its own, long enough to be told from a word.
+    // Too short for a span, but long enough to differ from a common word.
     const { length } = canonicalBytes(text)
     if (length >= shortestSecretText && length < minSpan) secrets.add(text, from)
   }
@@ -182,7 +182,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     const found: Found[] = []
     let left = joined.text.length * mostDecoded + 4_096
 
-    /** Looks through a layer and what is below; whether it was ASCII. */
+    /** Searches a layer and the layers encoded in it. Returns whether it was ASCII. */
     function* examine(layer: Layer, depth: number): Steps<boolean> {
       const canonical = (canonicals[depth] ??= emptyCanonical())
       canonical.length = 0
@@ -248,7 +248,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
       const { start, end } = one
       if (end - start > longestTiny) continue
       const origin = secrets.whole(joined.text.slice(start, end))
-      // Its path is found only where it is wanted.
+      // The path is computed only for a hit.
       if (origin)
         hits.push({ ...origin, path: one.path, span: [0, end - start], view: 'verbatim', length: end - start })
     }
@@ -266,7 +266,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
   ): boolean {
     if (exempted.length > 0) {
       if (exempted.contains(sourceBytes(canonical, stretch))) return true
-      // A word that begins alike is no part of what was copied.
+      // A word that only shares its beginning is not part of the copy.
       const whole = wholeWords(text, from, stretch)
       if (whole.end - whole.start >= shortestSpan && exempted.contains(sourceBytes(canonical, whole))) return true
     }
@@ -274,7 +274,7 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
     return !isSecret && isCommonProse(text, from, canonical, stretch, all, at)
   }
 
-  /** What could not be looked through is taken for tracked, value by value. */
+  /** Reports every value as a hit, for arguments that could not be searched. */
   function* unchecked({ text, values }: ArgumentText, hits: TaintHit[]): Steps<void> {
     const label = dropped ?? unreadLabel
     let looked = 0
@@ -307,9 +307,9 @@ export function createTaintIndex(options: TaintIndexOptions = {}): TaintIndex {
   }
 }
 
-/** A secret text of fewer letters and digits is found only if it was registered as a value. */
+/** Letters and digits of the shortest secret text that is registered as a value by itself. */
 const shortestSecretText = 8
-/** Longer values are no very short secret. */
+/** Characters of the longest value that is compared with very short secrets. */
 const longestTiny = 32
 const unreadLabel: Label = { integrity: 'untrusted', confidentiality: 'secret', readers: [], sources: ['*'] }
 
@@ -332,13 +332,13 @@ const readingViews: Readonly<Record<Exclude<Reading, 'forward'>, TaintEncoding>>
   'reversed-rot13': 'rot13',
 }
 
-/** Whether a stretch is written as people write: not spaced out, and with nothing that looks like something else. */
+/** Returns whether a span is plain writing: not spaced out, and without lookalikes. */
 function isPlain(text: string, start: number, end: number, length: number): boolean {
   if (length < (end - start) * 0.6) return false
   for (let i = start; i < end; i++) {
     const unit = text.charCodeAt(i)
     if (unit < 0x80) continue
-    // Invisible characters, lookalikes, width and style variants: what is left of the script is not what it seems.
+    // Invisible characters, lookalikes, width and style variants are not plain.
     if (unit < 0xc0 || (unit >= 0x200b && unit < 0x2070) || unit >= 0xd800) return false
   }
   return true

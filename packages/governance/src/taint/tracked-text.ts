@@ -16,34 +16,34 @@ import {
 } from './shingle-hash.ts'
 import { createShingleIndex } from './shingle-index.ts'
 
-/** A stretch of the looked-up text that is also in a tracked one. */
+/** A span of the searched text that a tracked text contains too. */
 export interface Match extends Agreement {
-  /** Whose text it is: what was given to `add`. */
+  /** The origin that was given to `add`. */
   readonly origin: number
   /** Distinct origins that this place of the text was seen in. */
   readonly seen: number
 }
 
 /**
- * Texts in canonical form, with an index of windows over them. Long texts are added and looked up in steps; what is
- * added meanwhile waits for those before it.
+ * Texts in canonical form, with an index of windows over them. Long texts are added and searched in steps. Texts that are
+ * added meanwhile are queued.
  */
 export interface TrackedText {
   /**
    * Tracks a text.
    *
-   * @param origin who it is from; numbers rise as they are first used.
-   * @param group copies are told apart by it: a copy in one group never stands for one in another. Below 16.
-   * @returns false when there is no room for it.
+   * @param origin the number of its origin; numbers rise as they are first used.
+   * @param group below 16; a copy in one group never replaces one in another.
+   * @returns false if the text exceeds the capacity.
    */
   add(text: string, origin: number, group: number): Steps<boolean>
   /** The same at once. */
   addNow(text: string, origin: number, group: number): boolean
-  /** Finds every stretch of at least `minSpan` characters. Overlapping pieces of one stretch come one by one. */
+  /** Finds every span of at least `minSpan` characters. Overlapping pieces of one span are reported one by one. */
   find(bytes: Uint8Array, length: number, found: (match: Match) => void): Steps<void>
   /** The same at once. */
   findNow(bytes: Uint8Array, length: number, found: (match: Match) => void): void
-  /** Whether the bytes stand somewhere as a whole. May say no where looking on would cost too much. */
+  /** Returns whether a text contains the bytes as a whole. Returns false if the search would cost too much. */
   contains(bytes: Uint8Array): boolean
   /** Characters tracked. */
   readonly length: number
@@ -355,7 +355,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     *add(added, origin, group) {
       const mine = adding(added, origin, group)
       line.push(mine)
-      // Somebody else may bring it to its end meanwhile.
+      // Another caller may complete this addition meanwhile.
       while (line.includes(mine)) if (!advance() && line.includes(mine)) yield
       return results.get(mine) ?? false
     },

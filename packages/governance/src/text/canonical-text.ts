@@ -157,7 +157,7 @@ function appendUnits(into: Canonical, units: Uint16Array, first: number, notes: 
 /** Where the character of a canonical text with this number stood in the text, in UTF-16 code units; below 0 for none. */
 export type Places = (index: number) => number
 
-/** Most arguments are fine and nobody asks for places: what is asked for is found slice by slice. */
+/** Most checks find nothing and need no positions, so positions are computed per slice on demand. */
 export function placesIn(text: string, slices: Notes['slices'], { length }: Canonical): Places {
   const known: Int32Array[] = []
   return (index) => {

@@ -1,4 +1,4 @@
-/** A text in NFKC, but for signs that stand for sentences. At most six times as long. */
+/** Returns a text in NFKC, at most six times as long. Characters that expand to sentences are kept. */
 export function compatible(text: string): string {
   if (!sentences.test(text)) return text.normalize('NFKC')
   return text.replaceAll(noSentences, (part) => part.normalize('NFKC'))
@@ -6,5 +6,5 @@ export function compatible(text: string): string {
 
 export const noSentences = /[^\uFDFA\uFDFB]+/g
 
-/** Each stands for a sentence: to write them out would make a long text of a short one. */
+/** Characters that expand to sentences, which would make a short text very long. */
 export const sentences = /[\uFDFA\uFDFB]/

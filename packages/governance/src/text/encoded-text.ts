@@ -5,7 +5,7 @@ import { longText } from './long-text.ts'
 import { plainForm, withoutEscapes } from './plain-form.ts'
 import { textIn } from './readable-bytes.ts'
 
-/** A stretch of a text that says something else to those who decode it. */
+/** A span of a text that decodes to another text. */
 export interface EncodedText {
   readonly written: string
   readonly says: string
@@ -30,7 +30,7 @@ const writings: readonly Writing[] = [
   // Pieces of one token. Of words nothing comes that could be read.
   [/(?:[A-Za-z\d+/_-]{1,15}\s{1,4}){3,}[A-Za-z\d+/_-]{1,15}={0,2}/g, piecedTogether],
 ]
-/** What shows nothing, and is too much for what such characters are good for: flags, joined letters. */
+/** Matches runs of invisible characters that are too long for their usual purpose, such as flags or joined letters. */
 const invisible = /(?:[\u{E0020}-\u{E007E}]|[\u{E0100}-\u{E01EF}]){8,}|[\u200B-\u200F\u2060-\u2064\uFEFF]{8,}/gu
 
 /**
@@ -62,7 +62,7 @@ export function* encodedTextSteps(text: string): Steps<readonly EncodedText[]> {
   return found
 }
 
-/** Bytes as a text, if that is what they are: eight readable characters and nothing else. */
+/** Returns bytes as a text if they are at least eight characters, all readable. */
 function readable(bytes: Uint8Array): string | undefined {
   const text = Buffer.from(bytes).toString('utf8')
   if (text.length < 8 || text.includes('�')) return undefined
@@ -84,7 +84,7 @@ function isWorded(text: string): boolean {
   return /[a-z]{3}/i.test(text) && (text.match(/[A-Za-z \d@.,:/]/g) ?? []).length >= text.length * 0.85
 }
 
-/** The bytes that numbers stand for; none where one of them is no byte. */
+/** Returns the bytes that numbers represent; none if one of them is not a byte. */
 function bytesIn(written: string, number: RegExp, radix: number): Uint8Array {
   const values = Array.from(written.matchAll(number), ([digits]) => Number.parseInt(digits, radix))
   return values.every((value) => value < 256) ? Uint8Array.from(values) : new Uint8Array()
@@ -108,7 +108,7 @@ function unescaped(written: string): string | undefined {
   return isWorded(says) ? says : undefined
 }
 
-/** Where the first piece belongs is not known: words may stand before it. */
+/** Tries all four alignments of joined pieces, since words may precede the encoded text. */
 function piecedTogether(written: string): string | undefined {
   const token = written.replaceAll(/\s+/g, '')
   const found: string[] = []

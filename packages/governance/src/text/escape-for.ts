@@ -2,7 +2,7 @@ import { assertNever } from '@provost/core'
 
 import { breaksLine, onOneLine } from './header-break.ts'
 
-/** Where text goes, and so what in it would be taken for more than text. */
+/** The place that a text is inserted into, which decides the characters to escape. */
 export type Boundary =
   | 'http-header'
   | 'mail-header'
@@ -18,24 +18,24 @@ export type Boundary =
 /** C0 without tab and line feed, DEL and C1. */
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const controls = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g
-/** What orders text otherwise than it is written, or hides it; line separators of Unicode. */
+/** Matches characters that reorder or hide text, and line separators of Unicode. */
 const deceptive = /[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]/gu
 
 /**
- * A text made safe for one place. Nothing of it can end a line, a field, a quotation or an element there, move a
- * cursor, or show text in another order than it has.
+ * Returns a text escaped for one place. The result cannot end a line, a field, a quotation or an element there. It cannot
+ * move a cursor or reorder text.
  *
  * - `http-header`: the value of one header; other scripts become percent escapes.
  * - `mail-header`: one line in any script, such as a subject or a name; also without line breaks that are written as
  *   escapes or in encoded words.
- * - `sse`: the value of `data:` fields; each line gets one of its own.
+ * - `sse`: the value of `data:` fields, one field for each line.
  * - `shell`: one word for a POSIX shell, in single quotes.
  * - `sql-like`: the inside of a quoted LIKE pattern with `ESCAPE '\'`; use parameters where you can.
  * - `html`: text or the value of a quoted attribute.
- * - `markdown-image`: Markdown in which nothing is an image, a link or an element any more.
+ * - `markdown-image`: Markdown without images, links and elements.
  * - `terminal`: text for a terminal; control characters are written out.
  * - `json`: the inside of a JSON string, also within a script element.
- * - `log-line`: one line; breaks and all that is invisible are written out.
+ * - `log-line`: one line; line breaks and invisible characters are written as escapes.
  *
  * @example
  * escapeFor('http-header', 'ok\nset-cookie: a=b') // 'ok set-cookie: a=b'
@@ -103,8 +103,7 @@ export function escapeFor(boundary: Boundary, text: string): string {
 }
 
 /**
- * Whether a text does no harm in that place as it is: nothing in it is taken for more than text. What
- * {@link escapeFor} made is always safe.
+ * Returns whether a text is safe in a place without escaping. The result of {@link escapeFor} is always safe.
  */
 export function isSafeFor(boundary: Boundary, text: string): boolean {
   if (boundary === 'mail-header') return !breaksLine(text)

@@ -28,7 +28,7 @@ export function decodeEscapes(text: string, at: readonly number[]): Decoded | un
     stretches.push(writer.length)
     copy(writer, backFrom(source, first, placeOf(writer, writer.length - 1) + 1), first)
     let position = writeEscape(writer, first)
-    // A stretch goes on as long as the next escape is near.
+    // A span continues while the next escape is near.
     for (;;) {
       while (next < at.length && (at[next] ?? 0) < position) next++
       const escape = next < at.length ? (at[next] ?? 0) : source.length
@@ -38,7 +38,7 @@ export function decodeEscapes(text: string, at: readonly number[]): Decoded | un
       if (end < escape || escape === source.length) break
       const after = writeEscape(writer, escape)
       if (after < 0) {
-        // Not one after all: a character like others.
+        // An invalid escape is an ordinary character.
         copy(writer, escape, escape + 1)
         position = escape + 1
         next++

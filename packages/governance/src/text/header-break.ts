@@ -1,4 +1,4 @@
-/** What ends a line or is a control character. */
+/** Matches line ends and control characters. */
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const controls = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/
 /** A name of a header and its colon. */
@@ -11,10 +11,10 @@ const written = new RegExp(
     String.raw`%(?:25){0,8}(?:0[0a-d]|c2%(?:25){0,8}85|e2%(?:25){0,8}80%(?:25){0,8}a[89])`,
     String.raw`%u(?:000[0a-d]|0085|202[89])`,
     String.raw`\\(?:u(?:000[0a-d]|0085|202[89])|u\{0{0,8}(?:[0a-d]|85|202[89])\}|x(?:0[0a-d]|85)|01[2-5])`,
-    // One alone also stands in paths: C:\new.
+    // A single one also occurs in paths: C:\new.
     String.raw`\\r\\n|\\[rn]${field}`,
     String.raw`&#0{0,12}(?:0|1[0-3]|133|823[23])(?!\d);?|&#x0{0,12}(?:0|[a-d]|85|202[89])(?![\da-f]);?|&newline;`,
-    // Quoted-printable; one alone also stands in web addresses: ?id=0a1b.
+    // Quoted-printable; a single one also occurs in web addresses: ?id=0a1b.
     String.raw`=0d=0a|=0[ad]${field}`,
   ].join('|'),
   'gi',
@@ -22,7 +22,7 @@ const written = new RegExp(
 /** `=?utf-8?q?=0d=0a?=` */
 const encodedWord = /=\?[^?\s]{1,60}\?([bq])\?([^?]{0,2000})\?=/gi
 
-/** Whether what is made of a text may have more than one line, or a control character. */
+/** Returns whether a text, once decoded, may have more than one line or a control character. */
 export function breaksLine(text: string): boolean {
   if (controls.test(text)) return true
   written.lastIndex = 0
@@ -32,10 +32,10 @@ export function breaksLine(text: string): boolean {
   return false
 }
 
-/** The same text on one line, with nothing that is made a line break of. */
+/** Returns the text on one line, without anything that decodes to a line break. */
 export function onOneLine(text: string): string {
   let line = text
-  // What is taken out may bring together what was apart.
+  // Removing a part may join the parts around it into a new line break, so repeat.
   for (let round = 0; round < 4 && breaksLine(line); round++) {
     line = line
       .replaceAll(new RegExp(controls, 'g'), ' ')

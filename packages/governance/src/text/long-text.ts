@@ -1,2 +1,2 @@
-/** Longer texts are looked at in steps, in UTF-16 code units. */
+/** UTF-16 code units of the longest text that is processed without a pause. */
 export const longText: number = 32_768

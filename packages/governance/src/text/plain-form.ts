@@ -6,12 +6,12 @@ const hidden = /\p{Default_Ignorable_Code_Point}/gu
 /** Full stops of other scripts stand between the parts of a host, too. */
 const stops = /[\u3002\uFF61]/g
 
-/** A text as it is read: wide letters are plain ones, and what is not seen is not there. */
+/** Returns a text as a reader sees it: plain letters instead of wide ones, without invisible characters. */
 export function plainForm(text: string): string {
   return compatible(text.replaceAll(hidden, '').replaceAll(stops, '.'))
 }
 
-/** What stands around the escapes of a text, as who undoes them reads it; undefined for a text without. */
+/** Returns the decoded text around the escapes of a text; undefined for a text without escapes. */
 export function withoutEscapes(text: string): Decoded | undefined {
   const at: number[] = []
   for (const { index } of text.matchAll(/[%\\&=]/g)) at.push(index)

@@ -1,6 +1,6 @@
 import { codeUnits } from './canonical-text.ts'
 
-/** Collects code units with where they stood. */
+/** Collects code units with their original positions. */
 export interface TextMap {
   readonly text: string
   readonly source: Uint16Array
@@ -23,7 +23,7 @@ function makeRoom(writer: TextMap, more: number): void {
   writer.units.set(units)
 }
 
-/** Writes what stands there as it stands. */
+/** Writes a part of the text unchanged. */
 export function copy(writer: TextMap, start: number, end: number): void {
   if (end <= start) return
   makeRoom(writer, end - start)
@@ -43,14 +43,14 @@ export function put(writer: TextMap, point: number, place: number): void {
   writer.units[writer.length++] = point < 0x10000 ? point : 0xdc00 + ((point - 0x10000) & 0x3ff)
 }
 
-/** As if it had not been written. */
+/** Undoes a write. */
 export function takeBack(writer: TextMap, length: number): void {
   const { runs } = writer
   while ((runs.at(-2) ?? -1) >= length) runs.length -= 2
   writer.length = length
 }
 
-/** Where a unit stood that was written; -1 for none. */
+/** Returns the original position of a written unit, or -1. */
 export function placeOf({ runs }: TextMap, index: number): number {
   let [low, high] = [0, runs.length / 2 - 1]
   while (low < high) {

@@ -8,7 +8,7 @@ const fileEndings = new Set(
 const url =
   /\b(?:data:[^\s,]{0,100},|(?:java|vb)script:)[^\s"'`]{1,2000}|\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s<>"'`)\]}]{1,2000}|\b(?:[\p{L}\d](?:[\p{L}\d-]{0,62})\.){1,8}[\p{L}]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>"'`)\]}]{0,2000})?/giu
 
-/** The web addresses in a text, with and without a scheme; e-mail addresses and file names are none. */
+/** Returns the web addresses in a text, with and without a scheme, but no e-mail addresses and file names. */
 export function urlsIn(text: string): readonly string[] {
   const found: string[] = []
   for (const match of text.matchAll(url)) {
@@ -20,23 +20,23 @@ export function urlsIn(text: string): readonly string[] {
   return found
 }
 
-/** Longer than any address that is looked for. */
+/** Characters of the longest address that is found. */
 const longestUrl = 5_000
 
-/** Whether a value is one web address and nothing else. */
+/** Returns whether a value is exactly one web address. */
 export function isUrl(value: string): boolean {
   if (value.length > longestUrl && value.trim().length > longestUrl) return false
   const [first] = urlsIn(value)
   return first !== undefined && first.length >= value.trim().length - 1
 }
 
-/** Whose server a web address leads to, in lower case; empty for what has none. */
+/** Returns the host of a web address in lower case, or an empty text. */
 export function hostOf(address: string): string {
   const withScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `http://${address}`
   return URL.canParse(withScheme) ? new URL(withScheme).host.toLowerCase() : ''
 }
 
-/** Whether a value is the name of somebody or something within a tool's own directory, and could not be an address in the world outside. */
+/** Returns whether a value can only be a name in a tool's own directory, and not an address outside of it. */
 export function isHandle(value: string): boolean {
   if (value.length > 64 || /[\n\r@./\\:]/u.test(value)) return false
   // One digit counts rooms; more of them, or one beside a letter or two, make an account.
@@ -44,7 +44,7 @@ export function isHandle(value: string): boolean {
   return /^[#\p{L}][\p{L}\p{M}\p{N}_' -]*$/u.test(value) && value.trim().split(/\s+/u).length <= 4
 }
 
-/** The words of an address that could be somebody's name: of `dora.bell@gmail.com`, `dora` and `bell`; none where it has others. */
+/** Returns the words of an address if all can be names: `dora` and `bell` for `dora.bell@gmail.com`. */
 export function namesIn(address: string): readonly string[] {
   const local = (address.includes('@') ? (address.split('@')[0] ?? '') : address).toLowerCase()
   const words = local.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== '')

@@ -6,12 +6,12 @@ import { longText } from '../text/long-text.ts'
 /** Characters that are not seen: they split words for a machine and not for a reader. */
 const ignorable = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/gu
 
-/** How words are compared with what a human or our own source wrote: case and white space aside, nothing else. */
+/** Returns the form for comparison with trusted text: it ignores case and white space only. */
 export function exactForm(text: string): string {
   return (text.length > longText ? exactForms.get(text) : undefined) ?? exactly(text).trim()
 }
 
-/** How words are compared with what an outsider wrote: what looks alike counts as the same. */
+/** Returns the form for comparison with untrusted text: it treats lookalikes as equal. */
 export function looseForm(text: string): string {
   return (text.length > longText ? looseForms.get(text) : undefined) ?? loosely(text).trim()
 }
@@ -24,7 +24,7 @@ function loosely(text: string): string {
   return exactly(compatible(text).replaceAll(ignorable, (char) => (/\s/u.test(char) ? ' ' : '')))
 }
 
-/** Forms of long texts that a call is judged by: found in steps, then used as often as rules ask. */
+/** Cached forms of the long texts of one call: computed in steps, then reused by the rules. */
 const exactForms = new Map<string, string>()
 const looseForms = new Map<string, string>()
 const mostForms = 16
@@ -38,7 +38,7 @@ function keepForm(forms: Map<string, string>, text: string, form: string): void 
   }
 }
 
-/** Forgets the forms of long texts: nothing of them outlives the judging of a call. */
+/** Clears the cached forms of long texts, once a call is judged. */
 export function forgetForms(): void {
   exactForms.clear()
   looseForms.clear()
@@ -110,10 +110,10 @@ export function* distinctWords(form: string): Steps<ReadonlySet<string>> {
 
 /** Letters that are written without a space before the next word are their own border. */
 const spaced = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_]/u
-/** Longer values are looked for by their beginning first, then in time proportional to the text whatever they repeat. */
+/** Characters of the longest value that is searched directly. For longer ones the prefix is searched first, in linear time. */
 const longValue = 64
 
-/** Whether a text holds a value as a whole: `evil.com` does not stand in `notevil.com`, nor in `evil.com/path`. Both in the same form. */
+/** Returns whether a text contains a value as a whole: `notevil.com` and `evil.com/path` do not contain `evil.com`. Both in the same form. */
 export function holds(text: string, value: string): boolean {
   if (value === '' || value.length > text.length) return false
   const isWhole = (at: number): boolean => beginsAt(text, value, at) && endsAt(text, value, at + value.length)
@@ -122,13 +122,13 @@ export function holds(text: string, value: string): boolean {
   return false
 }
 
-/** Whether a text holds another, as a whole or not, in time proportional to both. */
+/** Returns whether a text contains another anywhere, in time proportional to both. */
 export function includes(text: string, value: string): boolean {
   if (value.length > text.length) return false
   return value.length > longValue ? holdsLong(text, value, () => true) : text.includes(value)
 }
 
-/** Knuth, Morris and Pratt: the search of the engine takes the product of both lengths where a value repeats itself. */
+/** Knuth-Morris-Pratt, since the engine's search takes quadratic time for values that repeat themselves. */
 function holdsLong(text: string, value: string, isWhole: (at: number) => boolean): boolean {
   const first = text.indexOf(value.slice(0, longValue))
   if (first < 0 || first + value.length > text.length) return false
@@ -153,7 +153,7 @@ function beginsAt(text: string, value: string, at: number): boolean {
   const before = text.at(at - 1)
   if (at === 0 || before === undefined) return true
   if (spaced.test(value[0] ?? '') && spaced.test(before)) return false
-  // What stands before it makes it a part of an address: `x@evil.com`, `sub.evil.com`, `http://evil.com` is the exception.
+  // A prefix makes it a part of an address: `x@evil.com`, `sub.evil.com`. A scheme (`http://evil.com`) does not.
   return !(/[@.+-]/.test(before) && /[\p{L}\p{N}]/u.test(text[at - 2] ?? ''))
 }
 
@@ -162,6 +162,6 @@ function endsAt(text: string, value: string, end: number): boolean {
   if (after === undefined) return true
   if (spaced.test(value.at(-1) ?? '') && spaced.test(after)) return false
   if (after === '@') return false
-  // A full stop or a dash that goes on is part of an address; one that ends a sentence is not.
+  // A full stop or a dash inside an address is part of it; one at the end of a sentence is not.
   return !(/[./:?#+-]/.test(after) && /[\p{L}\p{N}]/u.test(text[end + 1] ?? ''))
 }

@@ -86,7 +86,7 @@ const negations: ReadonlySet<string> = new Set(
   'not dont never t nicht nie no nunca ne pas non nao niet nie не لا'.split(' '),
 )
 
-/** What a text is told to be or do, in words that a request for help seldom has. */
+/** Phrases that assign a role or a task to a model, and that requests for help seldom contain. */
 const claims: readonly RegExp[] = [
   /\byou are now (?:an? |the |in )?(?:[a-z]{1,15} ){0,3}(?:assistant|ai|chatbot|jailbroken|unrestricted|dan|developer mode|admin)\b/,
   /\b(?:act as|pretend to be|behave as|roleplay as|respond as) (?:if you (?:are|were) )?(?:an? |the )?(?:[a-z]{1,15} ){0,3}(?:assistant|jailbroken|unrestricted|unfiltered|dan|evil|no restrictions)\b/,
@@ -105,7 +105,7 @@ const near = 7
 const nearby = 16
 const longestStem = 14
 
-/** Where instructions seem to begin in folded text. */
+/** Finds the likely instructions in folded text. */
 export function* instructionSteps(text: string): Steps<readonly { readonly start: number; readonly end: number }[]> {
   const found: { start: number; end: number }[] = []
   for (const claim of claims) {
@@ -125,7 +125,7 @@ const priors = 4
 let stems: Map<string, Map<number, number>> | undefined
 let foldWord: (text: string) => string = (text) => text
 
-/** Phrases are folded as texts are; whoever folds gives the function once. */
+/** Sets the function that folds phrases in the same way as texts. The folding module calls it once. */
 export function useFolding(fold: (text: string) => string): void {
   foldWord = fold
 }

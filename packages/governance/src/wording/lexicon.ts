@@ -1,7 +1,7 @@
 /**
- * What words mean, as far as a policy has to know: stems of English, German, Spanish, Arabic and Chinese words by what
- * they stand for. A stem holds for all words that begin with it; one with a full stop behind it for itself alone. Arabic
- * and Chinese stems are looked for anywhere, since those languages write words together.
+ * The lexicon of the policy: stems of English, German, Spanish, Arabic and Chinese words by their meaning. A stem matches
+ * all words that begin with it; a stem with a full stop matches the whole word only. Arabic and Chinese stems match
+ * anywhere, since those languages write words together.
  */
 export const verbs: Readonly<Record<string, string>> = {
   send: `send. sends. sending sent. email. emailing e-mail. mail. mailing message. messaging tell. tells. inform. informing notify notifies reply replies replying respond answer write. writes. writing forward text. contact ping. dm. announce remind. let.know
@@ -144,7 +144,7 @@ export const objects: Readonly<Record<string, string>> = {
     订单`,
 }
 
-/** Words by which somebody hands the say over to a text: do what stands there. Stems as in {@link verbs}. */
+/** Words by which a user delegates to a text, such as `follow the instructions`. Stems as in {@link verbs}. */
 export const delegations: readonly string[] = [
   'follow the instructions',
   'follow its instructions',
@@ -174,5 +174,5 @@ export const delegations: readonly string[] = [
   '按照其中的',
 ]
 
-/** Languages that the rules about words know. In any other nothing is implied, and the policy asks. */
+/** Languages of the lexicon. In any other language the words imply no tool, and the policy asks. */
 export const languages: readonly string[] = ['en', 'de', 'es', 'ar', 'zh']

@@ -1,7 +1,7 @@
 import { exactForm } from './exact-form.ts'
 import { delegations, objects, verbs } from './lexicon.ts'
 
-/** What a text speaks of: things to do, things to do it to, and its words as they are. */
+/** The meaning of a text: its verbs, its objects, and its words. */
 export interface SemanticClasses {
   readonly verbs: ReadonlySet<string>
   readonly objects: ReadonlySet<string>
@@ -10,7 +10,7 @@ export interface SemanticClasses {
 
 /** Stems of one kind of word, sorted by how they are looked for. */
 interface Stems {
-  /** A word that stands for itself alone, and what it means. */
+  /** Whole words with their meanings. */
   readonly whole: ReadonlyMap<string, readonly string[]>
   /** The beginning of words, by its first three letters. */
   readonly beginnings: ReadonlyMap<string, readonly (readonly [string, string])[]>
@@ -45,10 +45,10 @@ function push<T>(map: Map<string, T[]>, key: string, value: T): void {
 const verbStems = stemsOf(verbs)
 const objectStems = stemsOf(objects)
 
-/** How much of a text is looked at. Prompts are shorter; what a human pastes below one is data. */
+/** Characters of a text that are read. Prompts are shorter, and text pasted below one is data. */
 const longest = 20_000
 
-/** What the words of a text mean, as far as the lexicon goes. */
+/** Returns the meanings of a text's words, as far as the lexicon has them. */
 export function semanticClassesOf(text: string): SemanticClasses {
   const form = exactForm(text.slice(0, longest))
   const words = new Set(form.match(/[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{N}]+)*/gu) ?? [])
@@ -78,7 +78,7 @@ function inOrder(form: string, parts: readonly string[]): boolean {
   let at = 0
   for (const part of parts) {
     const found = form.indexOf(part, at)
-    // Parts of one expression stand close together.
+    // The parts of one expression are close to each other.
     if (found < 0 || (at > 0 && found - at > 24)) return false
     at = found + part.length
   }
@@ -87,20 +87,20 @@ function inOrder(form: string, parts: readonly string[]): boolean {
 
 const delegating = delegations.map(exactForm)
 
-/** Whether somebody says to do what another text says. */
+/** Returns whether a request delegates to another text. */
 export function delegates(text: string): boolean {
   const form = exactForm(text.slice(0, longest))
   return delegating.some((phrase) => form.includes(phrase))
 }
 
-/** Whether a word stands for a deed or a thing, or for nothing much. */
+/** Returns whether a word is a verb, an object or a stop word of the lexicon. */
 export function isKnownWord(word: string): boolean {
   if (common.has(word)) return true
   const { verbs: deeds, objects: things } = semanticClassesOf(word)
   return deeds.size + things.size > 0
 }
 
-/** Words that begin sentences and addresses, and name nobody. */
+/** Words that begin sentences and addresses, and are not names. */
 const common: ReadonlySet<string> = new Set(
   `the this that then and for from with into please all any our your their his her its what which who where when how why
   can could would should will may must not but has have had was were are been you they she him them there here also

@@ -80,7 +80,7 @@ test('a question says where the value came from, and lasts: another process answ
   const [approval] = parked.pending.approvals
   expect(approval).toMatchObject({
     toolName: 'send_email',
-    reason: 'send_email: “dora@shop.example” was chosen by whoever wrote what was read',
+    reason: 'send_email: the author of a text that the agent read chose “dora@shop.example”',
     evidence: { argument: '/to', origin: 'value', from: [{ source: 'read_inbox', place: '/0/from' }] },
   })
   // The same agent elsewhere: its model goes on with the third call.
@@ -158,7 +158,7 @@ describe('secret data goes to those who may read it', () => {
 
   test('and nobody else without a question, even if nothing untrusted was read', async () => {
     expect((await run('ann@example.com')).outcomes).toEqual(['ran', 'ran'])
-    expect((await run('bo@example.com')).asked[0]?.reason).toContain('not cleared')
+    expect((await run('bo@example.com')).asked[0]?.reason).toContain('without clearance')
   })
 
   test('readers says who reads what goes to a destination', async () => {

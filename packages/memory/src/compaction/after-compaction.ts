@@ -8,22 +8,22 @@ import type { CompactionState } from './compaction-state.ts'
 import { clipped, tokensOf } from './message-size.ts'
 import { inTime } from './time-limit.ts'
 
-/** What stands behind a summary, and which hooks put it there. */
+/** The messages after a summary, and the hooks that added them. */
 export interface Anchors {
   readonly messages: readonly MessageInit[]
   readonly fired: readonly string[]
 }
 
 const hookMs = 5000
-/** Each of the last results is cut to so many tokens. */
+/** Tokens that each of the last results is cut to. */
 const resultTokens = 300
 const lastResults = 3
 
 /**
- * Asks the hooks what to say again. Each is on its own: one that throws, stalls or says too much does not keep the others
- * from their word.
+ * Runs the hooks that add messages after a summary. A hook that throws, stalls or exceeds the limit does not affect the
+ * others.
  *
- * @param maxTokens of what all of them say.
+ * @param maxTokens tokens of all their messages together.
  */
 export async function anchorsAfter(
   compacted: Compacted,
@@ -62,21 +62,21 @@ export async function anchorsAfter(
   return { messages, fired }
 }
 
-/** What is only said again to be at hand. */
+/** Messages that only repeat content for convenience. */
 const dispensable: ReadonlySet<string> = new Set(['instructions', 'results'])
 
 function tooLong(name: string, maxTokens: number): ProvostError {
-  return new ProvostError('after-too-long', `Not all that ${name} says has room behind the summary.`, {
-    hint: `All hooks together have about ${maxTokens} tokens: say less, or use a model with a larger window.`,
+  return new ProvostError('after-too-long', `The messages of the hook ${name} do not fit after the summary.`, {
+    hint: `All hooks together have about ${maxTokens} tokens: return less, or use a model with a larger window.`,
   })
 }
 
-/** @throws TypeError for what cannot stand in a history by itself. */
+/** @throws TypeError for messages that are not valid by themselves in a history. */
 function check(name: string, inits: readonly MessageInit[]): void {
   for (const { role = 'user', content } of inits) {
     const plain = typeof content === 'string' || content.every(({ type }) => type === 'text' || type === 'file')
     if ((role === 'user' || role === 'assistant') && plain) continue
-    throw new TypeError(`The hook ${name} may add text of a user or an assistant, and nothing else.`)
+    throw new TypeError(`The hook ${name} may add only text with the role user or assistant.`)
   }
 }
 
@@ -106,7 +106,7 @@ function builtIn(settings: Settings, state: CompactionState): Readonly<Record<st
 async function linesOf(title: string, lines: Lines | undefined, ctx: HookContext): Promise<readonly MessageInit[]> {
   const given = typeof lines === 'function' ? lines(ctx) : lines
   const said = (isPromise(given) ? await given : given) ?? []
-  // What a function gathers may come from anywhere: it carries the view's label.
+  // The lines of a function may have any origin, so they carry the view's label.
   return said.length > 0 ? [note(title, bullets(said), typeof lines !== 'function')] : []
 }
 
@@ -122,7 +122,7 @@ function note(title: string, text: string, ours: boolean): MessageInit {
   }
 }
 
-/** The last results that went away, each cut, with its own label. */
+/** Returns the last removed results, each cut, with its own label. */
 function recentResults(before: Compacted['before']): readonly MessageInit[] {
   const results: ToolResultPart[] = []
   for (const message of before.toReversed()) {

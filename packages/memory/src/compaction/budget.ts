@@ -4,24 +4,24 @@ import type { Settings } from './compaction-options.ts'
 import type { CompactionState } from './compaction-state.ts'
 import { nativeLine } from './provider-compaction.ts'
 
-/** What a request may be long, in tokens of the whole: messages and what is sent beside them. */
+/** The limits of a request, in tokens of messages, system prompt and tools together. */
 export interface Budget {
   readonly window: number
-  /** From here on something is done. */
+  /** Compaction starts at this size. */
   readonly trigger: number
-  /** A way that gets here is good enough: the costlier ones are not tried. */
+  /** A strategy that reaches this size is good enough: costlier ones are skipped. */
   readonly goal: number
-  /** What does not get below this is not worth the new prefix. */
+  /** A result above this size is not worth a new prefix. */
   readonly limit: number
   readonly keepRecent: number
 }
 
-/** The budget of the next request; undefined where nothing is known of the model's window. */
+/** Returns the budget of the next request; undefined if the model's window is unknown. */
 export function budgetOf(view: View, settings: Settings, state: CompactionState): Budget | undefined {
   const { threshold } = settings
   const known = configured(view.model, settings.window) ?? view.window
   const total = view.tokens + view.overhead
-  // A model that refuses so much holds less, whatever is said of it.
+  // A request that the model rejected as too long lowers its assumed window.
   const refused = Math.min(
     state.refused.get(view.model) ?? Number.POSITIVE_INFINITY,
     view.trigger === 'overflow' ? total : Number.POSITIVE_INFINITY,
@@ -35,7 +35,7 @@ export function budgetOf(view: View, settings: Settings, state: CompactionState)
   const trigger = window * nativeLine(view.model, settings, threshold)
   const keepRecent = settings.keepRecent ?? Math.min(20_000, window / 4)
   if (view.trigger === 'manual') {
-    // Asked for by hand, it is worth the trouble wherever it makes anything shorter.
+    // For a manual compaction, any shorter result counts.
     const shorter = Math.min(trigger, total - 1)
     return {
       window,
@@ -45,7 +45,7 @@ export function budgetOf(view: View, settings: Settings, state: CompactionState)
       keepRecent: Math.min(keepRecent, view.tokens * 0.3),
     }
   }
-  // Few, large cuts: what frees little is only good enough where the request does not fit at all.
+  // Prefer few, large cuts. A small gain counts only if the request does not fit at all.
   const limit = total > window || view.trigger === 'overflow' ? trigger : trigger * 0.9
   return { window, trigger, goal: trigger * 0.7, limit, keepRecent }
 }
@@ -55,7 +55,7 @@ function configured(model: string, window: Settings['window']): number | undefin
   return Object.hasOwn(window, model) ? window[model] : undefined
 }
 
-/** How much a request has to grow until what could not be done is tried again. */
+/** Returns the tokens that a request must grow by before a failed compaction is tried again. */
 export function graceOf({ window }: Budget): number {
   return window * 0.05
 }

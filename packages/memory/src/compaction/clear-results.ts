@@ -4,13 +4,13 @@ import { estimateTokens, messageTokens } from '@provost/provider'
 
 import { clipped } from './message-size.ts'
 
-/** Results of this size cost no more than the word that they are gone. */
+/** Tokens of the smallest result that is cleared: the placeholder costs about as much. */
 const worthTokens = 60
 
 /**
- * The messages with old results emptied. Each call keeps its result, each result its label: only what it said is gone.
+ * Returns the messages with old results emptied. Each call keeps its result, and each result keeps its label.
  *
- * @param keep how many of the last tool messages stay as they are.
+ * @param keep number of the last tool messages that stay unchanged.
  */
 export function clearResults(messages: readonly Message[], keep: number): readonly Message[] {
   let later = 0
@@ -23,7 +23,7 @@ export function clearResults(messages: readonly Message[], keep: number): readon
     .toReversed()
 }
 
-/** The messages with the results of each tool message cut to so many tokens together. */
+/** Returns the messages with the results of each tool message cut to `maxTokens` together. */
 export function shortenResults(messages: readonly Message[], maxTokens: number): readonly Message[] {
   return messages.map((message) => {
     if (message.role !== 'tool' || messageTokens(message) <= maxTokens) return message
@@ -54,14 +54,14 @@ function shortenedTo(part: ToolResultPart, maxTokens: number): ToolResultPart {
       ? clipped(text, maxTokens - 25, note)
       : `[result of ${tokens} tokens, cleared to make room: call the tool again if it is needed]`
   const { fields, details: _, label, ...rest } = part
-  // What single fields were labelled with is true of the whole once the fields are gone.
+  // Once the fields are gone, their labels apply to the whole result.
   const own = fillLabel(label, untrustedLabel(part.toolName))
   const joined = fields ? joinLabels(own, ...Object.values(fields)) : own
   const failed = part.output.type === 'error-text' || part.output.type === 'error-json'
   return { ...rest, output: { type: failed ? 'error-text' : 'text', value }, label: joined }
 }
 
-/** What a model reads of a result, as text; files by their kind. */
+/** Returns the text of a result as a model reads it; files appear as their media type. */
 export function textOfOutput(output: ToolOutput): string {
   switch (output.type) {
     case 'text':

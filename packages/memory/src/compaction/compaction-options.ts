@@ -12,86 +12,88 @@ import type {
 import { checkChoice, checkOptions, confidentialities, nearestName, ProvostError } from '@provost/core'
 import { checkModel } from '@provost/provider'
 
-/** How a conversation that grows too long is made to fit. */
+/** Options of `compaction`. */
 export interface CompactionOptions {
-  /** Tokens of the model's window, or one number for each `provider/model`. Default: what is known of the model. */
+  /** Tokens of the model's window, or one number for each `provider/model`. Default: the known window of the model. */
   readonly window?: number | Readonly<Record<string, number>>
-  /** How much of the window may be full before something is done. Default 0.85. */
+  /** Share of the window that triggers a compaction. Default 0.85. */
   readonly threshold?: number
-  /** Tokens at the end that stay as they are. Default a quarter of the window, at most 20,000. */
+  /** Tokens at the end that stay unchanged. Default: a quarter of the window, at most 20,000. */
   readonly keepRecent?: number
-  /** Tried in this order, the cheap ones first. Default `['clear-tool-results', 'summarize']`. */
+  /** Strategies, tried in this order; put cheap ones first. Default `['clear-tool-results', 'summarize']`. */
   readonly strategy?: Strategy | readonly Strategy[]
-  /** Writes the summary itself, instead of a model. */
+  /** Writes the summary instead of a model. */
   readonly summarize?: Summarizer
   /** The model that writes the summary. Default: the agent's. */
   readonly model?: ModelSpec
-  /** What the summariser may see. Default for `summarize`: public and internal; for a model: what its spec says. */
+  /** Confidentiality that the summariser may read. Default for `summarize`: public and internal; for a model: its spec. */
   readonly accepts?: readonly Confidentiality[]
-  /** Milliseconds that the summariser has. Default 60,000. */
+  /** Time limit of the summariser in milliseconds. Default 60,000. */
   readonly timeoutMs?: number
-  /** Facts and rules that are said again behind each summary, from here and never from a summary. */
+  /** Facts and rules that are repeated after each summary, always from this option. */
   readonly pinned?: Lines
-  /** What is still to be done, said again behind each summary. Open approvals and the steps of a plan are named without it. */
+  /** Open tasks that are repeated after each summary. Open approvals and plan steps are added automatically. */
   readonly todos?: Lines
   /**
-   * What is put behind a summary, by name. Built in: `instructions`, `pinned`, `todos`, `results`; one of these names
-   * takes its place, `false` leaves it out. One that fails is reported and left out.
+   * Hooks that add messages after a summary, by name. Built in: `instructions`, `pinned`, `todos`, `results`. A hook of the
+   * same name replaces a built-in one; `false` removes it. A hook that fails is reported and skipped.
    */
   readonly after?: Readonly<Record<string, AfterCompaction | false>>
 }
 
-/** Lines from our own source. */
+/** Lines of text, or a function that returns them. */
 export type Lines = readonly string[] | ((ctx: HookContext) => Answer<readonly string[]>)
 
 /**
- * `clear-tool-results` empties old results and costs nothing; `summarize` puts a summary in the place of old messages;
- * `provider` leaves it to providers that do it themselves (OpenAI compacts, Anthropic clears and compacts), where the model is theirs.
+ * A strategy of compaction.
+ * - `clear-tool-results` empties old results, without a model call.
+ * - `summarize` replaces old messages by a summary.
+ * - `provider` leaves it to the provider, if it can (OpenAI compacts, Anthropic clears and compacts).
  */
 export type Strategy = 'clear-tool-results' | 'summarize' | 'provider' | CustomStrategy
 
-/** A way of your own to make a history shorter. */
+/** A custom strategy to shorten a history. */
 export interface CustomStrategy {
   readonly name: string
-  /** Gives the messages as they should be: those that stay as they are, and new ones. */
+  /** Returns the shortened history: unchanged messages, and new ones. */
   compact(input: CompactionInput, ctx: HookContext): Answer<readonly (MessageInit | Message)[]>
 }
 
-/** What a strategy goes by. */
+/** The input of a custom strategy. */
 export interface CompactionInput {
-  /** All of the view. Calls and their results go or stay together. */
+  /** All messages of the view. Keep or remove a call together with its result. */
   readonly messages: readonly Message[]
-  /** Index of the first message that is recent: it and those after it stay as they are. */
+  /** Index of the first recent message: it and later messages stay unchanged. */
   readonly recent: number
   /** Tokens that the messages should not exceed. */
   readonly goal: number
-  /** The request that has to stay as it is. */
+  /** The user request that must stay unchanged. */
   readonly request?: Message
 }
 
-/** Writes a summary. What it says is taken for data from a model, whoever it is. */
+/** Writes a summary. Its text is treated as data from a model. */
 export type Summarizer = (request: SummaryRequest, ctx: HookContext) => MaybePromise<string>
 
-/** What a summary is made from. */
+/** The input of a summariser. */
 export interface SummaryRequest {
   readonly messages: readonly Message[]
-  /** The same as text, long results cut. */
+  /** The messages as text, with long results cut. */
   readonly transcript: string
-  /** More than that is cut off. */
+  /** Tokens of the summary at most; a longer one is cut. */
   readonly maxTokens: number
-  /** Aborts when the time is over, or the run. */
+  /** Aborts when the time limit is reached or the run ends. */
   readonly signal: AbortSignal
 }
 
-/** What was compacted. */
+/** The result of a compaction. */
 export interface Compacted {
-  /** What is not in the view any more. */
+  /** Messages that were removed from the view. */
   readonly before: readonly Message[]
-  /** What stands there instead; absent where a strategy of your own put something else. */
+  /** The summary that replaces them; absent after a custom strategy. */
   readonly summary?: Message
 }
 
-/** Adds messages behind a summary. What says nothing of its label carries the view's. */
+/** Returns messages to add after a summary. A message without a label carries the view's label. */
 export type AfterCompaction = (compacted: Compacted, ctx: HookContext) => Answer<readonly MessageInit[]>
 
 /** The options with their defaults. */
@@ -122,7 +124,7 @@ const movedKeys: MovedKeys = {
   keep: 'Name it "keepRecent"; it is in tokens.',
 }
 
-/** What stands behind a summary without being asked for. */
+/** Names of the built-in hooks. */
 const builtIn = ['instructions', 'pinned', 'todos', 'results']
 
 function checkAfter(after: CompactionOptions['after'] = {}): void {
@@ -173,10 +175,10 @@ function isStrategy(strategy: Strategy): boolean {
   return strategy === 'clear-tool-results' || strategy === 'summarize' || strategy === 'provider'
 }
 
-// Said this way, NaN and text do not pass.
+// Callers pass comparisons such as `a < b`, which are false for NaN and text.
 function check(ok: boolean, option: string, should: string): void {
   if (ok) return
-  throw new ProvostError('invalid-option', `compaction got a ${option} that it cannot use.`, {
+  throw new ProvostError('invalid-option', `The option ${option} of compaction is invalid.`, {
     hint: `Give ${should}.`,
   })
 }

@@ -1,26 +1,26 @@
 import type { Entry, EntryOf, Fold, Message } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-/** The name of the extension, under which its entries stand in the log. */
+/** The name of the extension, and of its entries in the log. */
 export const extensionName = 'compaction'
 
-/** What compaction knows of a session: all of it from its log, so that no session knows of another. */
+/** The state of compaction in a session, read from the session's log only. */
 export interface CompactionState {
-  /** Ids of the messages that compactions have put in. */
+  /** Ids of the messages that compactions added. */
   readonly own: Set<string>
-  /** Ids of what the runtime said in the user's role: the steps of a plan, and what did not fit. */
+  /** Ids of messages that the runtime added with the role user: plan steps, and errors about invalid output. */
   readonly said: Set<string>
-  /** What an orchestrator has planned, and how much it has said since: it says one step after the other. */
+  /** The plan of an orchestrator, and the number of steps that it has sent. It sends one step after the other. */
   plan: { readonly steps: readonly string[]; readonly said: number } | undefined
-  /** Nothing could be done when the request was this long: it is not tried again before it has grown. */
+  /** The size of a request that compaction could not shorten. It is tried again once the request has grown. */
   held: number | undefined
-  /** Tokens of requests that a model refused as too long, by its name: less than its window may hold. */
+  /** Tokens of the shortest request that a model rejected as too long, by the model's name. */
   readonly refused: Map<string, number>
-  /** Approvals that nobody has given or refused. */
+  /** Approvals that are still open. */
   readonly waits: Map<string, EntryOf<'wait'>>
 }
 
-/** Reads it from the log. */
+/** Folds the state from the log. */
 export const compactionFold: Fold<CompactionState | undefined> = {
   key: 'memory/compaction',
   initial: undefined,
@@ -30,20 +30,20 @@ export const compactionFold: Fold<CompactionState | undefined> = {
   },
 }
 
-/** Where an orchestrator keeps its plan. */
+/** Matches the entry id of an orchestrator's plan. */
 const isPlan = /\/orchestrator\/\d+\/plan\/\d+$/
 
-/** What of the plan is not done, the step under way first. */
+/** Returns the open steps of the plan, starting with the current one. */
 export function openSteps({ plan }: CompactionState): readonly string[] {
   return plan ? plan.steps.slice(Math.max(0, plan.said - 1)) : []
 }
 
-/** Whether a message is somebody's request, and not put in by a compaction or said by the runtime. */
+/** Returns whether a message is a user's request, and not added by a compaction or by the runtime. */
 export function isRequest({ role, id }: Message, { own, said }: CompactionState): boolean {
   return role === 'user' && !own.has(id) && !said.has(id)
 }
 
-/** Of a log in which nothing is. */
+/** Returns the state of an empty log. */
 export function empty(): CompactionState {
   return { own: new Set(), said: new Set(), plan: undefined, held: undefined, refused: new Map(), waits: new Map() }
 }
@@ -53,7 +53,7 @@ function read(state: CompactionState, entry: Entry): void {
     case 'view':
       state.held = undefined
       if (!entry.compacted) break
-      // Those of the messages that stood there before have other ids.
+      // Messages that were in the view before have other ids.
       for (const { id } of entry.with) if (id.startsWith(`${entry.id}/`)) state.own.add(id)
       break
     case 'message':
@@ -62,7 +62,7 @@ function read(state: CompactionState, entry: Entry): void {
       if (state.plan) state.plan = { ...state.plan, said: state.plan.said + 1 }
       break
     case 'handoff':
-      // Whoever takes over has plans of its own.
+      // The agent that takes over makes its own plan.
       if (entry.mode === 'transfer' && entry.denied === undefined) state.plan = undefined
       break
     case 'memo': {

@@ -20,14 +20,14 @@ import { summaryOf } from './summary.ts'
 import { inTime } from './time-limit.ts'
 
 /**
- * Keeps a conversation within the model's window. Before each model call it looks how full the window is; from
- * `threshold` on it makes what is sent shorter, once and by much, so that the prefix stands still in between. The log
- * keeps all. The system prompt, the tools, the latest request of the user, the recent steps and every pair of call and
- * result stay whole; labels join into what stands for others.
+ * Keeps a conversation within the model's window. It checks the size of the request before each model call. From
+ * `threshold` on it shortens the request once and by much, so that the prefix stays stable in between. The log keeps all
+ * messages. The system prompt, the tools, the user's latest request, the recent steps and each pair of call and result
+ * stay complete. A summary carries the joined labels of the messages that it replaces.
  *
- * Where nothing helps, the run goes on as long as the request fits, and then fails with `context-overflow`, or with
- * `context-clearance-denied` where the history is too confidential for the summariser. A model that refuses a request as too
- * long is asked once more, after a compaction. Where the window is neither known nor given, only that happens.
+ * If no strategy helps, the run continues while the request fits. It then fails with `context-overflow`, or with
+ * `context-clearance-denied` if the summariser is not cleared for the history. If a model rejects a request as too long,
+ * the request is compacted and sent once more. If the window is unknown, this is the only compaction.
  *
  * @throws ProvostError `invalid-option`
  *
@@ -58,7 +58,7 @@ export function compaction(options: CompactionOptions = {}): Extension<unknown> 
         return {
           failAs: {
             code: 'context-overflow',
-            message: `${failure.model} refused the request as too long, before and after it was compacted: ${failure.error.message}`,
+            message: `${failure.model} rejected the request as too long, before and after compaction: ${failure.error.message}`,
             hint: 'Give the agent fewer tools, shorter instructions or inputs, or a model with a larger window.',
           },
         }
@@ -109,7 +109,7 @@ async function compact(view: View, settings: Settings, ctx: HookContext): Promis
   return undefined
 }
 
-/** One compaction under way. */
+/** A compaction in progress. */
 interface Job {
   readonly view: View
   readonly messages: readonly Message[]
@@ -117,11 +117,11 @@ interface Job {
   readonly settings: Settings
   readonly state: CompactionState
   readonly ctx: HookContext
-  /** Why there is no summary: it is not asked for twice. */
+  /** Why there is no summary: the summariser is not called twice. */
   problem?: SummaryProblem
 }
 
-/** What the view might become. */
+/** A possible new view. */
 interface Candidate {
   readonly messages: readonly (MessageInit | Message)[]
   readonly summaryTokens: number
@@ -130,7 +130,7 @@ interface Candidate {
 
 type Level = 'normal' | 'hard'
 
-/** The first candidate that is good enough, else the shortest that will do. */
+/** Returns the first candidate that reaches the goal, else the shortest acceptable one. */
 async function bestOf(job: Job, level: Level): Promise<Candidate | undefined> {
   const { budget, view, settings } = job
   let best: { readonly candidate: Candidate; readonly tokens: number } | undefined
@@ -162,7 +162,7 @@ function cleared({ messages, budget, view }: Job, level: Level): Candidate {
   return { messages: fitted(kept, budget.goal - view.overhead), summaryTokens: 0, fired: [] }
 }
 
-/** With the last results cut to what room the others leave. */
+/** Returns the messages with the last results cut so that all fit. */
 function fitted(messages: readonly Message[], goal: number): readonly Message[] {
   const over = tokensOf(messages) - goal
   const last = messages.findLast(({ role }) => role === 'tool')
@@ -180,7 +180,7 @@ async function summarized(job: Job, level: Level, { recent, request }: Cut): Pro
   const maxTokens = Math.max(64, Math.min(room, Math.floor(size / 3)))
   const left = messages.slice(recent)
   const kept = level === 'hard' ? fitted(left, budget.goal - view.overhead - tokensOf(again) - maxTokens - room) : left
-  // Asked only where it can help: a summariser is paid.
+  // Call the summariser only if it can help, since it costs money.
   const floor = view.overhead + tokensOf(again) + tokensOf(kept)
   if (job.problem || gone.length === 0 || floor + Math.min(maxTokens, size) > budget.limit) return undefined
   const summing = { messages: gone, window: budget.window, maxTokens, own: state.own }
@@ -211,7 +211,7 @@ async function custom(job: Job, cut: Cut, strategy: CustomStrategy): Promise<Can
   }
 }
 
-/** Only what changes is replaced: what stands before it stays as it was cached, what stands behind it is not copied. */
+/** Returns the smallest edit: messages before the change stay cached, messages after it are not copied. */
 function editOf(
   before: readonly Message[],
   after: readonly (MessageInit | Message)[],
@@ -221,7 +221,7 @@ function editOf(
   let tail = 0
   while (tail < before.length - head && tail < after.length - head && before.at(-1 - tail) === after.at(-1 - tail))
     tail++
-  // What is only put in takes the place of the message before it, and of itself.
+  // A pure insertion replaces the message before it.
   if (head + tail >= before.length) {
     if (head + tail >= after.length) return undefined
     if (head > 0) head--
@@ -231,7 +231,7 @@ function editOf(
   return from && to && { from: from.id, to: to.id, with: after.slice(head, after.length - tail) }
 }
 
-/** The provider has compacted all before a message: it is not sent any more. */
+/** Removes the messages that the provider has compacted. */
 function takenOver(view: View, state: CompactionState): ViewEdit | undefined {
   const { messages, tokens, overhead, trigger } = view
   const at = compactedAt(messages)
@@ -240,7 +240,7 @@ function takenOver(view: View, state: CompactionState): ViewEdit | undefined {
   const kept = old.filter((message) => message === request)
   const [from, to, compacted] = [old[0], old.at(-1), messages[at]]
   if (!from || !to || !compacted || kept.length === old.length) return undefined
-  // The history begins with the user, whoever it is that has compacted it.
+  // A history always begins with a user message.
   const first = kept.length > 0 ? kept : old.filter(({ role }) => role === 'user').slice(-1)
   if (first.length === old.length) return undefined
   const beforeTokens = tokens + overhead

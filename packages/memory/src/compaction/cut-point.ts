@@ -1,19 +1,19 @@
 import type { Message } from '@provost/core'
 import { messageTokens } from '@provost/provider'
 
-/** Where a history may be cut, and what of it has to stay. */
+/** The point where a history may be cut, and the request that must stay. */
 export interface Cut {
-  /** Index of the first message that stays as it is; never between a call and its result. */
+  /** Index of the first message that stays unchanged; never between a call and its result. */
   readonly recent: number
-  /** The latest request of the user; undefined where there is none. */
+  /** The user's latest request, if any. */
   readonly request: Message | undefined
 }
 
 /**
- * Finds where a history may be cut.
+ * Finds the point where a history may be cut.
  *
- * @param keep tokens at the end that stay; what belongs together may make it less, and the last step stays anyway.
- * @param requests tells which messages are somebody's request.
+ * @param keep tokens at the end that stay. Pairs of call and result may lower it; the last step always stays.
+ * @param requests returns whether a message is a user's request.
  */
 export function findCut(messages: readonly Message[], keep: number, requests: (message: Message) => boolean): Cut {
   const whole = wholeAt(messages)
@@ -30,17 +30,17 @@ export function findCut(messages: readonly Message[], keep: number, requests: (m
   return { recent: Math.max(recent, 0), request }
 }
 
-/** Whether no call is open before the message at an index: none of a tool, and none of the provider's own. */
+/** Returns, for each message, whether no tool call is open before it, including the provider's own tools. */
 function wholeAt(messages: readonly Message[]): readonly boolean[] {
   const answered = new Set<string>()
   for (const { content } of messages)
     for (const part of content) if (part.type === 'tool-result') answered.add(part.callId)
   const open = new Set<string>()
   return messages.map(({ role, content }) => {
-    // Adjacent results of one step may stand in messages of their own.
+    // Adjacent results of one step may be in separate messages.
     const whole = open.size === 0 && role !== 'tool'
     for (const part of content) {
-      // A provider may never tell what came of its call, and nobody waits for that.
+      // A provider may omit the result of its own call. Such a call does not count as open.
       if (part.type === 'tool-call' && (!part.providerExecuted || answered.has(part.callId))) open.add(part.callId)
       else if (part.type === 'tool-result') open.delete(part.callId)
     }

@@ -6,17 +6,17 @@ import { textOfOutput } from './clear-results.ts'
 /** Addresses, and words with a digit in them: order numbers, dates, paths, hashes. Each has a bounded length. */
 const candidate =
   /https?:\/\/[^\s"'<>()[\]{}]{1,200}|[\w.+-]{1,64}@[\w.-]{3,100}|#?[\p{L}\p{N}][\p{L}\p{N}_\-./:#]{2,80}/gu
-/** What ends a sentence belongs to no identifier. */
+/** Punctuation at the end of a word is not part of an identifier. */
 const trailing = /[.,:;/#-]+$/
-/** So much of one text is looked at. */
+/** Characters of one text that are searched. */
 const mostText = 20_000
 
 /**
- * What must not be said differently: identifiers in messages, those of the user and of calls before those of results,
- * the latest first.
+ * Returns the identifiers in messages that a summary must keep verbatim, latest first. Those of the user and of calls come
+ * before those of results.
  *
- * @param said where they stand already.
- * @param maxTokens of all of them.
+ * @param said a text whose identifiers are left out.
+ * @param maxTokens tokens of all identifiers together.
  */
 export function identifiersIn(messages: readonly Message[], said: string, maxTokens: number): readonly string[] {
   const first = new Set<string>()
@@ -59,6 +59,6 @@ function textOfPart(part: Part): string {
 
 function isIdentifier(word: string): boolean {
   if (word.includes('@') || word.startsWith('http')) return true
-  // Small numbers are counts; words alone are words.
+  // Short numbers are counts, and words without a digit are not identifiers.
   return /\d/.test(word) && word.length >= (/\p{L}|[-_/#]/u.test(word) ? 3 : 4)
 }

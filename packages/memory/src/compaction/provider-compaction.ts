@@ -3,12 +3,12 @@ import { labelOf } from '@provost/core'
 
 import type { Settings } from './compaction-options.ts'
 
-/** Anthropic does nothing below this. */
+/** Tokens below which Anthropic does not compact. */
 const leastClaude = 50_000
-/** Claude models that compact: those from 4.6 on. Older ones clear results only. */
+/** Matches Claude models that compact, from 4.6 on. Older ones only clear results. */
 const compactingClaude = /^anthropic\/claude-[a-z]+-(?:[5-9]|4-[6-9])(?!\d)/
 
-/** How full the window may be: where the provider compacts by itself, this is only what helps if it does not. */
+/** Returns the threshold for a model. It is higher if the provider compacts by itself, as a fallback. */
 export function nativeLine(model: string, { strategies }: Settings, threshold: number): number {
   return strategies.includes('provider') && isNative(model) ? threshold + (1 - threshold) * 0.6 : threshold
 }
@@ -18,11 +18,11 @@ function isNative(model: string): boolean {
 }
 
 /**
- * Asks the provider of a model to compact by itself, where it can: OpenAI's Responses compact; Anthropic's Messages clear the
- * results of tools and, where that is not enough and the model can, compact. What the request says of it already stands.
+ * Adds provider options so that the provider compacts by itself, if it can. OpenAI's Responses API compacts. Anthropic's
+ * Messages API clears tool results, then compacts if the model can. Options that the request already has are kept.
  *
- * @param window tokens.
- * @param threshold how much of it may be full.
+ * @param window tokens of the model's window.
+ * @param threshold share of the window that triggers a compaction.
  */
 export function nativeRequest(
   { model, spec, params }: ModelRequest,
@@ -64,8 +64,8 @@ export function nativeRequest(
 }
 
 /**
- * Anthropic's models read nothing that stands before what they have compacted: a request that does is said again behind the
- * history, word for word.
+ * Returns the user's request if it is before the provider's compaction, verbatim, to add it after the history. Anthropic's
+ * models do not read messages before their compaction.
  */
 export function requestAgain(
   messages: readonly Message[],
@@ -84,14 +84,14 @@ export function requestAgain(
   return [{ role: 'user', content: [said, ...message.content], label: labelOf(message) }]
 }
 
-/** A model by its name is made by the provider's default, which is this API. */
+/** Returns whether a model uses the Responses API, which is the default for a model given by name. */
 function speaksResponses(spec: OneModel): boolean {
   if (typeof spec === 'string') return true
   if ('accepts' in spec) return speaksResponses(spec.model)
   return spec.provider.endsWith('.responses')
 }
 
-/** Index of the last message in which the provider says that it has compacted all before; -1 where there is none. */
+/** Returns the index of the last message with a compaction by the provider, or -1. */
 export function compactedAt(messages: readonly Message[]): number {
   return messages.findLastIndex(({ role, content }) => role === 'assistant' && content.some(isCompaction))
 }

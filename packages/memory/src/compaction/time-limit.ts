@@ -2,7 +2,7 @@ import type { HookContext, MaybePromise } from '@provost/core'
 import { ProvostError } from '@provost/core'
 
 /**
- * What `work` gives, if it comes in time. Work that ignores its signal is not waited for.
+ * Returns the result of `work` within the time limit. It does not wait for work that ignores its signal.
  *
  * @throws ProvostError `timeout`; the signal's reason once it aborts.
  */
@@ -12,7 +12,7 @@ export function inTime<T>(
   what: string,
   work: (signal: AbortSignal) => MaybePromise<T>,
 ): Promise<T> {
-  // The time of the hook itself stands still: this limit comes first, and says what was slow.
+  // The hook's own time limit is extended, so that this limit expires first and names the slow part.
   return ctx.within(timeoutMs + 1000, (outer) => timed(outer, timeoutMs, what, work))
 }
 
@@ -29,7 +29,7 @@ async function timed<T>(
   const timer = setTimeout(() => {
     own.abort(
       new ProvostError('timeout', `${what} took longer than ${timeoutMs} ms.`, {
-        hint: 'Give it more time, or let it do less.',
+        hint: 'Raise its time limit, or reduce its work.',
         retryable: true,
       }),
     )

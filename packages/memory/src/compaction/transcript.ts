@@ -8,10 +8,10 @@ const mostTextTokens = 4000
 const mostResultTokens = 800
 
 /**
- * Messages as text for a summariser, without what a model thought, in pieces.
+ * Returns messages as text for a summariser, in pieces, without reasoning.
  *
- * @param maxTokens of one piece.
- * @param own ids of what earlier compactions put in.
+ * @param maxTokens tokens of one piece.
+ * @param own ids of messages that earlier compactions added.
  */
 export function transcriptOf(
   messages: readonly Message[],

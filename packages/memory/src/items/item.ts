@@ -2,15 +2,15 @@ import type { KnownKeys, Label, LabelInit, Timestamp } from '@provost/core'
 import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
 /**
- * What an item is: a `block` is pinned and always shown, an `episode` is something that was said, a `fact` holds for a
- * time, a `note` says how something is done.
+ * The kind of an item. A `block` is pinned and always shown. An `episode` is a message of a conversation. A `fact` is
+ * valid for a time. A `note` describes how to do something.
  */
 export type MemoryKind = 'block' | 'episode' | 'fact' | 'note'
 
-/** Whose memory an item is. Nothing crosses from one scope into another. */
+/** The owner of an item. Items never cross from one scope into another. */
 export type MemoryScope =
   | { readonly kind: 'session' | 'user' | 'agent'; readonly id: string }
-  /** For everybody, or for the team with this id. */
+  /** Shared by all users, or by the team with this id. */
   | { readonly kind: 'shared'; readonly id?: string }
 
 /** `live` is recalled, `quarantined` waits for a confirmation, `old` was superseded. */
@@ -22,42 +22,42 @@ export interface MemoryItem {
   readonly text: string
   readonly kind: MemoryKind
   readonly scope: MemoryScope
-  /** Where it comes from and who may see it: goes wherever the item goes. */
+  /** Its origin and permitted readers, which stay with the item. */
   readonly label: Label
-  /** Who or what said so. */
+  /** The source of the item. */
   readonly source: string
   /** When it was remembered. */
   readonly at: Timestamp
-  /** From when it holds. */
+  /** Start of its validity. */
   readonly validFrom: Timestamp
-  /** Until when it held; absent while it does. */
+  /** End of its validity; absent while it is valid. */
   readonly validTo?: Timestamp
-  /** What it is about, such as `ann/address`: of a scope's items with one key, the newest holds. */
+  /** Its subject, such as `ann/address`. Of a scope's items with the same key, the newest is valid. */
   readonly key?: string
-  /** The id of the item that it took the place of, or will once it is confirmed. */
+  /** The id of the item that it supersedes, or will supersede once it is confirmed. */
   readonly replaces?: string
-  /** The id of the item that took its place. */
+  /** The id of the item that superseded it. */
   readonly supersededBy?: string
-  /** Untrusted, and nobody has confirmed it. */
+  /** The item is untrusted and not confirmed. */
   readonly quarantined?: true
   readonly confirmedBy?: string
-  /** The session that it was said in, and the how manieth it was there. */
+  /** The session of the message, and its number there. */
   readonly sessionId?: string
   readonly turn?: number
-  /** Who said it: a role or a name. */
+  /** The author of the message: a role or a name. */
   readonly speaker?: string
 }
 
-/** An item that was found, and why. */
+/** A found item, and the reasons for its score. */
 export interface MemoryHit extends MemoryItem {
   /** Comparable within one recall. */
   readonly score: number
   readonly why: MemoryReason
 }
 
-/** What a score is made of. */
+/** The parts of a score. */
 export interface MemoryReason {
-  /** Words of the question that stand in it, as their stems. */
+  /** Stems of the query that the item contains. */
   readonly words: readonly string[]
   /** For its own words (BM25). */
   readonly own: number
@@ -73,20 +73,20 @@ export interface MemoryReason {
 export interface MemoryInit {
   /** Who or what said so. */
   readonly source: string
-  /** What is left out is trusted and internal, as of your own: pass on the label of what came from elsewhere. */
+  /** Default: trusted and internal. For content from outside, pass its label on. */
   readonly label?: LabelInit
   /** Default: the user scope of `principal`, else shared. */
   readonly scope?: MemoryScope
   readonly principal?: { readonly id: string }
   /** Default `fact`. */
   readonly kind?: MemoryKind
-  /** What it is about: a newer item with the same key supersedes this one. */
+  /** Its subject: a newer item with the same key supersedes this one. */
   readonly key?: string
-  /** From when it holds; default now. */
+  /** Start of its validity; default now. */
   readonly validFrom?: Timestamp
-  /** Until when it holds; default: until something supersedes it. */
+  /** End of its validity; default: until a newer item supersedes it. */
   readonly validTo?: Timestamp
-  /** Makes it idempotent: a known id changes nothing. Default: a new one. */
+  /** Makes the call idempotent: a known id changes nothing. Default: a new id. */
   readonly id?: string
   readonly at?: Timestamp
   readonly sessionId?: string
@@ -109,18 +109,22 @@ const longestName = 512
 const scopeKeys = { kind: true, id: true } satisfies KnownKeys<MemoryScope>
 
 /**
- * A scope as a key of a store.
+ * Returns a scope as a key of a store.
  *
- * @throws ProvostError `invalid-scope` for an id that a database would not keep apart from others.
+ * @throws ProvostError `invalid-scope` for an id that a database could confuse with others.
  */
 export function scopeKey(scope: MemoryScope): string {
   const { kind, id = '' } = scope
   checkOptions(scope, scopeKeys, 'a scope of memory')
   checkChoice(kind, ['session', 'user', 'agent', 'shared'], 'kind', 'a scope of memory')
   if ((id === '' && kind !== 'shared') || !isName(id)) {
-    throw new ProvostError('invalid-scope', `${JSON.stringify(id.slice(0, 80))} is no id of a ${kind} scope.`, {
-      hint: `Give 1 to ${longestName} characters of well-formed text.`,
-    })
+    throw new ProvostError(
+      'invalid-scope',
+      `${JSON.stringify(id.slice(0, 80))} is not a valid id of a ${kind} scope.`,
+      {
+        hint: `Give 1 to ${longestName} characters of well-formed text.`,
+      },
+    )
   }
   return `${kind}:${id}`
 }
@@ -132,7 +136,7 @@ export function scopeOf(key: string): MemoryScope {
   return { kind: 'shared', ...(id && { id }) }
 }
 
-/** Whether a database keeps a name apart from all others. */
+/** Returns whether databases can store a name unchanged. */
 export function isName(name: string): boolean {
   return name.length <= longestName && name.isWellFormed() && !name.includes('\0')
 }

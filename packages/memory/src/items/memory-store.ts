@@ -2,7 +2,7 @@ import type { Label, Timestamp } from '@provost/core'
 
 import type { MemoryKind, MemoryState, NewItem, StoredItem } from './item.ts'
 
-/** Where items are looked for. */
+/** Selects the shelves to search. */
 export interface ShelfFilter {
   /** Keys of scopes. */
   readonly scopes: readonly string[]
@@ -10,16 +10,16 @@ export interface ShelfFilter {
   readonly states: readonly MemoryState[]
 }
 
-/** The items of one scope, kind and state: each shelf is an index of its own, and nobody else's words weigh in it. */
+/** The items of one scope, kind and state. Each shelf is a separate index, so scopes do not affect each other's scores. */
 export interface Shelf {
   readonly no: number
   readonly scope: string
-  /** How many items are on it, and how many terms they have together. */
+  /** Number of its items, and of their terms. */
   readonly items: number
   readonly terms: number
 }
 
-/** What is needed of an item to weigh it. */
+/** The part of an item that scoring needs. */
 export interface Candidate {
   readonly no: number
   readonly shelf: number
@@ -30,24 +30,24 @@ export interface Candidate {
   readonly turn?: number
 }
 
-/** The numbers of items, newest first; `all` unless there were more than asked for. */
+/** The numbers of items, newest first; `all` is false if there are more. */
 export interface Postings {
   readonly nos: readonly number[]
   readonly all: boolean
 }
 
-/** What {@link MemoryStore.nearest} looks for. */
+/** The query of {@link MemoryStore.nearest}. */
 export interface NearestQuery {
   readonly shelves: readonly number[]
-  /** The embedder: vectors of others are not comparable. */
+  /** The name of the embedder: vectors of different embedders are not comparable. */
   readonly model: string
   readonly vector: Float32Array
-  /** Only what holds at this time. */
+  /** Only items valid at this time. */
   readonly at: Timestamp
   readonly limit: number
 }
 
-/** An item and how near it is: 1 for the same direction, 0 for none in common. */
+/** An item and its cosine similarity. */
 export interface Near {
   readonly no: number
   readonly similarity: number
@@ -56,7 +56,7 @@ export interface Near {
 /** What compares embeddings: an extension of the database, or this process. */
 export type VectorEngine = 'sqlite-vec' | 'pgvector' | 'process'
 
-/** What {@link MemoryStore.list} gives, in the order in which items were stored. */
+/** Selects the items of {@link MemoryStore.list}, in the order in which they were stored. */
 export interface ItemFilter extends ShelfFilter {
   readonly key?: string
   /** Items behind the one with this id. */
@@ -64,29 +64,29 @@ export interface ItemFilter extends ShelfFilter {
   readonly limit: number
 }
 
-/** Keeps the items of a memory and finds them again. What they mean is not its business. */
+/** Stores and finds the items of a memory. */
 export interface MemoryStore {
   /**
-   * Stores an item, once for an id, and numbers it in its session. A live item with a key takes the place of the one
-   * that had it, unless that one holds since later: then it is itself old.
+   * Stores an item once per id, and numbers it in its session. A live item supersedes the live item with the same key,
+   * unless that one starts to be valid later: then the new item is stored as old.
    *
-   * @returns the item as it is stored; undefined when what it replaces is not live any more.
+   * @returns the stored item; undefined if the item that it replaces is not live any more.
    */
   put(item: NewItem): Promise<StoredItem | undefined>
-  /** Takes an item out of quarantine. Undefined when it is not in it. */
+  /** Takes an item out of quarantine. Returns undefined if it is not in quarantine. */
   confirm(id: string, label: Label, by: string, at: Timestamp): Promise<StoredItem | undefined>
   get(id: string): Promise<StoredItem | undefined>
-  /** The items that it took the place of. */
+  /** Returns the items that an item superseded. */
   replacedBy(id: string): Promise<readonly StoredItem[]>
   list(filter: ItemFilter): Promise<readonly StoredItem[]>
-  /** Removes items, and what indexes know of them. */
+  /** Removes items from the tables and indexes. Returns their number. */
   remove(target: { readonly id: string } | { readonly scope: string }): Promise<number>
 
   shelves(filter: ShelfFilter): Promise<readonly Shelf[]>
   /**
-   * For each group the items that have all of its terms, `most` at most.
+   * Returns, for each group, at most `most` items that have all of its terms.
    *
-   * @param at only what held at this time; default: whatever is on the shelves.
+   * @param at only items valid at this time; default: all items on the shelves.
    */
   postings(
     shelves: readonly number[],
@@ -94,15 +94,15 @@ export interface MemoryStore {
     most: number,
     at?: Timestamp,
   ): Promise<readonly Postings[]>
-  /** These items, and the turns before and after them that are on these shelves. */
+  /** Returns these items, and their neighbouring turns on these shelves. */
   candidates(nos: readonly number[], shelves: readonly number[]): Promise<readonly Candidate[]>
   rows(nos: readonly number[]): Promise<readonly StoredItem[]>
 
-  /** Keeps the embedding of an item, unless it was removed meanwhile. */
+  /** Stores the embedding of an item, unless the item was removed meanwhile. */
   putVector(no: number, model: string, vector: Float32Array): Promise<void>
-  /** The items whose embeddings are nearest, by cosine similarity, nearest first. */
+  /** Returns the items with the most similar embeddings, by cosine similarity, nearest first. */
   nearest(query: NearestQuery): Promise<readonly Near[]>
-  /** What {@link nearest} is done by, as far as the store says. */
+  /** Returns the engine of {@link nearest}. */
   comparedBy?(): Promise<VectorEngine>
   close(): Promise<void>
 }

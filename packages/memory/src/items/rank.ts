@@ -3,34 +3,34 @@ import type { Timestamp } from '@provost/core'
 import type { MemoryReason } from './item.ts'
 import type { Candidate, MemoryStore, Near, Postings, Shelf } from './memory-store.ts'
 
-/** How much what stands around an item weighs, beside its own words. */
+/** Weights of an item's surroundings, relative to its own words. */
 export interface RankWeights {
-  /** Of the turn before it; default 0.7. */
+  /** The previous turn. Default 0.7. */
   readonly previous?: number
-  /** Of the turn after it; default 0.3. */
+  /** The next turn. Default 0.3. */
   readonly next?: number
-  /** Of the best turns of its session; default 0.5. */
+  /** The best turns of its session. Default 0.5. */
   readonly session?: number
-  /** Of the similarity of embeddings, between 0 and 1; default 0.3. The rest is the words'. */
+  /** The similarity of embeddings, from 0 to 1. Default 0.3. Words have the rest. */
   readonly similarity?: number
 }
 
-/** An item with what speaks for it. */
+/** An item with its score and the reasons for it. */
 export interface Ranked {
   readonly item: Candidate
   readonly score: number
   readonly why: MemoryReason
 }
 
-/** A word that more items have than this chooses no candidates while rarer ones do. */
+/** Items of the most frequent word that still selects candidates, while rarer words exist. */
 const mostPostings = 200
 const mostCandidates = 48
 const k1 = 1.2
 const b = 0.75
 
 /**
- * The items of some shelves that speak most of these terms. Rare words choose candidates; those and their neighbours are
- * scored with all words (BM25), then each gets a part of what the turns around it and its session have.
+ * Returns the items of some shelves that match these terms best. Rare words select candidates. These and their neighbours
+ * are scored with all words (BM25). Each item then gets a share of the scores of neighbouring turns and of its session.
  */
 export async function rank(
   store: MemoryStore,
@@ -57,12 +57,12 @@ export async function rank(
   const similar = new Map(extra.map(({ no, similarity }) => [no, similarity]))
   const found = await store.candidates([...new Set([...chosen, ...similar.keys()])], numbers)
   const scopes = new Map(shelves.map(({ no, scope }) => [no, scope]))
-  // A session may be remembered in several scopes, and its turns are numbered in each.
+  // A session may be remembered in several scopes, each of which numbers the turns separately.
   const place = ({ shelf, sessionId }: Candidate): string => `${scopes.get(shelf)}\0${sessionId}`
   return weigh(found, (item) => ownScore(item, idf, average), place, weights, similar)
 }
 
-/** How telling a word is. Of one that is too frequent to be counted, the newest tell how frequent. */
+/** Returns the inverse document frequency of a word. For a very frequent word, the newest items give an estimate. */
 function idfOf(found: Postings | undefined, total: number): number {
   if (!found) return 0
   const [newest = 1] = found.nos
@@ -94,14 +94,14 @@ async function candidates(
   }
   const [first, second] = frequent.toSorted((x, y) => (idf.get(y) ?? 0) - (idf.get(x) ?? 0))
   if (first !== undefined && second !== undefined && frequent.length === terms.length) {
-    // Nothing but frequent words: those that have the two rarest of them, however old.
+    // All words are frequent: select items of any age with the two rarest words.
     const [both] = await store.postings(shelves, [[first, second]], mostPostings, at)
     if (both) add(both.nos, (idf.get(first) ?? 0) + (idf.get(second) ?? 0))
   }
   return highest(sums, mostCandidates)
 }
 
-/** The items with the highest sums, newest first among equals: without putting all of them in order. */
+/** Returns the items with the highest sums, newest first among equals, without sorting all of them. */
 function highest(sums: ReadonlyMap<number, number>, most: number): readonly number[] {
   const top: { readonly no: number; readonly sum: number }[] = []
   for (const [no, sum] of sums) {

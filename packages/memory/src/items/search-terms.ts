@@ -1,6 +1,6 @@
 import { stemmer } from 'stemmer'
 
-/** Words that say nothing of what a sentence is about. */
+/** Stop words, which are not indexed. */
 const stopWords: ReadonlySet<string> = new Set(
   `a about after again all also am an and any are as at be because been before being both but by can could did do does
   doing done down each few for from further had has have having he her here hers him his how i if in into is it its
@@ -14,15 +14,15 @@ const longestWord = 40
 /** In other scripts, whose letters take more room. */
 const longestOther = 20
 const mostQueryTerms = 24
-/** Items are searched by what stands in this much of them. */
+/** Terms of an item that are indexed at most. */
 const mostTerms = 4_096
 
-// Words in these scripts are written without spaces: pairs of neighbouring characters stand for them.
+// These scripts have no spaces between words, so pairs of neighbouring characters are indexed instead.
 const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}`
 const piece = new RegExp(`([${unspaced}]+)|[^${unspaced}]+`, 'gu')
 const word = /[\p{L}\p{N}]+/gu
 
-/** Stems are asked for again and again; the table begins anew rather than grow for ever. */
+/** A cache of stems, which is cleared when it is full. */
 const stems = new Map<string, string>()
 
 function stemOf(text: string): string {
@@ -57,15 +57,15 @@ function* termsIn(text: string): Generator<string> {
   }
 }
 
-/** A term that every index takes for one word, whatever it thinks of other scripts. */
+/** Returns a term in ASCII, so that every index treats it as one word. */
 function encoded(term: string): string {
   if (/^[a-z0-9]+$/.test(term)) return stemOf(term)
   return `u${Buffer.from(term.toWellFormed()).toString('hex')}`
 }
 
 /**
- * The stems of a text, in its order and with repetitions, without words that say nothing: what is put into an index.
- * Letters and digits only, so that no query language can be spoken in them.
+ * Returns the stems of a text for an index, in order and with repetitions, without stop words. Stems have letters and
+ * digits only, so that they contain no query syntax.
  */
 export function termsOf(text: string): readonly string[] {
   const terms: string[] = []
@@ -75,7 +75,7 @@ export function termsOf(text: string): readonly string[] {
   return terms
 }
 
-/** The stems of a question, each once. */
+/** Returns the distinct stems of a query. */
 export function queryTerms(query: string): readonly string[] {
   const terms = new Set<string>()
   for (const term of termsIn(query.slice(0, 4_000))) {

@@ -3,8 +3,8 @@ import { toErrorInfo } from '@provost/core'
 import type { Near, VectorEngine } from './memory-store.ts'
 
 /**
- * How embeddings are compared: `extension` leaves it to the database where it has sqlite-vec or pgvector, and is
- * `in-process` where it has not.
+ * How embeddings are compared. `extension` uses sqlite-vec or pgvector if the database has it, else `in-process`
+ * comparison.
  */
 export type VectorMode = 'extension' | 'in-process'
 

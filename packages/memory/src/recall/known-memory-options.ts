@@ -45,7 +45,7 @@ export function checkMemoryOptions(options: MemoryOptions): void {
   checkOptions(options, optionKeys, 'createMemory', movedOptions)
   if (typeof options?.store !== 'object' || options.store === null) {
     throw new ProvostError('invalid-options', 'createMemory has no store.', {
-      hint: "Write createMemory({ store: sqliteMemory('memory.db') }), or give the store of the sessions.",
+      hint: "Write createMemory({ store: sqliteMemory('memory.db') }), or give a session store.",
     })
   }
   const { weights, reminders, blocks = [] } = options
@@ -116,7 +116,7 @@ export function checkConfirmation(decision: Parameters<Memory['confirm']>[1]): v
   checkLabel(decision.label, '"label" of memory.confirm')
 }
 
-/** @throws ProvostError `unknown-option`, `invalid-scope` where it names nothing to forget. */
+/** @throws ProvostError `unknown-option`, `invalid-scope` for a target without an item or a scope. */
 export function checkTarget(what: Forgettable): void {
   if (typeof what === 'string') return
   checkOptions(what, { scope: true, principal: true }, 'memory.forget')

@@ -19,13 +19,13 @@ interface Reminded {
   told: boolean
 }
 
-/** A memory as an extension: it reminds, listens, and gives the model tools. */
+/** Returns a memory as an extension: it adds reminders, records episodes, and gives the model tools. */
 export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions, maxChars: number): Extension<unknown> {
   const { name = 'memory', scopes = ownScopes, blocks = [], reminders = {}, episodes = true, tools = true } = options
   checkBlocks(blocks)
   /** The run that a tool call belongs to. */
   const calling = new AsyncLocalStorage<HookContext>()
-  /** The latest message of each run under way, and what it brought to mind: found again after a crash. */
+  /** The latest message of each active run, and its reminder. After a crash, both are computed again. */
   const latest = new Map<string, Message>()
   const reminded = new Map<string, Reminded>()
 
@@ -40,7 +40,7 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
     const query = reminders === false ? undefined : await (reminders.query ?? textOf)(message, ctx)
     const { limit = 6, kinds } = reminders === false ? {} : reminders
     const pinned = await memory.list({ ...reach, kinds: ['block'], states: ['live'], limit: 100 })
-    // Some are in the view already.
+    // Some hits may be in the view already.
     const found = query ? await memory.recall(query, { ...reach, limit: limit * 2, ...(kinds && { kinds }) }) : []
     const seen = new Set(found.length > 0 ? ctx.view.messages.map(({ id }) => id) : [])
     const hits = found.filter(({ id }) => !seen.has(episodeMessage(id))).slice(0, limit)
@@ -68,7 +68,7 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
       async 'model.request'(request, ctx): Promise<{ tail: readonly MessageInit[] } | undefined> {
         const found = await remind(ctx)
         if (!found) return undefined
-        // A model is not refused its whole request for what it may not be reminded of.
+        // Leave out items that the model is not cleared for, instead of failing the request.
         const readable = ({ label }: MemoryItem): boolean => isModelCleared(request.spec, label)
         const { blocks: pinned, hits } = found.recalled
         const most = reminders === false ? undefined : reminders.maxChars

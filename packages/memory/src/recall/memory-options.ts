@@ -15,44 +15,44 @@ import type { MemoryStore } from '../items/memory-store.ts'
 import type { RankWeights } from '../items/rank.ts'
 import type { MemoryBlock } from './memory-block.ts'
 
-/** What a `createMemory` is made of. */
+/** Options of `createMemory`. */
 export interface MemoryOptions extends MemoryRunOptions {
-  /** Where it is kept: a memory store, or the store of the sessions, beside which it is then kept. */
+  /** A memory store, or a session store: then the memory is kept next to the sessions. */
   readonly store: MemoryStore | SessionStore
-  /** Finds what is meant and said in other words. Everything works without one, and goes on when it fails. */
+  /** Optional: finds items with the same meaning in other words. If it fails, recall continues without it. */
   readonly embedder?: Embedder
-  /** Puts what was found in order. Everything works without one, and goes on when it fails. */
+  /** Optional: reorders hits. If it fails, recall continues without it. */
   readonly reranker?: Reranker
   readonly weights?: RankWeights
-  /** Characters of an item at most; default 16,384. Longer ones are refused, what was said is cut. */
+  /** Characters of an item at most; default 16,384. Longer items are rejected; longer episodes are cut. */
   readonly maxChars?: number
-  /** Told of an embedder or reranker that fails. Default: a process warning. */
+  /** Receives errors of the embedder or reranker. Default: a process warning. */
   readonly onFault?: (error: unknown) => void
 }
 
-/** Where {@link Memory.recall} and {@link Memory.list} look. Without any of these: in what is shared with everybody. */
+/** The scopes that {@link Memory.recall} and {@link Memory.list} search. Default: the shared scope only. */
 export interface MemoryReach {
   readonly principal?: Pick<Principal, 'id'>
   readonly sessionId?: string
   /** The name of an agent. */
   readonly agent?: string
-  /** Exactly these scopes, whatever the others say. */
+  /** Exactly these scopes; overrides the other options. */
   readonly scopes?: readonly MemoryScope[]
 }
 
-/** How {@link Memory.recall} looks. */
+/** Options of {@link Memory.recall}. */
 export interface RecallOptions extends MemoryReach {
   /** Default 8, at most 100. */
   readonly limit?: number
   /** Default: episodes, facts and notes. */
   readonly kinds?: readonly MemoryKind[]
-  /** What held at this time, superseded since or not. Default: what holds now. */
+  /** Items valid at this time, even if superseded since. Default: items valid now. */
   readonly at?: Timestamp
-  /** `include` finds what nobody has confirmed too, marked and labelled as it is. Default `exclude`. */
+  /** `include` also finds unconfirmed items, marked and with their labels. Default `exclude`. */
   readonly quarantined?: 'exclude' | 'include'
 }
 
-/** Which items {@link Memory.list} gives, in the order in which they were stored. */
+/** Selects the items of {@link Memory.list}, in the order in which they were stored. */
 export interface ListOptions extends MemoryReach {
   readonly kinds?: readonly MemoryKind[]
   /** Default: live and quarantined. */
@@ -64,90 +64,90 @@ export interface ListOptions extends MemoryReach {
   readonly limit?: number
 }
 
-/** All that is known of where an item comes from. */
+/** The origin and history of an item. */
 export interface MemoryExplanation {
   readonly item: MemoryItem
   readonly state: MemoryState
-  /** What it took the place of, oldest first. */
+  /** Items that it superseded, oldest first. */
   readonly before: readonly MemoryItem[]
-  /** What took its place, oldest first. */
+  /** Items that superseded it, oldest first. */
   readonly after: readonly MemoryItem[]
 }
 
-/** What to forget: an item by its id, or a whole scope. */
+/** The target of {@link Memory.forget}: an item by its id, or a whole scope. */
 export type Forgettable = string | { readonly scope: MemoryScope } | { readonly principal: Pick<Principal, 'id'> }
 
-/** A memory: an extension for agents, and an object for the app, which may reach every scope. */
+/** A memory: an extension for agents, and an object for the app, which can use every scope. */
 export interface Memory extends Extension<unknown> {
   /**
-   * Remembers a text. With a label that is untrusted it goes into quarantine.
+   * Stores a text as an item. An item with an untrusted label goes into quarantine.
    *
    * @throws ProvostError `memory-too-long`, `invalid-memory`, `invalid-scope`
    */
   remember(text: string, init: MemoryInit): Promise<MemoryItem>
-  /** What is nearest to a question, best first. */
+  /** Returns the items that match a query best, best first. */
   recall(query: string, options?: RecallOptions): Promise<readonly MemoryHit[]>
   /**
-   * A newer version of an item; the old one stays, for whoever asks what held before.
+   * Stores a newer version of an item. The old version stays, for `recall` with `at` and for `explain`.
    *
-   * @param init what is left out stays as it was; `validFrom` is now.
-   * @throws ProvostError `no-such-memory` when no live item has this id.
+   * @param init overrides; other properties keep their values, and `validFrom` is now.
+   * @throws ProvostError `no-such-memory` if no live item has this id.
    */
   update(id: string, text: string, init?: Partial<MemoryInit>): Promise<MemoryItem>
   /** The same as `update`. */
   supersede(id: string, text: string): Promise<MemoryItem>
   /**
-   * Takes an item out of quarantine. Its label stays as it is, so that what is made from it is still untrusted; who can
-   * vouch for it says so with `label`.
+   * Takes an item out of quarantine. Its label stays the same, so content derived from it is still untrusted. A caller
+   * that vouches for the item passes a new `label`.
    *
-   * @throws ProvostError `no-such-memory` when none with this id is in quarantine.
+   * @throws ProvostError `no-such-memory` if no quarantined item has this id.
    */
   confirm(id: string, decision: { readonly by: string; readonly label?: Partial<Label> }): Promise<MemoryItem>
-  /** Removes items from all tables and indexes, and gives how many they were. */
+  /** Removes items from all tables and indexes. Returns their number. */
   forget(what: Forgettable): Promise<number>
   list(options?: ListOptions): Promise<readonly MemoryItem[]>
-  /** Where an item comes from; undefined when there is none with this id. */
+  /** Returns the origin and history of an item; undefined if no item has this id. */
   explain(id: string): Promise<MemoryExplanation | undefined>
   /** Closes the store. */
   close(): Promise<void>
 }
 
-/** Which scopes a run reaches. */
+/** The scopes that a run can use. */
 export interface MemoryScopes {
   readonly read: readonly MemoryScope[]
-  /** Where what it says and notes goes; it is read too. */
+  /** The scope of its episodes and notes; it is read too. */
   readonly write: MemoryScope
 }
 
 /** How agents use a memory. */
 export interface MemoryRunOptions {
-  /** Of the extension; default `memory`. */
+  /** The name of the extension; default `memory`. */
   readonly name?: string
   /**
-   * Which scopes a run reaches. Default: it writes to its principal's, or to the session's where it has none, and reads
-   * those, its agent's and what is shared with everybody.
+   * Returns the scopes of a run. Default: it writes to the scope of its principal, or of the session without a principal.
+   * It reads that scope, the session's, the agent's and the shared one.
    */
   readonly scopes?: (ctx: HookContext) => MemoryScopes
   /** Pinned texts that the model always sees and may rewrite. */
   readonly blocks?: readonly MemoryBlock[]
-  /** What a run is reminded of by itself, behind the history; `false`: only of blocks. */
+  /** Automatic reminders after the history; `false`: blocks only. */
   readonly reminders?: false | ReminderOptions
-  /** Whether what was said is remembered when a run ends. Default true. */
+  /** Whether the messages of a run are remembered when it ends. Default true. */
   readonly episodes?: boolean
   /** Whether the model gets `memory_recall`, `memory_remember`, `memory_forget`, and `memory_edit` for blocks. Default true. */
   readonly tools?: boolean
 }
 
-/** What a memory puts behind the history before a model call. */
+/** Options of the reminder that a memory adds after the history before a model call. */
 export interface ReminderOptions {
   /** Items at most; default 6. */
   readonly limit?: number
   /** Characters at most, blocks included; default 6,000. */
   readonly maxChars?: number
   readonly kinds?: readonly MemoryKind[]
-  /** What to look for; default: the text of the latest message. Undefined: nothing. */
+  /** Returns the query; undefined skips the search. Default: the text of the latest message. */
   readonly query?: (message: Message, ctx: HookContext) => MaybePromise<string | undefined>
 }
 
-/** What the extension needs of the memory. */
+/** The part of a memory that the extension needs. */
 export type MemoryObject = Omit<Memory, keyof Extension<unknown>>

@@ -17,15 +17,15 @@ interface Given {
   readonly blocks: readonly MemoryBlock[]
   readonly scopes: (ctx: HookContext) => MemoryScopes
   readonly calling: AsyncLocalStorage<HookContext>
-  /** Tells that a run has to be reminded anew. */
+  /** Discards the reminder of a run, so that the next model call gets a new one. */
   changed(runId: string): void
 }
 
 const outcome = { integrity: 'trusted', confidentiality: 'internal', sources: ['memory'] } as const
 
 /**
- * What the model can do with a memory. Noting something has no effect on the world: what was written after untrusted
- * content was read carries its label, and stays in quarantine until somebody confirms it.
+ * Returns the tools of a memory. Writing to the memory has effect `none`: an item that the model writes after it read
+ * untrusted content carries that label, and stays in quarantine until it is confirmed.
  */
 export function memoryTools(given: Given): readonly Tool<never, unknown, unknown>[] {
   const { memory, blocks, scopes, calling, changed } = given
@@ -33,8 +33,8 @@ export function memoryTools(given: Given): readonly Tool<never, unknown, unknown
   function run(): HookContext {
     const ctx = calling.getStore()
     if (ctx) return ctx
-    throw new ProvostError('no-run', 'The tools of a memory work in runs of an agent only.', {
-      hint: 'Give the agent the memory as an extension; elsewhere call its methods.',
+    throw new ProvostError('no-run', 'A memory tool was called outside of a run.', {
+      hint: 'Pass the memory to the agent as an extension; outside of runs, call the methods of the memory.',
     })
   }
 
@@ -87,7 +87,7 @@ export function memoryTools(given: Given): readonly Tool<never, unknown, unknown
       })
       return {
         id,
-        state: quarantined ? 'waits to be confirmed, for it was written after reading untrusted content' : 'noted',
+        state: quarantined ? 'waits for confirmation, because it was written after reading untrusted content' : 'noted',
       }
     },
   })
@@ -106,7 +106,7 @@ export function memoryTools(given: Given): readonly Tool<never, unknown, unknown
       const ctx = run()
       const write = scopeKey(scopes(ctx).write)
       const known = await memory.explain(id)
-      // Whether there is such an item elsewhere is nobody's business.
+      // The result must not reveal whether another scope has such an item.
       if (!known || scopeKey(known.item.scope) !== write) return { forgotten: 0 }
       const forgotten = await memory.forget(id)
       changed(ctx.run.id)
@@ -130,7 +130,7 @@ export function memoryTools(given: Given): readonly Tool<never, unknown, unknown
     async execute({ block, text }, { idempotencyKey }) {
       const ctx = run()
       const { maxChars = defaultBlockChars, scope = 'user' } = editable.find(({ name }) => name === block) ?? {}
-      // Said in a result, not thrown: the label of an error would taint what the model writes next.
+      // Return this instead of throwing: the label of an error would taint the model's next output.
       if (text.length > maxChars)
         return { block, state: `unchanged: it takes ${maxChars} characters, not ${text.length}` }
       const own: MemoryScope = { kind: 'session', id: ctx.run.sessionId }
@@ -143,7 +143,7 @@ export function memoryTools(given: Given): readonly Tool<never, unknown, unknown
         scope: scope === 'session' ? own : scopes(ctx).write,
       })
       changed(ctx.run.id)
-      return { block, state: quarantined ? 'unchanged until somebody confirms it' : 'written' }
+      return { block, state: quarantined ? 'unchanged until it is confirmed' : 'written' }
     },
   })
   return [recall, remember, forget, edit]

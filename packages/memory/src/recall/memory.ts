@@ -31,9 +31,9 @@ const searched: readonly MemoryKind[] = ['episode', 'fact', 'note']
 const allKinds: readonly MemoryKind[] = ['block', ...searched]
 
 /**
- * Makes a memory.
+ * Creates a memory.
  *
- * @throws ProvostError `unknown-option`; `memory-place` for a session store that does not say where it is.
+ * @throws ProvostError `unknown-option`; `memory-place` for a session store without a known location.
  *
  * @example
  * const memory = createMemory({ store: sqliteMemory('memory.db') })
@@ -45,7 +45,7 @@ export function createMemory(options: MemoryOptions): Memory {
   const { embedder, reranker, weights = {}, maxChars = 16_384, onFault = warn } = options
   const store = memoryPlace(options.store)
   let words: Promise<typeof import('../items/search-terms.ts')> | undefined
-  /** Loaded where there is something to remember. */
+  /** Loads the language data at the first use. */
   const language = (): Promise<typeof import('../items/search-terms.ts')> =>
     (words ??= import('../items/search-terms.ts'))
 
@@ -54,9 +54,9 @@ export function createMemory(options: MemoryOptions): Memory {
     const { termsOf } = await language()
     const item = { ...made, terms: termsOf(made.text).join(' ') }
     const row = await store.put({ ...item, ...(replaces !== undefined && { replaces }) })
-    if (row && row.scope !== item.scope) throw invalid('its id belongs to an item elsewhere')
+    if (row && row.scope !== item.scope) throw invalid('its id belongs to an item of another scope')
     if (row && embedder && row.text.trim() !== '') {
-      // The words are there: without the vector they are found all the same.
+      // The words are stored already: without the vector, recall still finds the item.
       await attempt(async () => store.putVector(row.no, embedderName(embedder), await embed(embedder, row.text)))
     }
     return row
@@ -157,8 +157,8 @@ export function createMemory(options: MemoryOptions): Memory {
       checkInit(init, 'memory.remember')
       const row = await remember(text, init)
       if (row) return itemOf(row)
-      throw new ProvostError('invalid-memory', 'The store kept nothing.', {
-        hint: 'Mend the store: put gives the item.',
+      throw new ProvostError('invalid-memory', 'The store did not return the stored item.', {
+        hint: 'Correct the store: put() returns the item.',
       })
     },
     recall,
@@ -206,16 +206,16 @@ function newItem(text: string, init: MemoryInit, maxChars: number): Omit<NewItem
   const { source, kind = 'fact', principal, key, sessionId, speaker, at = Date.now() } = init
   if (text.length > maxChars) {
     throw new ProvostError('memory-too-long', `An item of ${text.length} characters is longer than ${maxChars}.`, {
-      hint: 'Remember what matters of it, in several items if need be.',
+      hint: 'Shorten the text, or store it as several items.',
     })
   }
   const { validFrom = at, validTo, id = uuidv7() } = init
   for (const [what, name] of Object.entries({ id, source, key, sessionId, speaker })) {
     if (name !== undefined && !isName(name)) throw invalid(`its ${what} is not well-formed text of 512 characters`)
   }
-  if (!allKinds.includes(kind)) throw invalid(`there is no kind ${JSON.stringify(kind)}`)
+  if (!allKinds.includes(kind)) throw invalid(`its kind ${JSON.stringify(kind)} is unknown`)
   const times = [at, validFrom, validTo ?? validFrom]
-  if (!times.every((time) => Number.isSafeInteger(time))) throw invalid('its times are no milliseconds')
+  if (!times.every((time) => Number.isSafeInteger(time))) throw invalid('its times are not whole milliseconds')
   const label = fillLabel(init.label, { ...trustedLabel, sources: [source] })
   const safe = text.toWellFormed().replaceAll('\0', '\uFFFD')
   const scope = init.scope ?? (principal ? { kind: 'user', id: principal.id } : { kind: 'shared' })
@@ -246,12 +246,14 @@ function reachOf({ principal, sessionId, agent, scopes }: MemoryReach): readonly
 }
 
 function invalid(why: string): ProvostError {
-  return new ProvostError('invalid-memory', `This cannot be remembered: ${why}.`, { hint: 'Mend what it says.' })
+  return new ProvostError('invalid-memory', `The item cannot be stored: ${why}.`, {
+    hint: 'Correct this property and store the item again.',
+  })
 }
 
 function noSuch(id: string, state: string): ProvostError {
   return new ProvostError('no-such-memory', `No ${state} item has the id ${JSON.stringify(id.slice(0, 80))}.`, {
-    hint: 'List the items; explain tells what took the place of one.',
+    hint: 'List the items with list(); explain() returns the items that superseded one.',
   })
 }
 

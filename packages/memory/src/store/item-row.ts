@@ -25,7 +25,7 @@ export function candidateOf(row: readonly unknown[]): Candidate {
 
 const kinds: readonly MemoryKind[] = ['block', 'episode', 'fact', 'note']
 
-/** An item from its columns. What is not a label is taken for the strictest one: no file makes an item trusted. */
+/** Returns an item from its columns. An invalid label becomes the strictest one, so that no file makes an item trusted. */
 export function rowOf(row: readonly unknown[]): StoredItem {
   const [
     no,

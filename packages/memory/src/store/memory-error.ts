@@ -1,13 +1,15 @@
 import { ProvostError, toErrorInfo } from '@provost/core'
 
 export function storeClosed(): ProvostError {
-  return new ProvostError('store-closed', 'The memory was closed.', { hint: 'Open it again, or close it later.' })
+  return new ProvostError('store-closed', 'The memory was closed.', {
+    hint: 'Create the memory again, or close it later.',
+  })
 }
 
 export function unusable(where: string, cause: unknown): ProvostError {
   if (cause instanceof ProvostError) return cause
   return new ProvostError('store-unusable', `The memory ${where} cannot be opened: ${toErrorInfo(cause).message}.`, {
-    hint: 'Give a place that can be written, or one that a memory has made.',
+    hint: 'Give a writable path, or a store that createMemory created.',
     cause,
   })
 }

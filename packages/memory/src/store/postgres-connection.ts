@@ -5,7 +5,7 @@ import { newerStore, storeClosed } from './memory-error.ts'
 
 export type Query = (text: string, ...values: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>
 
-/** A database, connected at its first use. */
+/** A database that connects at its first use. */
 export interface PostgresLink {
   readonly query: Query
   /** A statement without values, planned for rows that are in memory: reading any costs the same. */
@@ -62,7 +62,7 @@ export function postgresLink(url: string, schema: string, connections: number): 
   async function open(): Promise<Pool> {
     const { Pool: PgPool } = await load()
     const pool = new PgPool({ connectionString: url, max: connections, allowExitOnIdle: true })
-    // A connection that breaks while nobody uses it is replaced at the next use.
+    // The pool replaces a broken idle connection at the next use.
     pool.on('error', () => {})
     try {
       await prepare(pool, schema)
@@ -79,7 +79,7 @@ export function postgresLink(url: string, schema: string, connections: number): 
     try {
       return await opening
     } catch (error) {
-      // The server may be there at the next try.
+      // Reset, so that the next call connects again.
       opening = undefined
       throw wrapped(error)
     }
@@ -158,7 +158,7 @@ async function prepare(pool: Pool, schema: string): Promise<void> {
   const client = await pool.connect()
   const lock = `(hashtext('provost memory'))`
   try {
-    // Processes that start at once take turns. Before the transaction: what others made is then seen in it.
+    // Lock out other starting processes. The transaction begins after the lock, so that it sees their changes.
     await client.query(`select pg_advisory_lock${lock}`)
     await client.query('begin')
     if ((await found(client)) === undefined) await client.query(schemaOf(t))
@@ -166,13 +166,13 @@ async function prepare(pool: Pool, schema: string): Promise<void> {
     await client.query(`select pg_advisory_unlock${lock}`)
     client.release()
   } catch (error) {
-    // With the connection the lock is given back.
+    // Closing the connection releases the lock.
     client.release(true)
     throw error
   }
 }
 
-/** Errors of the connection in words of ours: those may pass. What the server says of a statement stays as it is. */
+/** Wraps connection errors, which are retryable. Errors of a statement are returned unchanged. */
 function wrapped(error: unknown): unknown {
   const code = isRecord(error) ? error['code'] : ''
   const lost =

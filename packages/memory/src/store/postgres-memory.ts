@@ -10,13 +10,13 @@ import type { Query } from './postgres-connection.ts'
 import { postgresVectors } from './postgres-vectors.ts'
 import { succeed } from './succession.ts'
 
-/** How a {@link postgresMemory} is kept. */
+/** Options of {@link postgresMemory}. */
 export interface PostgresMemoryOptions {
-  /** The schema its tables are in; default `provost_memory`. Made at the first use, where the role may do so. */
+  /** The schema of its tables; default `provost_memory`. Created at the first use if the role has the permission. */
   readonly schema?: string
   /** Connections at most; default 5. */
   readonly connections?: number
-  /** What compares embeddings; default `extension`: pgvector, where the database has it (`create extension vector`). */
+  /** What compares embeddings. Default `extension`: pgvector, if the database has it (`create extension vector`). */
   readonly vectors?: VectorMode
 }
 
@@ -28,7 +28,7 @@ const optionKeys = {
 
 /**
  * Keeps a memory in PostgreSQL (14 or later), for any number of processes. Connects at the first use. Needs the package
- * `pg`. What is removed is vacuumed away at once; the server's own write-ahead log and backups are not in its hands.
+ * `pg`. Removed rows are vacuumed at once. The server's own write-ahead log and backups keep them.
  *
  * @param url as `postgres://user:password@host:5432/database`.
  * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `newer-store`
@@ -44,14 +44,14 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
   const items = async (query: Query, rest: string, ...values: readonly unknown[]): Promise<readonly StoredItem[]> =>
     (await query(`select ${columns} ${from} ${rest}`, ...values)).map(rowOf)
 
-  /** Changes within one scope take turns: numbers of turns and keys are given once. */
+  /** Serialises the changes of one scope, so that turn numbers and keys stay unique. */
   const changing = <T>(scope: string, work: (query: Query) => Promise<T>): Promise<T> =>
     link.transaction(async (query) => {
       await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', `${schema} ${scope}`)
       return work(query)
     })
 
-  /** Counts an item onto its shelf, or off it, and gives the shelf's number. */
+  /** Adds an item to the counts of its shelf, or removes it. Returns the shelf's number. */
   async function count(query: Query, { scope, kind, state, terms }: NewItem, sign: 1 | -1): Promise<number> {
     const insert = `insert into ${t.shelves} as s (scope, kind, state, items, terms) values ($1, $2, $3, $4, $5)
       on conflict (scope, kind, state)
@@ -146,7 +146,7 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
     for (const row of rows) await count(query, row, -1)
     await query(`delete from ${t.items} where no = any($1)`, nos)
     await query(`delete from ${t.vectors} where no = any($1)`, nos)
-    // Where others were superseded by it, they still were; by what, is forgotten with it.
+    // Items that it superseded stay old, but lose the reference to it.
     const ids = rows.map(({ id }) => id)
     await query(`update ${t.items} set superseded_by = null where superseded_by = any($1)`, ids)
     const scopes = rows.map(({ scope }) => scope)
@@ -189,7 +189,7 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
         await remove(query, doomed)
         return doomed.length
       })
-      // The rows are dead; this takes their words out of the tables and indexes.
+      // Vacuum removes the words of deleted rows from the tables and indexes.
       await link.query(`vacuum ${t.items}, ${t.vectors}, ${t.shelves}`)
       return removed
     },
@@ -234,7 +234,7 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
           join ${t.items} i on i.session = c.session and i.turn = c.turn + near.step
         where i.shelf = any($2)`
       const rows = await link.query(query, [...nos], [...shelves])
-      // A turn between two others comes twice.
+      // The query returns a turn between two others twice.
       return [...new Map(rows.map((row) => [row[0], candidateOf(row)])).values()]
     },
 
@@ -250,7 +250,7 @@ function wordsOf(terms: string): readonly string[] {
   return terms === '' ? [] : terms.split(' ')
 }
 
-/** What stands in the index: each word under the number of its shelf. */
+/** Returns the index terms of an item: each word with the number of its shelf. */
 function posted(shelf: number, terms: string): readonly string[] {
   return [...new Set(wordsOf(terms).map((term) => `${shelf}x${term}`))]
 }

@@ -12,12 +12,12 @@ export interface PostgresVectors {
   comparedBy(): Promise<VectorEngine>
 }
 
-/** Embeddings that were stored as bytes become vectors in portions of this many. */
+/** Embeddings stored as bytes that are converted to vectors at a time. */
 const portion = 500
 
 /**
- * Keeps embeddings in the type of pgvector where that extension is in the database, and as bytes where it is not: what
- * was stored before it came is converted by the next process that connects.
+ * Keeps embeddings as pgvector values if the database has that extension, else as bytes. After the extension is installed,
+ * the next process that connects converts the bytes.
  */
 export function postgresVectors(link: PostgresLink, t: Tables, mode: VectorMode): PostgresVectors {
   let looking: Promise<string | undefined> | undefined
@@ -27,7 +27,7 @@ export function postgresVectors(link: PostgresLink, t: Tables, mode: VectorMode)
     try {
       return await looking
     } catch (error) {
-      // The server may be there at the next try.
+      // Reset, so that the next call tries again.
       looking = undefined
       throw error
     }
@@ -40,7 +40,7 @@ export function postgresVectors(link: PostgresLink, t: Tables, mode: VectorMode)
       const schema = await extension()
       const [column, value] = schema === undefined ? ['bytes', bytesOf(vector)] : ['embedding', textOf(vector)]
       await link.transaction(async (query) => {
-        // What was forgotten while its embedding was made stays forgotten.
+        // Skip an item that was forgotten while its embedding was computed.
         const [item] = await query(`select no from ${t.items} where no = $1 for key share`, no)
         await query(`delete from ${t.vectors} where no = $1`, no)
         const insert = `insert into ${t.vectors} (no, model, ${column}) values ($1, $2, $3)`
@@ -90,7 +90,7 @@ async function prepare(link: PostgresLink, t: Tables): Promise<string | undefine
   }
 }
 
-/** Gives whether there may be more. */
+/** Converts one portion. Returns whether more may be left. */
 async function convert(query: Query, t: Tables, schema: string): Promise<boolean> {
   const rows = await query(`select no, bytes from ${t.vectors} where embedding is null limit ${portion}`)
   const values = rows.map(([, bytes]) => textOf(fromBytes(bytesIn(bytes))))
@@ -113,7 +113,7 @@ function bytesIn(value: unknown): Uint8Array {
   return value instanceof Uint8Array ? value : new Uint8Array()
 }
 
-/** As pgvector reads it. */
+/** Returns a vector in the text format of pgvector. */
 function textOf(vector: Float32Array): string {
   return `[${vector.join(',')}]`
 }

@@ -5,7 +5,7 @@ import type { MemoryStore } from '../items/memory-store.ts'
 import { postgresMemory } from './postgres-memory.ts'
 import { sqliteMemory } from './sqlite-memory.ts'
 
-/** The store of a memory: as it is given, or beside the sessions. */
+/** Returns the given memory store, or a new one next to the given session store. */
 export function memoryPlace(store: MemoryStore | SessionStore): MemoryStore {
   if ('postings' in store) return store
   const place = store.place?.()
@@ -19,7 +19,7 @@ export function memoryPlace(store: MemoryStore | SessionStore): MemoryStore {
     case 'postgres':
       return postgresMemory(place.url, { schema: `${place.schema}_memory` })
     case undefined:
-      throw new ProvostError('memory-place', 'This session store does not say where it keeps things.', {
+      throw new ProvostError('memory-place', 'This session store has no known location.', {
         hint: `Give the memory a store of its own: sqliteMemory('memory.db') or postgresMemory(url).`,
       })
     default:

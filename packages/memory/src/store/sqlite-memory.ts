@@ -13,15 +13,15 @@ import { newerStore, storeClosed, unusable } from './memory-error.ts'
 import { sqliteVectors } from './sqlite-vectors.ts'
 import { succeed } from './succession.ts'
 
-/** How a {@link sqliteMemory} is kept. */
+/** Options of {@link sqliteMemory}. */
 export interface SqliteMemoryOptions {
   /** Milliseconds to wait for another process that writes; default 5000. */
   readonly busyMs?: number
-  /** What compares embeddings; default `extension`: sqlite-vec, where that package is installed. */
+  /** What compares embeddings. Default `extension`: sqlite-vec, if that package is installed. */
   readonly vectors?: VectorMode
 }
 
-/** Marks a file as ours, whatever it is called. */
+/** Marks a SQLite file as a memory. */
 const applicationId = 0x50_52_56_4d
 const version = 1
 
@@ -59,10 +59,10 @@ const optionKeys = {
 } satisfies KnownKeys<SqliteMemoryOptions>
 
 /**
- * Keeps a memory in one SQLite file, for the processes of one machine. What is removed is overwritten: in the tables,
- * in the index and in the write-ahead log.
+ * Keeps a memory in one SQLite file, for the processes of one machine. Removed items are overwritten in the tables, in
+ * the index and in the write-ahead log.
  *
- * @param path of the file, or `:memory:` for one that ends with the process.
+ * @param path the path of the file, or `:memory:` for a memory that ends with the process.
  * @throws ProvostError `store-unusable`, `not-a-store`, `newer-store`
  *
  * @example
@@ -84,7 +84,7 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     }
     return statement
   }
-  // With `setReturnArrays` rows are arrays, which the types of Node do not say.
+  // With `setReturnArrays` rows are arrays, which Node's types omit.
   const all = (text: string, ...values: SQLInputValue[]): readonly (readonly unknown[])[] => {
     const found: readonly unknown[] = sql(text).all(...values)
     return found.filter((row) => Array.isArray(row))
@@ -114,7 +114,7 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
     return Number(all(find, scope, kind, state)[0]?.[0])
   }
 
-  /** Puts an item's words into the index of a shelf, or takes them out of it. */
+  /** Adds an item's words to the index of a shelf, or removes them. */
   function post(no: number, shelf: number, terms: string, sign: 1 | -1): void {
     const words = terms === '' ? [] : terms.split(' ')
     const posted = words.map((term) => `${shelf}x${term}`).join(' ')
@@ -209,21 +209,25 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
       post(row.no, shelfOf(row.scope, row.kind, row.state), row.terms, -1)
       sql('delete from items where no = ?').run(row.no)
       sql('delete from vectors where no = ?').run(row.no)
-      // Where others were superseded by it, they still were; by what, is forgotten with it.
+      // Items that it superseded stay old, but lose the reference to it.
       sql('update items set superseded_by = null where superseded_by = ?').run(row.id)
     }
     sql('delete from shelves where items = 0').run()
   }
 
-  /** Pages of the write-ahead log still have what was removed: it is written back and cut off. */
+  /** Writes back and truncates the write-ahead log, whose pages still contain removed items. */
   function eraseLog(): void {
     sql(`insert into postings (postings) values ('optimize')`).run()
     const [state] = all('pragma wal_checkpoint(truncate)')
     if (path === ':memory:' || Number(state?.[0]) === 0) return
-    throw new ProvostError('store-busy', `The memory ${path} is being read: traces of what was forgotten are left.`, {
-      hint: 'The items are gone. Forget again, or anything else, to remove the traces.',
-      retryable: true,
-    })
+    throw new ProvostError(
+      'store-busy',
+      `Another process reads the memory ${path}, so traces of forgotten items remain in its write-ahead log.`,
+      {
+        hint: 'The items are removed. Call forget again, for these or other items, to erase the traces.',
+        retryable: true,
+      },
+    )
   }
 
   const list = (values: readonly (string | number)[]): string => JSON.stringify(values)
@@ -293,7 +297,7 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
         select ${candidateColumns} from chosen c
           cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
         where i.shelf in (select value from json_each(?2))`
-      // A turn between two others comes twice.
+      // The query returns a turn between two others twice.
       return [...new Map(all(query, list(nos), list(shelves)).map((row) => [row[0], candidateOf(row)])).values()]
     },
 
@@ -310,16 +314,16 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
 }
 
 function open(path: string, timeout: number): DatabaseSync {
-  // Loaded where it is needed: Node 22 warns of it when it is.
+  // Load it on demand: Node 22 prints a warning when it loads.
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite')
   let db: DatabaseSync | undefined
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true })
-      // For the eyes of its owner only; the files that SQLite puts beside it get the same mode.
+      // Only the owner may read the file. The files that SQLite creates next to it get the same mode.
       closeSync(openSync(path, 'a', 0o600))
     }
-    // With Node's permission model extensions are refused; without it they are, until ours is loaded.
+    // Node's permission model forbids extensions. Without it, extensions are allowed for sqlite-vec only.
     const allowExtension = !('permission' in process)
     db = new Database(path, { timeout, allowExtension })
     if (allowExtension) db.enableLoadExtension(false)

@@ -15,21 +15,21 @@ export interface SqliteVectors {
   comparedBy(): Promise<VectorEngine>
 }
 
-// From the items of the shelves to their vectors: what stands on others costs nothing.
+// Read from the items of the shelves to their vectors, so that other shelves cost nothing.
 const stored = `from items i cross join vectors v on v.no = i.no
   where i.shelf in (select value from json_each(?1)) and v.model = ?2
     and i.valid_from <= ?3 and (i.valid_to is null or i.valid_to > ?3)`
 
 /**
- * Keeps embeddings as bytes beside the items, so that whoever opens the file can read and delete them, and compares them
- * with sqlite-vec where that package is installed. It is loaded by the first comparison.
+ * Keeps embeddings as bytes next to the items, so that any SQLite client can read and delete them. Compares them with
+ * sqlite-vec if that package is installed; the first comparison loads it.
  */
 export function sqliteVectors(db: DatabaseSync, rows: Rows, mode: VectorMode): SqliteVectors {
   let loading: Promise<boolean> | undefined
   const extended = (): Promise<boolean> => (loading ??= mode === 'extension' ? load(db) : Promise.resolve(false))
 
   return {
-    // What was forgotten while its embedding was made stays forgotten.
+    // Skip an item that was forgotten while its embedding was computed.
     put: (no, model, vector) =>
       void rows(
         'insert or replace into vectors select ?1, ?2, ?3 where exists (select 1 from items where no = ?1)',

@@ -1,16 +1,16 @@
 import type { NewItem, StoredItem } from '../items/item.ts'
 
-/** What becomes of an item and of those whose place it takes. */
+/** A new item, and the items that it supersedes. */
 export interface Succession {
   readonly item: NewItem
-  /** Items that are old from now on, by number, and until when they held. */
+  /** Superseded items, by number, and the end of their validity. */
   readonly ended: readonly { readonly no: number; readonly validTo: number }[]
 }
 
 /** @param rivals live items of the same scope, kind and key, and the one that it replaces. */
 export function succeed(item: NewItem, rivals: readonly StoredItem[]): Succession {
   if (item.state !== 'live') return { item, ended: [] }
-  // What is said to replace it does; else whatever holds since later stays.
+  // An explicit replacement always applies. Otherwise the item with the later start of validity stays live.
   const later = rivals.find(({ id, validFrom }) => id !== item.replaces && validFrom > item.validFrom)
   if (later) {
     const validTo = Math.min(later.validFrom, item.validTo ?? later.validFrom)
