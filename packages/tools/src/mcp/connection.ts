@@ -15,7 +15,7 @@ import type { AskHuman } from './questions.ts'
 /** A server that has greeted us. */
 export interface Connection {
   readonly instructions?: string
-  /** Whether the server said since the last `list` that its tools may have changed. */
+  /** Whether the server has reported since the last `list` that its tools may have changed. */
   readonly stale: boolean
   list(signal: AbortSignal): Promise<Definitions>
   /** @param ask gets what the server wants to know meanwhile. */
@@ -94,14 +94,14 @@ async function greet(
         hint: 'Connect again with mcpTools().',
         cause: error,
       })
-    const said = serverText(error instanceof Error ? error.message : String(error), maxMessageLength)
+    const reason = serverText(error instanceof Error ? error.message : String(error), maxMessageLength)
     const status = MCPClientError.isInstance(error) ? error.statusCode : undefined
     if (status === 401 || status === 403)
       return new ProvostError('mcp-unauthorized', `${what}: the MCP server ${name} refused access (${status}).`, {
         hint: 'Pass what it wants in `headers` of the transport, or an `authProvider`.',
         cause: error,
       })
-    return new ProvostError('mcp-error', `${what}: ${said}${/[.!?]$/.test(said) ? '' : '.'}`, {
+    return new ProvostError('mcp-error', `${what}: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`, {
       hint,
       cause: error,
     })

@@ -37,7 +37,7 @@ export function isSecretRef(value: unknown): value is SecretRef {
   return isRecord(value) && value['kind'] === 'secret' && typeof value['from'] === 'string'
 }
 
-/** The value of a variable, for those who only have to know what to hide. */
+/** Returns the value of an environment variable, for code that only needs to hide it. */
 export function environmentValue(ref: SecretRef): string | undefined {
   return ref.from.startsWith('env:') ? process.env[ref.from.slice('env:'.length)] : undefined
 }

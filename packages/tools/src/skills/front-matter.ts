@@ -47,7 +47,7 @@ export function isSkillName(name: string): boolean {
   return /^[\w-]{1,64}$/.test(name)
 }
 
-/** A text as one line of a list; undefined for what is none, or could forge one. */
+/** Returns a text as one line of a list; undefined for a value that is not a text or could forge a line. */
 function oneLine(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > 4 * maxWhen) return undefined
   const line = value.trim().replaceAll(/\s+/g, ' ')
