@@ -243,7 +243,7 @@ async function load(): Promise<typeof import('@a2a-js/sdk/client')> {
   try {
     return await import('@a2a-js/sdk/client')
   } catch (cause) {
-    throw new ProvostError('missing-package', 'Agents elsewhere are asked with @a2a-js/sdk, which is not installed.', {
+    throw new ProvostError('missing-package', 'The package @a2a-js/sdk is not installed; a2aTool needs it.', {
       hint: 'npm install @a2a-js/sdk',
       cause,
     })

@@ -52,7 +52,7 @@ function listRecord(record: ToolRecord, path = 'tools'): readonly Tool[] {
 }
 
 function notATool(path: string): ProvostError {
-  return new ProvostError('invalid-tool', `${path} is no tool.`, {
+  return new ProvostError('invalid-tool', `${path} is not a tool.`, {
     hint: 'Make it with tool({ name, input, execute }), or give a tool or tool set of the AI SDK.',
   })
 }

@@ -60,7 +60,7 @@ export function tool<
   if (!isStandardSchema(options.input) && !isRecord(options.input))
     throw invalidTool(
       name,
-      'its input is no schema',
+      'its input is not a schema',
       'Give a Standard Schema such as z.object({ … }), or a JSON Schema.',
     )
   const remote = options.execute === undefined

@@ -202,7 +202,7 @@ function timedOut(name: string, connectTimeoutMs: number, stdio: StdioTransport 
   const stray = stdio?.strayLine()
   return new ProvostError(
     'mcp-timeout',
-    `The MCP server ${name} did not answer within ${connectTimeoutMs} ms.${stray ? ` It wrote what is no message: ${stray}` : ''}`,
+    `The MCP server ${name} did not answer within ${connectTimeoutMs} ms.${stray ? ` Its output was not a protocol message: ${stray}` : ''}`,
     { hint: 'Check that it speaks MCP on this transport; raise connectTimeoutMs for one that starts slowly.' },
   )
 }

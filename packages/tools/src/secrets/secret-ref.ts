@@ -66,7 +66,7 @@ function valueOf(ref: SecretRef): MaybePromise<string | undefined> {
 }
 
 function unavailable(name: string, why: string): ProvostError {
-  return new ProvostError('secret-unavailable', `The secret ${name} is not to be had: ${why}.`, {
+  return new ProvostError('secret-unavailable', `The secret ${name} is unavailable: ${why}.`, {
     hint: 'Set it where the agent runs.',
   })
 }

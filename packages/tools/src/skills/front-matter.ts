@@ -107,5 +107,5 @@ function quote(value: unknown): string {
 
 /** @param where the file, and the line where it is known. */
 export function invalidSkill(where: string, what: string, hint: string, cause?: unknown): ProvostError {
-  return new ProvostError('invalid-skill', `${where} is no skill: ${what}.`, { hint, cause })
+  return new ProvostError('invalid-skill', `${where} is not a valid skill: ${what}.`, { hint, cause })
 }
