@@ -121,15 +121,11 @@ describe('a label that an author writes', () => {
 
 describe('an extension', () => {
   test.each<[string, object, RegExp]>([
-    [
-      'a misspelt hook',
-      { hooks: { 'tool.cal': () => {} } },
-      /hook "tool\.cal", which nothing calls\. Did you mean "tool\.call"\?/,
-    ],
+    ['a misspelt hook', { hooks: { 'tool.cal': () => {} } }, /unknown hook "tool\.cal"\. Did you mean "tool\.call"\?/],
     ['a hook that is no function', { hooks: { 'tool.call': true } }, /tool\.call of extension x is not a function/],
     ['a hook in the wrong place', { 'tool.call': () => {} }, /Put it into "hooks"\./],
     ['a misspelt option', { scop: 'tree' }, /Did you mean "scope"\?/],
-    ['another scope', { scope: 'trees' }, /has scope: "trees"/],
+    ['another scope', { scope: 'trees' }, /has an unknown scope: "trees"/],
   ])('is refused: %s', (_, more, message) => {
     expect(() => defineExtension({ name: 'x', ...more })).toThrow(message)
   })

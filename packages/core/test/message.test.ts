@@ -14,7 +14,7 @@ test('textOf joins the text of a message and leaves out what is none', () => {
   )
 })
 
-test('usages add up, and a counter that nobody gives is absent', () => {
+test('usages add up, and an unreported counter is absent', () => {
   expect(addUsage({}, {})).toStrictEqual({})
   expect(addUsage({ inputTokens: 2 }, { inputTokens: 3, outputTokens: 1 })).toStrictEqual({
     inputTokens: 5,

@@ -47,7 +47,7 @@ describe('a model that does not accept everything', () => {
     })
   })
 
-  it('takes what nobody labelled for secret', async () => {
+  it('takes unlabelled content for secret', async () => {
     expect((await ask(await resolveModel(cleared('internal')))).ok).toBe(false)
     expect((await ask(await resolveModel(cleared('secret')))).ok).toBe(true)
   })

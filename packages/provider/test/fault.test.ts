@@ -280,7 +280,7 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
     'network',
     true,
   ],
-  ['a certificate nobody knows', fetchFailed('DEPTH_ZERO_SELF_SIGNED_CERT'), 'network', false],
+  ['an unknown certificate', fetchFailed('DEPTH_ZERO_SELF_SIGNED_CERT'), 'network', false],
   ['a stall of ours', new ProvostError('model-stalled', 'sent nothing', { retryable: true }), 'timeout', true],
   ['a signal that timed out', new DOMException('The operation timed out.', 'TimeoutError'), 'timeout', true],
   ['headers that never came', fetchFailed('UND_ERR_HEADERS_TIMEOUT'), 'timeout', true],

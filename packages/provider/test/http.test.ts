@@ -138,7 +138,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
 
   it('stops at once when it is aborted in the middle', async () => {
     server.play({
-      text: 'A very long answer that nobody will hear to its end. '.repeat(50),
+      text: 'A very long answer that the client does not read to its end. '.repeat(50),
       chunkSize: 10,
       delayMs: 20,
     })
@@ -154,7 +154,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     expect(answer).toMatchObject({ ok: false, aborted: true, parts: [{ type: 'text' }] })
   })
 
-  it('is a network failure when nobody listens', async () => {
+  it('is a network failure when no server listens', async () => {
     const unreachable = model()
     await server.close()
     expect((await hear(unreachable)).answer).toMatchObject({ ok: false, fault: { class: 'network', retryable: true } })

@@ -80,7 +80,7 @@ describe('a model that has no room for a call rests', () => {
     const cleared = { model, accepts: ['public', 'internal', 'secret'] } as const
     await ask(await resolveModel(cleared))
     expect([secondsOf(model), secondsOf(cleared)]).toEqual([5, 5])
-    expect(cooldownOf('nobody/asked-this')).toBeUndefined()
+    expect(cooldownOf('unknown/model')).toBeUndefined()
   })
 })
 

@@ -118,7 +118,7 @@ describe('a question of a running tool', () => {
   test('cannot be put where nobody could ever answer, and the tool is told at once', async () => {
     const { text, status } = await shop().agent.run('go')
     expect(status).toBe('completed')
-    expect(text).toContain('Nobody can answer what order asks.')
+    expect(text).toContain('The run has no handler for the question of order.')
   })
 
   test('that nobody answers ends before its call does', async () => {

@@ -27,34 +27,35 @@ const hookNames: Readonly<Record<HookName, true>> = {
   around: true,
 }
 
-/** What of a run an extension watches with its `around` and `event` hooks. */
+/** The parts of a run that the `around` and `event` hooks of an extension observe. */
 export interface Watching {
   readonly ops: readonly TimedOperation['kind'][]
-  /** All, none, or those of some types, which keep their numbers. */
+  /** All, none, or the listed event types. Filtering does not change the numbering of events. */
   readonly events: boolean | readonly EventType[]
 }
 
-/** What an extension is made of. */
+/** The options of {@link defineExtension}. */
 export interface ExtensionOptions<App = unknown> {
   readonly name: string
   /** `tree` covers children and handoff targets too. Default `agent`. */
   readonly scope?: 'agent' | 'tree'
   /**
-   * It only listens to events: no other hooks, no tools. A run can go on where it is missing, as no manifest names it.
+   * The extension only listens to events: it has no other hooks and no tools. A run can resume without it, because no
+   * manifest names it.
    */
   readonly observer?: true
   /**
-   * `false` promises that its hooks never ask a human: a server then needs no approver for it. An ask of theirs counts as a
-   * hook that throws.
+   * `false` promises that the hooks never ask a human, so that a server needs no approver for this extension. A hook that
+   * asks all the same counts as a hook that throws.
    */
   readonly asks?: false
   readonly tools?: readonly Tool<never, unknown, App>[]
   readonly skills?: readonly Skill[]
-  /** Once for each agent, before its first run. */
+  /** Runs once for each agent, before its first run. */
   readonly init?: (agent: { readonly name: string; readonly tools: readonly ToolInfo[] }) => unknown
   /**
-   * Asked as each run starts: of what is not watched, `around` and `event` are not told, and the run is spared the work.
-   * All other hooks are called in any case. Default: everything is watched.
+   * Called as each run starts. `around` and `event` are not called for what is left out, which spares the run the work.
+   * All other hooks are always called. Default: everything is observed.
    */
   readonly watches?: () => Watching
   readonly hooks?: Hooks<App>
@@ -90,11 +91,11 @@ const movedKeys = Object.fromEntries(Object.keys(hookNames).map((hook) => [hook,
 const skillKeys = { name: true, when: true, content: true, files: true, read: true } satisfies KnownKeys<Skill>
 
 /**
- * Defines an extension. To ask for an app value, write `defineExtension<App>({ … })`, or annotate the `ctx` of the first
- * hook that takes one as `HookContext<App>`.
+ * Returns the extension, checked and frozen. To use an app value, write `defineExtension<App>({ … })`, or annotate the
+ * `ctx` of the first hook that takes one as `HookContext<App>`.
  *
- * @throws ProvostError `unknown-option`; `invalid-extension` for a hook that is not in the table or is no function, for
- *   another scope, and for an observer that does more.
+ * @throws ProvostError `unknown-option`; `invalid-extension` for an unknown hook, a hook that is not a function, an
+ *   unknown scope, or an observer with more than the hook `event`.
  *
  * @example
  * const timing = defineExtension({ name: 'timing', hooks: {
@@ -105,16 +106,20 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
   checkOptions(options, extensionKeys, 'defineExtension', movedKeys)
   const { name, scope = 'agent', observer, asks, tools = [], skills = [], init, watches, hooks = {} } = options
   if (scope !== 'agent' && scope !== 'tree') {
-    throw new ProvostError('invalid-extension', `Extension ${name} has scope: ${JSON.stringify(scope)}.`, {
+    throw new ProvostError('invalid-extension', `Extension ${name} has an unknown scope: ${JSON.stringify(scope)}.`, {
       hint: "Give 'agent' or 'tree'.",
     })
   }
   for (const hook of Object.keys(hooks)) checkHook(name, hook, Reflect.get(hooks, hook))
   for (const skill of skills) checkOptions(skill, skillKeys, `a skill of extension ${name}`)
   if (observer && (tools.length > 0 || skills.length > 0 || Object.keys(hooks).some((hook) => hook !== 'event'))) {
-    throw new ProvostError('invalid-extension', `Extension ${name} is an observer, and does more than listen.`, {
-      hint: 'Give it the hook `event` alone, or leave `observer` out.',
-    })
+    throw new ProvostError(
+      'invalid-extension',
+      `Extension ${name} is an observer and has other parts than the hook \`event\`.`,
+      {
+        hint: 'Keep only the hook `event`, or remove `observer`.',
+      },
+    )
   }
   return {
     name,
@@ -129,14 +134,14 @@ export function defineExtension<App = unknown>(options: ExtensionOptions<App>): 
   }
 }
 
-/** A policy on a misspelt hook would govern nothing. */
+/** Rejects unknown hooks: a policy on a misspelt hook would govern nothing. */
 function checkHook(name: string, hook: string, answer: unknown): void {
   if (!Object.hasOwn(hookNames, hook)) {
     const near = nearestName(hook, Object.keys(hookNames))
     const meant = near === undefined ? '' : ` Did you mean ${JSON.stringify(near)}?`
     throw new ProvostError(
       'invalid-extension',
-      `Extension ${name} has a hook ${JSON.stringify(hook)}, which nothing calls.${meant}`,
+      `Extension ${name} has an unknown hook ${JSON.stringify(hook)}.${meant}`,
       { hint: `The hooks are ${Object.keys(hookNames).join(', ')}.` },
     )
   }

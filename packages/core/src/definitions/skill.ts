@@ -5,8 +5,8 @@ export interface Skill {
   readonly name: string
   readonly when: string
   readonly content: string | (() => MaybePromise<string>)
-  /** Paths of what belongs to it, named to the model with the content. */
+  /** Paths of the files that belong to it. The model receives them with the content. */
   readonly files?: readonly string[]
-  /** Gives the text of one of its files. */
+  /** Returns the text of one of its files. */
   readonly read?: (path: string) => MaybePromise<string>
 }

@@ -18,79 +18,79 @@ export interface ToolExample<In = unknown> {
   readonly note?: string
 }
 
-/** What the executor needs of a tool, its types erased. Made by `tool()`. */
+/** What the executor needs of a tool, without its types. Made by `tool()`. */
 export interface ToolDefinition {
   readonly input: AnySchema
   readonly output?: StandardSchemaV1
-  /** Of a call here; of a remote tool, how long its result is waited for: `Infinity` for as long as it takes. */
+  /** Milliseconds for a local call; for a remote tool, milliseconds until its result must arrive. `Infinity`: no limit. */
   readonly timeoutMs: number
   readonly executionMode: 'parallel' | 'sequential'
   readonly trustedFields: readonly JsonPointer[]
-  /** Names of the secrets that it is given. */
+  /** Names of the secrets that it receives. */
   readonly secrets?: readonly string[]
   readonly examples: readonly ToolExample[]
-  /** What the step after the call is to be asked of. */
+  /** The model tier requested for the step after the call. */
   readonly preferredModel?: Tier
-  /** How long results are kept, and for whom. */
+  /** How long results are cached, and for which callers. */
   readonly cache?: ToolCaching
-  /** A tool that a provider defines: the model gets this instead of a description and a schema. */
+  /** A tool that a provider defines: the model receives this instead of a description and a schema. */
   readonly provider?: ProviderTool
-  /** Asks the provider to hold the model to the schema. */
+  /** Asks the provider to enforce the schema. */
   readonly strict?: boolean
-  /** Goes to the provider with the tool. */
+  /** Sent to the provider with the tool. */
   readonly providerOptions?: SharedV4ProviderOptions
-  /** Told of the input of a call while the model writes it. */
+  /** Receives the input of a call while the model writes it. */
   readonly inputListener?: ToolInputListener
   execute?(input: unknown, ctx: ToolContext): unknown
   needsApproval?(input: unknown, ctx: HookContext, callId: string): MaybePromise<boolean | Ask>
   returns?(output: unknown, input: unknown): LabelInit
   /**
-   * Asked after a crash about a call that had started: what it came to, or undefined for one that took no effect, which
-   * then runs again. Where it throws, nobody knows.
+   * Called after a crash for a call that had started. Returns its result, or `undefined` for a call without effect, which
+   * then runs again. When it throws, the outcome stays unknown.
    */
   lookup?(idempotencyKey: string, input: unknown): MaybePromise<{ readonly output: unknown } | undefined>
-  /** Makes ready what had to be waited for; called before the tool is first offered, and again after a failure. */
+  /** Completes asynchronous preparation. Called before the tool is first offered, and again after a failure. */
   prepare?(): MaybePromise<void>
 }
 
-/** How results of a tool are kept. */
+/** How results of a tool are cached. */
 export interface ToolCaching {
-  /** Milliseconds that a result is good for. */
+  /** Milliseconds that a result is valid. */
   readonly ttlMs: number
-  /** Who gets a kept result: the same principal in the same session, or everybody who uses the agent. */
+  /** Which callers get a cached result: the same principal in the same session, or all users of the agent. */
   readonly share: 'session' | 'agent'
 }
 
-/** A tool that a provider defines, and perhaps runs. */
+/** A tool that a provider defines, and possibly runs. */
 export interface ProviderTool {
   readonly id: `${string}.${string}`
   readonly args: Readonly<Record<string, unknown>>
-  /** The provider runs it, and its results come with the answer. */
+  /** The provider runs it, and its results are part of the response. */
   readonly executed: boolean
 }
 
-/** Told of a call before it is judged. What it throws is reported and changes nothing. */
+/** Receives a call before it is authorized. What it throws is reported and has no effect on the call. */
 export interface ToolInputListener {
   start?(callId: string, ctx: HookContext): unknown
   delta?(callId: string, delta: string, ctx: HookContext): unknown
-  /** Only for input that fits the schema; `input` is the parsed value. */
+  /** Called only for input that fits the schema; `input` is the parsed value. */
   available?(callId: string, input: unknown, ctx: HookContext): unknown
 }
 
-/** A tool, with the types of its input, its output and the app value it wants. */
+/** A tool, with the types of its input, its output and the app value it needs. */
 export interface Tool<In = never, Out = unknown, App = never> extends ToolInfo, NeedsContext<App> {
   readonly '~tool': ToolDefinition
-  /** There at compile time only. */
+  /** Exists at compile time only. */
   readonly '~types'?: { readonly input: (input: In) => void; readonly output: Out }
 }
 
 /**
- * Narrows a call to the types of a tool.
+ * Whether a call is to this tool; narrows the call to the tool's types.
  *
  * @example
  * if (isCallTo(call, refund)) call.input.amount
  */
 export function isCallTo<In>(call: ToolCall<unknown>, tool: Tool<In>): call is ToolCall<In> {
-  // A registry may have renamed the tool, and another may have its name: what it does tells.
+  // A registry may have renamed the tool, and another tool may have its name, so the definition decides.
   return '~tool' in call.tool ? call.tool['~tool'] === tool['~tool'] : call.tool.name === tool.name
 }

@@ -2,24 +2,24 @@ import type { Grant, Spending } from '../messages/usage.ts'
 import type { Peers } from './hook-context.ts'
 import type { PlannedCall } from './hooks.ts'
 
-/** What a model call may spend, or that it has to wait, or that nothing is left for it. */
+/** Whether a model call may start and what it may spend, or that it has to wait, or that the budget is used up. */
 export type Admission =
   | { readonly outcome: 'go'; readonly maxOutputTokens?: number; readonly reserve: Partial<Spending> }
-  /** Other calls have set aside what it needs. */
+  /** Other calls have reserved what it needs. */
   | { readonly outcome: 'wait' }
   | { readonly outcome: 'over'; readonly why: 'used-up' | 'unpriced' }
 
-/** Output that is expected of a call which names no limit, in tokens. */
+/** Expected output of a call without a limit, in tokens. */
 const usualOutput = 1024
-/** The least output that a call is admitted with: providers refuse less. */
+/** The smallest output limit, in tokens: providers refuse less. */
 const leastOutput = 16
 
 /**
- * Says what a model call may spend of what is left of a budget. Input and output of calls side by side fit into it
- * together. A call that is alone starts as long as anything is left: it goes over by no more than its own input and 16 tokens.
+ * Returns what a model call may spend of the rest of a budget. Input and output of concurrent calls fit into it together.
+ * A single call starts as long as anything is left: it exceeds the budget by at most its own input and 16 tokens.
  *
- * @param left of the budget, without what other calls have set aside.
- * @param isChild whether other children may want a part.
+ * @param left of the budget, without the reservations of other calls.
+ * @param isChild whether other children may need a share.
  *
  * @example
  * admit({ tokens: 1000 }, { inputTokens: 100, params: {} }, { running: 1, reserving: 0 }, false)
@@ -43,7 +43,7 @@ export function admit(
   if (reserving > 0) {
     if (room < wanted || !stepLeft) return { outcome: 'wait' }
   } else if (!(tokens > 0 && cost > 0 && stepLeft)) return { outcome: 'over', why: 'used-up' }
-  // Whatever is not capped is shared with those who may ask next, unless a share is too little to be of use.
+  // Uncapped output is shared with calls that may follow, unless a share is too small to be useful.
   const sharers = Math.max(running, isChild || !takesStep ? 2 : 1)
   const share = room / sharers
   const output = Math.max(leastOutput, Math.floor(Math.min(asked, share < wanted ? room : share)))
@@ -59,7 +59,7 @@ export function admit(
   }
 }
 
-/** Output tokens that money buys behind an input; negative where it does not pay for the input. */
+/** Output tokens that the money buys after the input; negative where it does not cover the input. */
 function outputFor(cost: number, inputTokens: number, price: PlannedCall['price']): number {
   if (!price || cost === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
   const beside = cost - dollars(inputTokens, 0, price)

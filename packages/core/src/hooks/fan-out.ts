@@ -6,54 +6,54 @@ import type { ErrorInfo } from '../values/error.ts'
 import type { MaybePromise } from '../values/json.ts'
 import type { Label } from '../values/label.ts'
 
-/** An agent, as composites start it. */
+/** An agent that a composite can start. */
 export interface Spawnable<out Output = unknown> {
   readonly name: string
-  /** There at compile time only. */
+  /** Exists at compile time only. */
   readonly '~output'?: Output
 }
 
-/** A child of a fan-out: an agent, or work of this process. */
+/** A child of a fan-out: an agent, or a function of this process. */
 export type FanOutChild =
   | {
       readonly agent: Spawnable
       readonly input: Input
-      /** Unique in the fan-out. Default: its number, from 0. */
+      /** Unique in the fan-out. Default: its index, from 0. */
       readonly key?: string
     }
   | {
-      /** Names it, and is its key. */
+      /** Its name and its key. */
       readonly agentId: string
       /**
-       * Resolves with what can be written as JSON. It is held to the time that is granted, and to nothing else. Agents that
-       * it runs with `agent.run` are children of the run that fans out, held to the whole grant; while all of them wait for
-       * somebody the run may suspend, and the work is done again from its start when it goes on.
+       * Resolves with a JSON value. Only the granted time limits the function itself. Agents that it runs with `agent.run` are
+       * children of the run that fans out, within the whole grant. While all of them wait for an answer from outside the run
+       * may suspend; on resume the function starts again from its beginning.
        */
       readonly invoke: (ctx: { readonly signal: AbortSignal }) => Promise<unknown>
     }
 
-/** What becomes of what the children say. */
+/** How the outputs of the children are merged. */
 export type MergeStrategy<T> =
-  /** The texts of those that completed, in their order. Separator: an empty line. */
+  /** Joins the texts of completed children, in order. Default separator: an empty line. */
   | { readonly kind: 'concat'; readonly separator?: string }
   /** The output of the first that completes; the others are aborted. */
   | { readonly kind: 'first-success' }
-  /** An agent, or a model, makes one answer of all. */
+  /** An agent, or a model, merges all outputs into one. */
   | { readonly kind: 'judge-merge'; readonly judge: Spawnable<T> | ModelSpec; readonly criteria?: string }
-  /** Sees those that failed as well. Called again after a crash. */
+  /** Receives the failed children as well. Called again after a crash. */
   | { readonly kind: 'custom'; readonly merge: (children: readonly ChildResult[]) => MaybePromise<T> }
 
-/** A fan-out: children that run side by side, and what is made of their answers. */
+/** The options of a fan-out: children that run concurrently, and how their outputs are merged. */
 export interface FanOut<T = string> {
   readonly children: readonly FanOutChild[]
   readonly mergeStrategy: 'concat' | 'first-success' | MergeStrategy<T>
-  /** What each child may use. */
+  /** The budget of each child. */
   readonly perBudget?: Omit<Grant, 'steps'>
-  /** Those that wait for somebody outside do not count. Default 4. */
+  /** How many children run at once. Children that wait for an answer from outside do not count. Default 4. */
   readonly maxConcurrentChildren?: number
 }
 
-/** What one child of a fan-out came to. */
+/** The result of one child of a fan-out. */
 export interface ChildResult<Out = unknown> {
   readonly key: string
   readonly agent: string
@@ -66,14 +66,14 @@ export interface ChildResult<Out = unknown> {
   readonly label: Label
 }
 
-/** What a fan-out came to. */
+/** The result of a fan-out. */
 export interface FanOutResult<T = string> {
   readonly output: T
-  /** All of them, in their order: those that failed, too. */
+  /** All children, in order, including those that failed. */
   readonly children: readonly ChildResult[]
-  /** Keys of those that the output is made of. */
+  /** Keys of the children that the output is made from. */
   readonly used: readonly string[]
-  /** Of the children and the judge. */
+  /** Usage of the children and the judge. */
   readonly usage: UsageReport
   /** US dollars; absent when the price of a model is unknown. */
   readonly cost?: number

@@ -15,25 +15,25 @@ import type { Steps } from '../values/steps.ts'
 import type { View } from './context-view.ts'
 import type { Stop } from './hooks.ts'
 
-/** How a tree of runs stands, beside the call that is to be admitted. */
+/** The state of a tree of runs, apart from the call that asks for admission. */
 export interface Peers {
-  /** Runs that may ask a model, this one included. */
+  /** Runs that may call a model, this one included. */
   readonly running: number
-  /** Model calls that have set something aside. */
+  /** Model calls that hold a reservation. */
   readonly reserving: number
 }
 
-/** What hooks of a session get. */
+/** What session hooks receive. */
 export interface SessionContext<App = unknown> extends SessionAccess {
   readonly agent: { readonly name: string; readonly description?: string }
   readonly principal?: Principal
-  /** Aborted with the run, and where a hook of this extension does not answer within `hookTimeoutMs`. */
+  /** Aborted with the run, and when a hook of this extension exceeds `hookTimeoutMs`. */
   readonly signal: AbortSignal
-  /** The app value the run was given; never stored. */
+  /** The app value of the run; never stored. */
   readonly context: App
-  /** Appends an `ext` entry of this extension; `key` makes it idempotent in its step. */
+  /** Appends an `ext` entry of this extension. `key` makes it idempotent in its step. */
   append(key: string, data: unknown): Promise<void>
-  /** A text without the values of known secrets, for what leaves the process by other ways than the log and events. */
+  /** Returns the text without the values of known secrets. Use it for output other than the log and events. */
   scrub(text: string): string
   now(): Timestamp
   uuid(): string
@@ -53,13 +53,13 @@ export interface GenerateRequest {
   /** Default: the agent's. */
   readonly model?: ModelSpec
   readonly system?: string
-  /** Default: the provider's, whatever the agent's are. */
+  /** Default: the provider's, regardless of the agent's. */
   readonly settings?: ModelSettings
-  /** Gives the call up before the run ends. */
+  /** Aborts the call before the run ends. */
   readonly signal?: AbortSignal
 }
 
-/** What {@link HookContext.generate} gives. */
+/** The result of {@link HookContext.generate}. */
 export interface Generated<Out = string> {
   readonly text: string
   readonly output: Out
@@ -67,7 +67,7 @@ export interface Generated<Out = string> {
   readonly label: Label
 }
 
-/** What hooks of a run get: the same for our extensions and for yours. */
+/** What run hooks receive: the same for built-in and custom extensions. */
 export interface HookContext<App = unknown> extends SessionContext<App> {
   readonly run: {
     readonly id: string
@@ -78,27 +78,27 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
     readonly attempt: number
     readonly principal?: Principal
     readonly grant?: Grant
-    /** What is left of the grants of this run and of those above it; absent where nobody set bounds. */
+    /** The rest of the grants of this run and of its ancestors; absent where none is set. */
     readonly remaining?: Grant | undefined
   }
-  /** The runs of its tree in this process. */
+  /** The runs of its tree that are in this process. */
   readonly tree: Peers
   readonly tools: readonly ToolInfo[]
-  /** The human's own words, also in children. */
+  /** The messages of the human, also in child runs. */
   readonly intent: readonly Message[]
-  /** The agent's own system prompt, as made for this run; empty where it has none. */
+  /** The agent's own system prompt, as rendered for this run; empty where it has none. */
   readonly instructions: string
   readonly view: View
   /** Set when the hooks run again after a decision. */
   readonly approval?: ApprovalDecision
-  /** A fold, brought up to date without holding up the process where entries are large. */
+  /** Returns the state of a fold, brought up to date in steps so that large entries do not block the process. */
   foldInTurns<S>(fold: Fold<S>): MaybePromise<S>
   /**
-   * Does work that can pause and gives way to the event loop between its steps. Work without a pause is done at once.
-   * Rejects with the reason of `signal` where the run is aborted meanwhile.
+   * Does work that can pause, and yields to the event loop between its steps. Work without a pause is done at once.
+   * Rejects with the reason of `signal` when the run is aborted meanwhile.
    */
   inTurns<T>(work: Steps<T>): MaybePromise<T>
-  /** Runs `fn` once for a key and logs its value; after a crash the logged value comes back. */
+  /** Runs `fn` once for a key and logs its value. After a crash it returns the logged value. */
   memo<T>(key: string, fn: () => MaybePromise<T>): Promise<T>
   /** Emits an `extension` event under this extension's name. */
   emit(data: unknown): void
@@ -109,31 +109,31 @@ export interface HookContext<App = unknown> extends SessionContext<App> {
     row: { rule: string; callId?: string; sources: readonly string[]; evidence: unknown },
   ): Promise<void>
   /**
-   * Sets aside what a tool call may spend, until the log says what was decided on it. It lives in this process, as the
-   * judging does; of several extensions the largest amount counts. `model.call` answers with `reserve` instead.
-   * @throws ProvostError `unknown-call` for a call that is not being judged.
+   * Reserves what a tool call may spend until the decision on it is in the log. The reservation lives in this process, as
+   * the authorization does; of several extensions the largest amount counts. In `model.call`, return `reserve` instead.
+   * @throws ProvostError `unknown-call` for a call that is not being authorized.
    */
   reserve(callId: string, most: Partial<Spending>): void
-  /** What was set aside and the log does not count yet, by all extensions: for a call, or for all calls of this run. */
+  /** Reservations of all extensions that the log does not count yet: for a call, or for all calls of this run. */
   reserved(callId?: string): Spending
   /**
-   * Work that has a time limit of its own, such as a call of another service: `hookTimeoutMs` does not count it.
+   * Runs work with its own time limit, such as a call of another service. `hookTimeoutMs` does not count it.
    *
-   * @param work gets a signal that is aborted when its time is over, or with the run.
-   * @throws ProvostError `hook-timeout` after `timeoutMs` milliseconds, whether the work heeds its signal or not.
+   * @param work receives a signal that is aborted at the time limit or with the run.
+   * @throws ProvostError `hook-timeout` after `timeoutMs` milliseconds, even if the work ignores its signal.
    */
   within<T>(timeoutMs: number, work: (signal: AbortSignal) => MaybePromise<T>): Promise<T>
-  /** One model call outside the conversation; its usage counts for the run, and its time not for `hookTimeoutMs`. */
+  /** Calls a model outside the conversation. Its usage counts for the run; its time does not count for `hookTimeoutMs`. */
   generate(request: GenerateRequest): Promise<Generated>
   generate<O extends StandardSchemaV1>(
     request: GenerateRequest & { readonly output: O },
   ): Promise<Generated<StandardSchemaV1.InferOutput<O>>>
   /**
-   * Reports what a listener or callback of yours threw, as an `agent.error` event; nothing is disturbed. You hear of it
-   * yourself, unless an `agent.error` is what you were hearing.
-   * @param listener what `source.name` says.
+   * Reports what a listener or callback of the extension threw, as an `agent.error` event. The run is not affected. The
+   * extension receives the event itself, unless it was handling an `agent.error`.
+   * @param listener the value of `source.name`.
    */
   report(thrown: unknown, listener: string): void
-  /** The value that ends the run as failed. */
+  /** Returns the value that ends the run as failed. */
   stop(code: string, message: string): Stop
 }

@@ -22,7 +22,7 @@ export interface Ask {
   readonly expiresInMs?: number
   /** Offers to approve the same call for the whole session. */
   readonly sticky?: 'session'
-  /** Where the arguments come from, for the human to see. */
+  /** Where the arguments come from, shown to the human. */
   readonly origins?: readonly ArgumentOrigin[]
 }
 
@@ -31,15 +31,15 @@ export interface Stop {
   readonly stop: { readonly code: string; readonly message: string }
 }
 
-/** `void` first: a hook that only looks may return nothing. */
+/** `void` first: a hook that only observes may return nothing. */
 export type Answer<T> = MaybePromise<void | undefined | T>
 
 /** A model call before it is made. */
 export interface ModelRequest {
   readonly model: string
-  /** What `model` names. */
+  /** The model that `model` resolves to. */
   readonly spec: OneModel
-  /** The join over all that would be sent, the tail included. */
+  /** The join of everything in the request, ephemeral messages included. */
   readonly label: Label
   readonly messages: readonly Message[]
   readonly tail: readonly MessageInit[]
@@ -49,74 +49,74 @@ export interface ModelRequest {
 
 /** What `model.request` may change. */
 export interface RequestEdit {
-  /** Messages behind the history, for this run's requests only. */
+  /** Messages after the history, for requests of this run only. */
   readonly tail?: readonly MessageInit[]
   /** Names of the tools to offer, out of those offered so far. */
   readonly tools?: readonly string[]
-  /** Names of deferred tools to offer behind the others. What a hook before took away does not come back. */
+  /** Names of deferred tools to offer after the others. Tools that an earlier hook removed stay removed. */
   readonly promote?: readonly string[]
   readonly model?: ModelSpec
   readonly params?: ModelSettings
-  /** Holds deltas back until `model.response` has judged the whole message. */
+  /** Buffers deltas until `model.response` has checked the whole message. */
   readonly hold?: 'text' | 'all'
 }
 
-/** A model call that is about to be made, behind all that may still change it: for a step, or for `ctx.generate`. */
+/** A model call after all changes to it, right before it is made: for a step, or for `ctx.generate`. */
 export interface PlannedCall {
   readonly id: string
   /** As `provider/model`. */
   readonly model: string
   readonly attempt: number
-  /** Asked for by a hook, with `ctx.generate`. */
+  /** Made by a hook, with `ctx.generate`. */
   readonly purpose?: 'generated'
-  /** About how many tokens the request is. */
+  /** Estimated tokens of the request. */
   readonly inputTokens: number
-  /** US dollars for a million tokens; absent where the price is not known. */
+  /** US dollars for a million tokens; absent where the price is unknown. */
   readonly price?: { readonly input: number; readonly output: number }
   readonly params: ModelSettings
 }
 
-/** What a `model.call` hook says to a call. All hooks have to admit it. */
+/** What a `model.call` hook decides on a call. All hooks have to admit it. */
 export type AdmissionAnswer =
   | {
-      /** The least of several holds. */
+      /** Of several hooks the smallest limit applies. */
       readonly maxOutputTokens?: number
-      /** The most that the call may spend: set aside until the log counts it. Of several, the largest amount counts. */
+      /** The most that the call may spend: reserved until the log counts it. Of several, the largest amount counts. */
       readonly reserve?: Partial<Spending>
     }
-  /** Other calls have set aside what it needs. All hooks are asked again when one of them is over. */
+  /** Other calls have reserved what it needs. All hooks are asked again when one of those calls ends. */
   | { readonly wait: true }
   | Stop
 
-/** What a `tool.call` hook says to a call. A deny beats an ask, an ask a result; after other `args` all hooks judge again. */
+/** What a `tool.call` hook decides on a call. Deny beats ask, ask beats result. After changed `args` all hooks run again. */
 export type CallAnswer =
-  /** The reason is for the model. `code` is the code of the call's error; default `tool-denied`. */
+  /** The model receives the reason. `code` is the code of the call's error; default `tool-denied`. */
   | { readonly deny: string; readonly code?: string }
   | { readonly ask: Ask }
   | { readonly result: unknown; readonly label: LabelInit }
-  /** A result that this tool gave before for the same input: taken over as it is, with its label, as from a cache. */
+  /** An earlier result of this tool for the same input, such as from a cache: used unchanged, with its label. */
   | { readonly replay: Pick<ToolResult, 'value' | 'output' | 'label' | 'fields' | 'details'> }
   | { readonly args: unknown }
 
-/** What a `model.response` hook says to an answer: another in its place, ask a human, let the model mend it, or end the run. */
+/** What a `model.response` hook decides on a response: replace it, ask a human, have the model repair it, or end the run. */
 export type ResponseAnswer =
   | { readonly message: MessageInit }
   | { readonly ask: Ask }
   | { readonly repair: string }
   | Stop
 
-/** What a `model.error` hook says to a failed attempt: try again, try another, make it shorter, or how to fail. */
+/** What a `model.error` hook decides on a failed attempt: retry, use another model, shorten the view, or how to fail. */
 export type FailureAnswer =
   | { readonly retryAfterMs: number }
   | { readonly useModel: ModelSpec }
   | { readonly compact: true }
-  /** What the run ends with should nobody know a remedy: those after this hook are asked all the same. */
+  /** How the run fails if no hook recovers: later hooks are still asked. */
   | { readonly failAs: Pick<ErrorInfo, 'code' | 'message' | 'hint'> }
 
-/** `transfer` is the way to the target of a handoff, `return` the way back of its answer. */
+/** `transfer`: to the target of a handoff. `return`: its answer, back to the caller. */
 export type FlowKind = 'transfer' | 'return' | 'tool-in' | 'tool-out' | 'fanout-in' | 'fanout-out'
 
-/** Messages about to cross from one agent to another. */
+/** Messages that are about to pass from one agent to another. */
 export interface Flow {
   readonly kind: FlowKind
   readonly from: string
@@ -126,43 +126,43 @@ export interface Flow {
   readonly callId: string
 }
 
-/** What a `handoff` hook says to what is about to cross: something else in its place, no, or ask a human. */
+/** What a `handoff` hook decides on these messages: replace them, refuse them, or ask a human. */
 export type FlowAnswer =
   | { readonly payload: readonly MessageInit[] }
   | { readonly deny: string }
   | { readonly ask: Ask }
 
 /**
- * The hook table: everything that governs or extends a run hangs here. Hooks run in the order of the agent's
- * `extensions`. One that can answer fails closed when it throws; `run.end` and `event` fail open.
+ * The hook table: everything that governs or extends a run uses these hooks. They run in the order of the agent's
+ * `extensions`. A hook that returns a decision fails closed when it throws; `run.end` and `event` fail open.
  */
 export interface Hooks<App = unknown> {
-  /** Once for each session and agent: more system prompt, logged. */
+  /** Once for each session and agent: returns additions to the system prompt, which are logged. */
   'session.start'?(ctx: HookContext<App>): Answer<string | readonly MessageInit[]>
-  /** Every entering message: run, steer, queue, child. */
+  /** For each incoming message: run, steer, queue, child. */
   input?(
     message: Message,
     ctx: HookContext<App>,
   ): Answer<{ message?: MessageInit; tail?: readonly MessageInit[] } | Stop>
-  /** Before each model call, after one that was too long, and for `session.compact()`: may cut the view. */
+  /** Before each model call, after one that was too long, and for `session.compact()`: may edit the view. */
   context?(view: View, ctx: HookContext<App>): Answer<ViewEdit | Stop>
   'model.request'?(request: ModelRequest, ctx: HookContext<App>): Answer<RequestEdit | Stop>
   /** Right before each model call, each attempt and each `ctx.generate` of other extensions. */
   'model.call'?(call: PlannedCall, ctx: HookContext<App>): Answer<AdmissionAnswer>
   'model.error'?(failure: ModelFailure, ctx: HookContext<App>): Answer<FailureAnswer>
   'model.response'?(message: Message, ctx: HookContext<App>): Answer<ResponseAnswer>
-  /** Deny beats ask beats result beats proceed; rewritten arguments are judged again by all. */
+  /** Deny beats ask, ask beats result, result beats proceed. After rewritten arguments all hooks run again. */
   'tool.call'?(call: ToolCall, ctx: HookContext<App>): Answer<CallAnswer>
-  /** Every result, whoever gave it. */
+  /** Every result, from any source. */
   'tool.result'?(result: ToolResult, ctx: HookContext<App>): Answer<ToolResult | Stop>
   handoff?(flow: Flow, ctx: HookContext<App>): Answer<FlowAnswer>
   merge?(children: readonly ChildResult[], ctx: HookContext<App>): Answer<readonly ChildResult[]>
-  /** Always, at least once. */
+  /** Always called, at least once. */
   'run.end'?(result: RunResult<unknown>, ctx: HookContext<App>): unknown
-  /** When a session is closed. */
+  /** Called when a session is closed. */
   'session.stop'?(ctx: SessionContext<App>): unknown
   event?(event: AgentEvent, ctx: HookContext<App>): unknown
-  /** Around a run, step, model call or tool: sees its time and its async context. */
+  /** Wraps a run, step, model call or tool: sees its duration and its async context. */
   around?<T>(op: TimedOperation, next: () => Promise<T>, ctx: HookContext<App>): Promise<T>
 }
 

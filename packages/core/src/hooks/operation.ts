@@ -2,26 +2,26 @@ import type { ModelSettings } from '../messages/model.ts'
 import type { ErrorClass, FinishReason, Usage } from '../messages/usage.ts'
 import type { Effect, ToolInfo } from '../tools/tool-info.ts'
 
-/** What a model call came to. */
+/** The result of a model call. */
 export interface ModelOutcome {
   readonly usage: Usage
   /** US dollars; absent when the price is unknown. */
   readonly cost?: number
-  /** What the provider says it answered with, where it says so. */
+  /** The model that the provider reports, where it reports one. */
   readonly responseModel?: string
-  /** Absent where it failed. */
+  /** Absent when the call failed. */
   readonly finishReason?: FinishReason
-  /** Why there is no whole answer. The message is the provider's. */
+  /** Why the response is incomplete. The message is the provider's. */
   readonly fault?: { readonly class: ErrorClass | 'aborted'; readonly message: string }
 }
 
-/** What an `around` hook is around. */
+/** An operation that an `around` hook wraps. */
 export type TimedOperation = { readonly id: string; readonly parent?: string } & (
   | {
       readonly kind: 'run' | 'child'
       readonly runId: string
       readonly agent: string
-      /** It goes on, maybe in another process than it began in. */
+      /** The run is resumed, possibly in another process. */
       readonly resumed?: true
     }
   | { readonly kind: 'step'; readonly step: number }
@@ -31,9 +31,9 @@ export type TimedOperation = { readonly id: string; readonly parent?: string } &
       readonly model: string
       readonly attempt: number
       readonly settings: ModelSettings
-      /** Asked for by a hook, with `ctx.generate`: no part of the conversation. */
+      /** Made by a hook with `ctx.generate`: not part of the conversation. */
       readonly purpose?: 'generated'
-      /** There once `next()` has resolved. */
+      /** Present once `next()` has resolved. */
       readonly outcome?: ModelOutcome
     }
   | {
@@ -45,5 +45,5 @@ export type TimedOperation = { readonly id: string; readonly parent?: string } &
     }
 )
 
-/** One kind of what an `around` hook is around. */
+/** One kind of operation. */
 export type TimedOperationOf<K extends TimedOperation['kind']> = TimedOperation & { readonly kind: K }

@@ -12,7 +12,7 @@ import type { EventPayloads } from './event.ts'
 import type { Principal, RunStatus } from './run-status.ts'
 
 interface EntryBase {
-  /** Made from the position, so that the same step appended twice is one entry. */
+  /** Derived from the position, so that appending the same step twice stores one entry. */
   readonly id: string
   /** Counts from 1 in its log, without a gap. */
   readonly offset: number
@@ -23,7 +23,7 @@ interface EntryBase {
   readonly v: 1
 }
 
-/** What a run was started with; whoever resumes it must have the same. */
+/** What a run was started with. The process that resumes it must have the same. */
 export interface Manifest {
   readonly agent: string
   readonly version?: string
@@ -32,31 +32,31 @@ export interface Manifest {
   readonly tools: readonly string[]
 }
 
-/** Why a policy said what it said. */
+/** Why a policy made its decision. */
 export interface GovernanceRow {
   readonly rule: string
   readonly callId?: string
   readonly sources: readonly string[]
   readonly evidence: Json
-  /** Of the tool that is called, where it declares one. */
+  /** The version of the called tool, where it declares one. */
   readonly sandbox?: ToolInfo['sandbox']
 }
 
-/** What stands in the log of a run about a wait of a child. */
+/** What the log of a run records about a wait of a child. */
 export interface ChildWait {
-  /** Of the spawn. */
+  /** The key of the spawn. */
   readonly callId: string
   /** What the wait is about. */
   readonly toolName: string
   readonly input: Json
-  /** Who waits. */
+  /** The agent that waits. */
   readonly agent: string
   /** From the child down to the run that waits. */
   readonly runPath: readonly string[]
   readonly startedAt?: Timestamp
 }
 
-/** What a log entry says, by `type` and `op`. */
+/** The body of a log entry, by `type` and `op`. */
 export type EntryBody =
   | {
       type: 'run'
@@ -74,9 +74,9 @@ export type EntryBody =
       type: 'message'
       message: Message
       via: 'input' | 'steer' | 'queue' | 'model' | 'tool' | 'system'
-      /** The token of a wait: an answer that counts only once a human has approved it. */
+      /** The token of a wait: this answer counts only after a human has approved it. */
       held?: string
-      /** Held back and sent back for repair: the model knows of it, and nobody else is shown it. */
+      /** Held back and returned to the model for repair: only the model sees it. */
       unsaid?: true
     }
   | {
@@ -88,12 +88,12 @@ export type EntryBody =
       outcome: 'answered' | 'discarded'
       finishReason?: FinishReason
       class?: ErrorClass
-      /** `generated`: asked for by a hook, no part of the conversation. */
+      /** `generated`: made by a hook, not part of the conversation. */
       purpose?: 'generated'
     }
-  /** A call that a composite makes; those of a model stand in its message. */
+  /** A call that a composite makes. Calls of a model are in its message. */
   | { type: 'call'; op: 'planned'; callId: string; parentCallId: string; key: string; toolName: string; args: Json }
-  /** The call is judged when it is the last one of its step without a result. */
+  /** The call is authorized when it is the last one of its step without a result. */
   | { type: 'call'; op: 'deferred'; callId: string }
   | {
       type: 'call'
@@ -103,7 +103,7 @@ export type EntryBody =
       by: string
       /** The effective arguments, before the schema's transforms. */
       args: Json
-      /** Of the arguments that a human is asked about: the approval holds for no others. */
+      /** Hash of the arguments that the human is asked about: the approval holds only for them. */
       argsHash?: string
       reason?: string
     }
@@ -113,10 +113,10 @@ export type EntryBody =
       callId: string
       argsHash?: string
       fence: number
-      /** After a crash it runs again unasked: nothing is lost if its start is not on the disk before it runs. */
+      /** Repeatable without asking after a crash, so its start need not be on disk before it runs. */
       repeatable?: true
     }
-  /** All that a composite has under way waits for somebody outside. */
+  /** All operations of a composite wait for an answer from outside. */
   | { type: 'call'; op: 'parked'; callId: string }
   | {
       type: 'call'
@@ -125,7 +125,7 @@ export type EntryBody =
       outcome: CallOutcome
       via: ResultSource
       output: ToolOutput
-      /** What the composite that made the call gets, where `output` does not tell. */
+      /** What the composite that made the call receives, where `output` does not contain it. */
       value?: Json
       label: Label
       fields?: Readonly<Record<JsonPointer, Label>>
@@ -142,40 +142,40 @@ export type EntryBody =
       deadline?: Timestamp
       evidence?: Json
       sticky?: 'session'
-      /** A composite waits for it: it outlives the process. */
+      /** A composite waits for it: the wait outlives the process. */
       parks?: true
-      /** Of the answer to a question. */
+      /** The schema of the answer to a question. */
       schema?: JsonSchema
-      /** Of an approval: what it is about, and what it is bound to. */
+      /** Of an approval: its subject, and what it is bound to. */
       about?: QuestionSubject
-      /** The answer to a question is an approval. */
+      /** The answer to the question is an approval. */
       approves?: true
-      /** A child waits for it, whose log has the wait itself: here it stands for those who answer the runs above. */
+      /** The wait of a child, whose own log records it. This copy lets callers answer through the runs above. */
       child?: ChildWait
     }
   | { type: 'resolved'; token: string; value: Json; by: string }
   | {
       type: 'child'
       op: 'spawned'
-      /** Of the run that it starts, too. */
+      /** Also the id of the run that it starts. */
       callId: string
       /** The composite that spawns. */
       parentCallId?: string
       log: string
       agent: string
-      /** Of what it was given: the same key comes with the same input. */
+      /** Hash of the input: the same key must come with the same input. */
       inputHash?: string
       grant?: Grant
-      /** Of what it was given beyond what crossed, whose messages have labels of their own. */
+      /** Label of the input, without transferred messages, which have their own labels. */
       label: Label
-      /** What it was let have of the history, as data: a summary has its text here. */
+      /** The part of the history that it received, as data: a summary has its text here. */
       filter?: FilterDescriptor
-      /** SHA-256 of what crossed of the history; with `with` of that. */
+      /** SHA-256 of the transferred history; with `with`, of that. */
       hash?: string
-      /** All that it was given instead, where a hook rewrote it. */
+      /** The complete input that replaces the original, where a hook rewrote it. */
       with?: readonly Message[]
     }
-  /** What a child has come to so far: once for each time that it is suspended, and once when it ends. */
+  /** The state of a child: recorded each time that it is suspended, and once when it ends. */
   | {
       type: 'child'
       op: 'joined'
@@ -183,16 +183,16 @@ export type EntryBody =
       log: string
       status: RunStatus
       usage: UsageReport
-      /** Calls that it and those below it have made. */
+      /** Calls that it and its descendants have made. */
       toolCalls: number
-      /** Answers of models that it and those below it have had. */
+      /** Model responses that it and its descendants have received. */
       steps: number
-      /** Handoffs that it and those whom it asked have made; absent where there were none. */
+      /** Handoffs that it and the agents it called have made; absent where there were none. */
       handoffs?: number
       label: Label
-      /** What it and those below it gave the host to judge, and wrote to their logs. */
+      /** What it and its descendants gave the host to check, and wrote to their logs. */
       bytes?: { readonly host: number; readonly log: number }
-      /** Of one that failed. */
+      /** The error of a failed child. */
       error?: ErrorInfo
     }
   | {
@@ -200,19 +200,19 @@ export type EntryBody =
       from: string
       to: string
       mode: HandoffMode
-      /** What crossed, as data: a summary has its text here. */
+      /** The transferred part, as data: a summary has its text here. */
       filter: FilterDescriptor
-      /** SHA-256 of what crossed. */
+      /** SHA-256 of the transferred messages. */
       hash: string
-      /** The call that it was asked for by; it does not cross itself. */
+      /** The call that requested it. The call itself is not transferred. */
       callId?: string
-      /** Calls of the same step for other handoffs, which were not taken. They do not cross either. */
+      /** Calls of the same step for other handoffs, which were not taken. They are not transferred either. */
       others?: readonly string[]
-      /** The join over what crossed. */
+      /** The join over the labels of the transferred messages. */
       label?: Label
-      /** What crossed instead, where a hook rewrote it. */
+      /** The messages that replace them, where a hook rewrote them. */
       with?: readonly Message[]
-      /** Whoever goes on with the session must have the same tree-scoped extensions for the target. */
+      /** The process that resumes the session must have the same tree-scoped extensions for the target. */
       manifest?: Manifest
       /** It did not take place. */
       denied?: string
@@ -225,7 +225,7 @@ export type EntryBody =
       reason: 'compaction' | 'edit' | 'reset'
       compacted?: EventPayloads['context.compacted']
     }
-  /** What stood behind the history in a request: its hash and label; `with` only where it must outlive a crash. */
+  /** Ephemeral messages of a request, after the history: their hash and label; `with` only where they must survive a crash. */
   | { type: 'tail'; hash: string; label: Label; with?: readonly MessageInit[] }
   | {
       type: 'memo'
@@ -242,14 +242,14 @@ type Frozen<T> = T extends unknown ? { readonly [K in keyof T]: T[K] } : never
 
 /** One line of a log: what happened, at which position. Frozen. */
 export type Entry = EntryBase & Frozen<EntryBody>
-/** An entry before the store gave it an offset. */
+/** An entry before the store assigns its offset. */
 export type NewEntry = Omit<EntryBase, 'offset'> & Frozen<EntryBody>
 /** The entries of one type, as in `EntryOf<'call', 'settled'>`. */
 export type EntryOf<T extends Entry['type'], Op extends string = string> =
   Extract<Entry, { type: T }> extends infer E ? (E extends { op: string } ? Extract<E, { op: Op }> : E) : never
 
 /**
- * A pure function of the log. The same entries give the same state, on any machine.
+ * A pure function of the log. The same entries give the same state on any machine.
  *
  * @example
  * const calls: Fold<number> = { key: 'calls', initial: 0, apply: (n, e) => (e.type === 'call' && e.op === 'settled' ? n + 1 : n) }
@@ -259,6 +259,6 @@ export interface Fold<S> {
   readonly key: string
   readonly initial: S
   apply(state: S, entry: Entry): S
-  /** The same in steps, for a fold that looks at large values: `HookContext.foldInTurns` uses it. */
+  /** The same in steps, for a fold that reads large values: `HookContext.foldInTurns` uses it. */
   steps?(state: S, entry: Entry): Steps<S>
 }

@@ -11,14 +11,14 @@ import type { RunStatus } from './run-status.ts'
 
 interface OfMessage {
   readonly messageId: string
-  /** Counts the tries of a step from 1: text of two attempts never belongs together. */
+  /** Counts the attempts of a step from 1. Text of different attempts does not belong together. */
   readonly attempt: number
 }
 interface OfCall {
   readonly callId: string
   readonly toolName: string
 }
-/** Events about a wait bear its token as their `id`, the same everywhere the wait is named. */
+/** Events about a wait have its token as their `id`, which is the same wherever the wait is named. */
 interface OfWait {
   readonly id: string
   readonly token: string
@@ -26,9 +26,9 @@ interface OfWait {
 type OfPart = OfMessage & { readonly partId: string }
 type OfWrittenCall = OfMessage & OfCall & { readonly index: number }
 
-/** Why a view of the history was taken or cut. */
+/** Why a view of the history was computed or edited. */
 export type ViewTrigger = 'step' | 'overflow' | 'manual'
-/** How the results of a fan-out become one. */
+/** How the results of a fan-out are merged. */
 export type MergeKind = 'concat' | 'first-success' | 'judge-merge' | 'custom'
 /** Where an error came from. */
 export interface ErrorSource {
@@ -36,12 +36,12 @@ export interface ErrorSource {
   readonly name: string
 }
 
-/** What each type of event carries. */
+/** The payload of each type of event. */
 export interface EventPayloads {
   'agent.start': { sessionId: string; input: readonly Message[] }
   'agent.resumed': { sessionId: string }
   'agent.suspended': { pending: PendingWork }
-  /** Last, once a stream. */
+  /** The last event of a stream. */
   'agent.end': {
     status: RunStatus
     output?: Json
@@ -59,7 +59,7 @@ export interface EventPayloads {
   /** After the step's tools have settled. */
   'step.end': { usage: Usage; cost?: number; finishReason: FinishReason }
   'message.start': OfMessage & { role: Role }
-  /** `discarded`: the attempt failed and another took its place. */
+  /** `discarded`: the attempt failed and another one replaced it. */
   'message.end': OfMessage & { message: Message; discarded?: true }
   'text.start': OfPart
   'text.delta': OfPart & { delta: string }
@@ -137,7 +137,7 @@ export interface EventPayloads {
     accepted: boolean
     score?: number
     feedback: string
-    /** Of the composite that has it made. */
+    /** The id of the composite that requested it. */
     callId?: string
   }
   'governance.flagged': GovernanceRow
@@ -156,19 +156,19 @@ export interface EventPayloads {
   extension: { name: string; data: Json }
 }
 
-/** What every event carries. */
+/** The fields that all events share. */
 export interface EventBase {
-  /** Counts what one subscriber gets, from 1 and without a gap, children included. All else is the same for all. */
+  /** Counts the events of one subscriber, from 1 without gaps, children included. All other fields are the same for all. */
   readonly seq: number
   /**
-   * `log:offset.n`, the n-th event of that log entry, or `log:offset~n`, a passing one after it.
-   * Events about a wait bear the wait's token instead.
+   * `log:offset.n`, the n-th event of that log entry, or `log:offset~n`, a transient one after it.
+   * Events about a wait have the wait's token instead.
    */
   readonly id: string
   readonly runId: string
   readonly step: number
   readonly agent: string
-  /** Run ids from the run above up to the root; empty for a root run. */
+  /** Run ids from the parent run up to the root; empty for a root run. */
   readonly parents: readonly string[]
   readonly at: Timestamp
 }
@@ -181,7 +181,7 @@ export type EventType = keyof EventPayloads
 export type EventOf<K extends EventType> = {
   [T in K]: EventBase & { readonly type: T } & Frozen<EventPayloads[T]>
 }[K]
-/** Everything a run reports. JSON, frozen, exhaustive: switch on `type` with `assertNever` in the default. */
+/** Every event of a run. JSON, frozen, exhaustive: switch on `type` with `assertNever` in the default. */
 export type AgentEvent = EventOf<EventType>
 
 const types: Readonly<Record<EventType, true>> = {
@@ -239,10 +239,10 @@ const types: Readonly<Record<EventType, true>> = {
   extension: true,
 }
 
-/** Whether a string names a type of event. */
+/** Whether a string is the name of an event type. */
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(types, type)
 }
 
-/** Every event type, for those who must go through them all. */
+/** Every event type, for code that iterates over all of them. */
 export const eventTypes: readonly EventType[] = Object.freeze(Object.keys(types).filter(isEventType))

@@ -3,7 +3,7 @@ import type { Json, MaybePromise, Timestamp } from '../values/json.ts'
 import type { JsonSchema } from '../values/schema.ts'
 
 interface Pending {
-  /** The wait's token, the same everywhere the wait is named. */
+  /** The wait's token, the same wherever the wait is named. */
   readonly id: string
   readonly callId: string
   readonly toolName: string
@@ -13,31 +13,31 @@ interface Pending {
   readonly expiresAt?: Timestamp
 }
 /**
- * A call that waits for a human, with the input that was shown and what the question is about. Show its texts through
- * `displayText` or `questionText`: the model and others wrote them.
+ * A call that waits for a human, with the input that was shown and the subject of the question. Show its texts through
+ * `displayText` or `questionText`, because models and other outside sources wrote them.
  */
 export interface PendingApproval extends Pending, QuestionSubject {
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
 }
-/** A call of a tool without `execute`: its result comes from elsewhere. */
+/** A call of a tool without `execute`: its result is delivered from outside. */
 export interface PendingRemoteCall extends Pending {
   readonly input: Json
 }
-/** A call that had started when its process died: nobody knows whether its effect took place. */
+/** A call that had started when its process died: it is unknown whether it took effect. */
 export interface PendingUncertain extends Pending {
   readonly input: Json
   readonly startedAt: Timestamp
 }
-/** A question of a tool that is running, or was when its process died. */
+/** A question of a tool that is running, or was running when its process died. */
 export interface PendingInput extends Pending {
   readonly message: string
   readonly schema?: JsonSchema
-  /** The answer `{ decision: 'approve' | 'deny' }` is an approval: over a server, those who may approve give it. */
+  /** The answer `{ decision: 'approve' | 'deny' }` is an approval: on a server, only approvers may give it. */
   readonly approves?: true
 }
-/** All that a suspended run waits for. */
+/** All waits of a suspended run. */
 export interface PendingWork {
   readonly approvals: readonly PendingApproval[]
   readonly remoteCalls: readonly PendingRemoteCall[]
@@ -45,7 +45,7 @@ export interface PendingWork {
   readonly inputs: readonly PendingInput[]
 }
 
-/** Nothing is pending. */
+/** Whether nothing is pending. */
 export const noPendingWork: PendingWork = Object.freeze({
   approvals: Object.freeze([]),
   remoteCalls: Object.freeze([]),
@@ -53,11 +53,11 @@ export const noPendingWork: PendingWork = Object.freeze({
   inputs: Object.freeze([]),
 })
 
-/** What a human says to a call that asks. */
+/** A human's decision on a call that needs approval. */
 export type ApprovalVerdict = 'approve' | 'deny'
 /**
  * An answer to an approval: bound to the arguments that were shown and to the definition of the tool. Edited `args` are
- * judged from the start.
+ * authorized again from the start.
  */
 export interface ApprovalDecision {
   readonly id: string
@@ -65,11 +65,11 @@ export interface ApprovalDecision {
   readonly by?: string
   readonly reason?: string
   readonly args?: unknown
-  /** `args` are a proposal of somebody who may not edit: the call waits again, with a new question about them. */
+  /** `args` are proposed by a person without the right to edit: the call waits again, with a new question about them. */
   readonly propose?: true
   /**
-   * Approves for the whole session, where the question offers it: nobody is asked again about a call of this tool with
-   * these arguments, for the same reasons and the same principal.
+   * Approves for the whole session, where the question offers it. Calls of this tool with the same arguments, reasons and
+   * principal are then not asked about again.
    */
   readonly sticky?: 'session'
 }
@@ -80,7 +80,7 @@ export interface UncertainDecision {
   readonly output?: unknown
   readonly by?: string
 }
-/** The result of a call that was made elsewhere. */
+/** The result of a call that was executed outside. */
 export interface RemoteResult {
   readonly callId: string
   readonly output: unknown
@@ -93,9 +93,9 @@ export interface Decisions {
   readonly uncertain?: readonly UncertainDecision[]
   readonly inputs?: readonly { readonly id: string; readonly value: unknown }[]
 }
-/** Asked in process for each approval; `undefined` leaves it pending. */
+/** Called in process for each approval; `undefined` leaves it pending. */
 export type OnApproval = (
   approval: PendingApproval,
 ) => MaybePromise<ApprovalVerdict | Omit<ApprovalDecision, 'id'> | undefined>
-/** Asked in process for each question of a running tool; `undefined` leaves it to others. */
+/** Called in process for each question of a running tool; `undefined` leaves it pending. */
 export type OnInput = (input: PendingInput) => unknown

@@ -8,8 +8,8 @@ import type { PendingApproval } from './pending.ts'
 export function questionText(question: PendingApproval): string {
   const { toolName, effect, input } = question
   const about = toolName === '' ? 'The answer' : `${displayText(toolName, { limit: 128 })} (${effect})`
-  const given = input === null ? '' : ` Input: ${displayText(input, { limit: shownInput })}`
-  return `${about}: ${reasonText(question)}.${given}`.replace(/\.\.(?= |$)/u, '.')
+  const shownArgs = input === null ? '' : ` Input: ${displayText(input, { limit: shownInput })}`
+  return `${about}: ${reasonText(question)}.${shownArgs}`.replace(/\.\.(?= |$)/u, '.')
 }
 
 /** Returns the reason of a question with its warnings, safe to print and bounded. */

@@ -1,18 +1,18 @@
 import type { Json } from '../values/json.ts'
 
-/** On whose behalf a run acts. */
+/** The principal that a run acts for. */
 export interface Principal {
   readonly id: string
   readonly roles?: readonly string[]
   readonly claims?: Json
 }
 
-/** How a run ended, or that it waits for somebody: `suspended`. */
+/** How a run ended, or that it waits for an answer: `suspended`. */
 export type RunStatus = 'completed' | 'suspended' | 'failed' | 'aborted'
 
 /**
- * How a session stands. `running`: in the list of a store also one whose process has died; of a session object only while the
- * run goes on in this process, else it is `suspended` there. `quarantined`: in the list of a store, a session whose run
- * brought down process after process; an operator releases it.
+ * The status of a session. `running`: a store's list also shows it for a session whose process has died. A session object
+ * is `running` only while the run is active in this process, and otherwise `suspended`. `quarantined`: shown in a store's
+ * list for a session whose run made several processes in a row die; an operator releases it.
  */
 export type SessionStatus = 'idle' | 'running' | 'suspended' | 'failed' | 'closed' | 'quarantined'

@@ -16,8 +16,8 @@ export interface SessionInfo {
 }
 
 /**
- * Where a run stands: enough to go on with it, here or elsewhere. `JSON.stringify` writes it,
- * `RunState.fromJSON` reads it. With a store that does not outlive the process it carries the entries too.
+ * The state of a run: enough to resume it, here or elsewhere. `JSON.stringify` writes it, `RunState.fromJSON` reads it.
+ * With a store that does not outlive the process it contains the entries too.
  */
 export interface RunState<out Output = unknown> {
   readonly v: number
@@ -26,15 +26,15 @@ export interface RunState<out Output = unknown> {
   readonly sig?: string
   readonly cursor: { readonly sessionId: string; readonly runId: string; readonly offset: number }
   readonly entries?: readonly Entry[]
-  /** Of the children that are under way, by log. */
+  /** Entries of the children that are running, by log. */
   readonly children?: Readonly<Record<string, readonly Entry[]>>
-  /** There at compile time only. */
+  /** Exists at compile time only. */
   readonly '~output'?: Output
   toJSON(): Json
 }
 
 interface RunReport<Output> {
-  /** What the agent said last. */
+  /** The last text of the agent. */
   readonly text: string
   /** The messages this run added. */
   readonly messages: readonly Message[]

@@ -3,7 +3,7 @@ import type { Entry, Fold, NewEntry } from './entry.ts'
 import type { SessionStatus } from './run-status.ts'
 import type { SessionInfo } from './run.ts'
 
-/** Something that reached a session from outside its writer: an approval, a remote result, a steer. */
+/** A value delivered to a session by another process: an approval, a remote result, a steer. */
 export interface Delivery {
   readonly id: string
   readonly token: string
@@ -12,38 +12,38 @@ export interface Delivery {
   readonly at: Timestamp
 }
 
-/** The right to append to a log, until it expires; a later lease has a higher fence. */
+/** The right to append to a log, until it expires. A later lease has a higher fence. */
 export interface Lease {
   readonly fence: number
-  /** Takeovers of this log in a row, this one included, since a step of its run was complete. */
+  /** Consecutive takeovers of this log, this one included, since a step of its run was completed. */
   readonly takeovers: number
 }
 
-/** What a lease is asked for. */
+/** The options of acquiring a lease. */
 export interface LeaseTerms {
-  /** The owner holds the lease and has completed a step under it: the takeovers of the log count from 0 again. */
+  /** The owner holds the lease and has completed a step under it: the takeover count of the log restarts at 0. */
   readonly steady?: true
-  /** The log is a part of a session, and the owner holds the session's own lease: taking it over is not counted. */
+  /** The log belongs to a session whose lease the owner holds: its takeover is not counted. */
   readonly part?: true
 }
 
-/** How the right to write a log stands. */
+/** The state of a log's lease. */
 export interface LeaseState {
-  /** `lapsed`: its last owner neither released nor renewed it, so that owner died or stalled. */
+  /** `lapsed`: the last owner neither released nor renewed the lease, so it died or stalled. */
   readonly holder: 'none' | 'alive' | 'lapsed'
   /** As in {@link Lease}. */
   readonly takeovers: number
-  /** When the store set the session aside. Absent: it did not. */
+  /** When the store quarantined the session; absent when it is not quarantined. */
   readonly quarantinedAt?: Timestamp
 }
 
-/** Where an append belongs: behind the entry with offset `after`, under the lease with this fence. */
+/** Where an append belongs: after the entry with offset `after`, under the lease with this fence. */
 export interface AppendPosition {
   readonly after: number
   readonly fence: number
 }
 
-/** What an append did: the log's last offset, and the stored entries whose ids were known already. */
+/** The result of an append: the log's last offset, and the stored entries whose ids already existed. */
 export interface Appended {
   readonly offset: number
   readonly existing: readonly Entry[]
@@ -51,107 +51,107 @@ export interface Appended {
 
 /** The entries of a log, one by one. */
 export interface EntryReader extends AsyncIterable<Entry> {
-  /** The same in pages of at least one entry, from a store that reads pages: quicker for whoever wants them all. */
+  /** The same in pages of at least one entry, from a store that reads pages: faster for reading all entries. */
   pages?(): AsyncIterable<readonly Entry[]>
 }
 
-/** A session as hooks and tools reach it: its log as folds, and bytes that are too big for the log. */
+/** A session as hooks and tools see it: its log as folds, and blobs that are too big for the log. */
 export interface SessionAccess {
   readonly session: {
     readonly id: string
-    /** As its store says: nothing outlives the process. */
+    /** As the store declares: nothing outlives the process. */
     readonly ephemeral?: true
-    /** As its store says: nobody else can read it. */
+    /** As the store declares: no other user can read it. */
     readonly private?: true
   }
-  /** A fold over the session's log, brought up to date. */
+  /** Returns the state of a fold over the session's log, brought up to date. */
   fold<S>(fold: Fold<S>): S
-  /** The bytes that {@link putBlob} stored under this hash; undefined when the store has none. */
+  /** Returns the bytes that {@link putBlob} stored under this hash; undefined when the store has none. */
   blob(hash: string): Promise<Uint8Array | undefined>
-  /** Stores bytes and gives their SHA-256, in hexadecimal. Write it into the log: the session needs what its log mentions. */
+  /** Stores bytes and returns their SHA-256, in hexadecimal. Record it in the log: blobs that the log mentions are kept. */
   putBlob(bytes: Uint8Array): Promise<string>
 }
 
-/** What passed after an entry of a log, such as deltas of a text that is not in the log yet. */
+/** A transient item after an entry of a log, such as deltas of a text that is not in the log yet. */
 export interface PassingPiece {
   readonly log: string
-  /** Of the entry that it follows. */
+  /** The offset of the entry that it follows. */
   readonly offset: number
-  /** It counts from here… */
+  /** The first item number, counted from that entry… */
   readonly from: number
-  /** …to here among what passed after that entry, both inclusive. */
+  /** …and the last, both inclusive. */
   readonly to: number
   readonly body: string
 }
 
 /**
- * What is being said and is in no log yet, beside the logs: for readers in processes other than the one that says it.
- * It has no lease and belongs to no log; after a crash it is void. A log's pieces are bounded ({@link passingLimits}).
+ * Output that is being streamed and is not in a log yet, for readers in other processes than the one that produces it.
+ * It has no lease and belongs to no log; after a crash it is void. Items of a log are bounded ({@link passingLimits}).
  */
 export interface PassingBuffer {
   /**
-   * Puts pieces behind those that their logs have, for any number of logs in one transaction.
-   * @returns the logs that are full: of a piece that does not fit, and of those behind it, nothing is kept.
+   * Appends items to those of their logs, for any number of logs in one transaction.
+   * @returns the logs that are full: an item that does not fit is dropped with the items after it.
    */
   keep(pieces: readonly PassingPiece[]): Promise<readonly string[]>
-  /** The pieces of a log that follow its entry `offset` or a later one, in order. */
+  /** Returns the items of a log that follow its entry `offset` or a later one, in order. */
   read(log: string, offset: number): Promise<readonly PassingPiece[]>
-  /** Drops the pieces of logs that follow entries before `offset`: what they told of is in the log. */
+  /** Drops the items that follow entries before `offset`: the log now contains their content. */
   drop(places: readonly { readonly log: string; readonly offset: number }[]): Promise<void>
 }
 
-/** What a {@link PassingBuffer} keeps of one log at most: pieces, and the UTF-16 code units of their bodies. */
+/** What a {@link PassingBuffer} keeps of one log at most: items, and the UTF-16 code units of their bodies. */
 export const passingLimits: { readonly pieces: number; readonly length: number } = Object.freeze({
   pieces: 2_000,
   length: 1_048_576,
 })
 
 /**
- * Keeps the logs of sessions. The log named like its session is the main log; children have logs of their own.
- * Each log has one writer at a time; everybody else delivers to the inbox.
+ * Keeps the logs of sessions. The log named like its session is the main log; children have their own logs.
+ * Each log has one writer at a time; all other processes deliver to the inbox.
  */
 export interface SessionStore {
-  /** Set when nothing outlives the process: run states then carry their entries. */
+  /** Set when nothing outlives the process: run states then contain their entries. */
   readonly ephemeral?: true
   /**
-   * Set by whoever knows that nobody else can read what the store keeps: secret results may then be spilled to it. Without
-   * it a store counts as shared, as most are between the sessions of many people.
+   * Set when no other user can read what the store keeps, so that secret results may be spilled to it. Without it a store
+   * counts as shared, because most stores hold sessions of many people.
    */
   readonly private?: true
   /**
-   * Takes or renews the lease of a log. Taking a lapsed one from another owner is a takeover: the store counts it in
-   * the same transaction. The takeover after `mostTakeovers` is refused and sets the session aside.
+   * Acquires or renews the lease of a log. Acquiring a lapsed lease of another owner is a takeover, which the store counts
+   * in the same transaction. The takeover after `mostTakeovers` is refused and quarantines the session.
    * @param owner the same owner renews and keeps its fence.
    * @param ttlMs milliseconds until the lease may be taken by another owner.
-   * @throws ProvostError `session-quarantined` for a session that is set aside, until `releaseQuarantine`.
+   * @throws ProvostError `session-quarantined` for a quarantined session, until `releaseQuarantine`.
    */
   lease(log: string, owner: string, ttlMs: number, terms?: LeaseTerms): Promise<Lease | 'busy'>
-  /** Reads how the lease of a log stands, and changes nothing. */
+  /** Returns the state of a log's lease without changing it. */
   leaseState(log: string): Promise<LeaseState>
   /**
-   * Ends the quarantine of a session: its takeovers count from 0, and servers resume its run. For operators.
+   * Ends the quarantine of a session: its takeover count restarts at 0, and servers resume its run. For operators.
    * @returns false when it was not in quarantine.
    */
   releaseQuarantine(sessionId: string): Promise<boolean>
   release(log: string, fence: number): Promise<void>
   /**
-   * Appends entries in order, all or none. An id the log knows adds no row: the stored entry comes back in `existing`.
-   * Of an id that stands twice in one append, the first counts.
+   * Appends entries in order, all or none. An id that the log has adds no row: the stored entry is returned in `existing`.
+   * Of an id that occurs twice in one append, the first entry counts.
    * @throws ProvostError `wrong-offset` when the log is not at `after`; `fenced` when a later lease exists.
    */
   append(log: string, entries: readonly NewEntry[], at: AppendPosition): Promise<Appended>
-  /** The entries behind `after` (default 0), in order; ends at the present end. An unknown log is empty. */
+  /** Yields the entries after `after` (default 0), in order, up to the current end. An unknown log is empty. */
   read(log: string, after?: number): EntryReader
-  /** Puts a value into a session's inbox; needs no lease and may come before the wait. The first for a token wins. */
+  /** Puts a value into a session's inbox. Needs no lease, and may precede the wait. The first value for a token wins. */
   deliver(sessionId: string, token: string, value: Json, by: string): Promise<'accepted' | 'duplicate'>
   inbox(sessionId: string, after?: string): AsyncIterable<Delivery>
   /**
    * Yields when something may be new: a hint, so a store may poll. Ends with the signal.
-   * @param of `inbox` for who cares for deliveries alone: what is written to the log need not wake it, but may.
+   * @param of `inbox` for callers that need deliveries only: writes to the log may then yield, but need not.
    */
   watch(sessionId: string, signal: AbortSignal, of?: 'inbox'): AsyncIterable<void>
   blob(hash: string): Promise<Uint8Array | undefined>
-  /** Stores bytes under their SHA-256 and gives it, in hexadecimal. */
+  /** Stores bytes under their SHA-256 and returns it, in hexadecimal. */
   putBlob(bytes: Uint8Array): Promise<string>
   list(filter?: {
     principal?: string
@@ -162,13 +162,13 @@ export interface SessionStore {
   /** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
   delete(sessionId: string): Promise<void>
   close(): Promise<void>
-  /** Absent where no other process could read it, and in stores that keep nothing but logs. */
+  /** Absent where no other process could read it, and in stores that keep only logs. */
   readonly passing?: PassingBuffer
-  /** Where it is, so that something else can be kept beside it. Absent: it does not say. */
+  /** The location of the store, so that related data can be kept beside it. Absent: unknown. */
   place?(): StoreLocation
 }
 
-/** Where a store keeps things. */
+/** Where a store keeps its data. */
 export type StoreLocation =
   | { readonly kind: 'process' }
   | { readonly kind: 'file' | 'folder'; readonly path: string }

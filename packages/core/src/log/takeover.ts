@@ -1,20 +1,20 @@
 import { ProvostError } from '../values/error.ts'
 
 /**
- * How often in a row a session is taken over from a writer that died, with no step completed in between. The next
- * takeover is refused, and the store sets the session aside: it is `quarantined`.
+ * How many times in a row a session may be taken over from a writer that died, with no step completed in between. The
+ * next takeover is refused, and the store quarantines the session.
  */
 export const mostTakeovers = 5
 
 /**
- * For a session in quarantine: its run kills or stalls each process that takes it over.
+ * The error for a session in quarantine: its run makes each process that takes it over die or stall.
  *
  * @returns ProvostError `session-quarantined`
  */
 export function sessionQuarantined(sessionId: string): ProvostError {
   return new ProvostError(
     'session-quarantined',
-    `Session ${sessionId.slice(0, 200)} is in quarantine: ${mostTakeovers} processes in a row took it over and died, or failed, before a step was complete.`,
+    `Session ${sessionId.slice(0, 200)} is in quarantine: ${mostTakeovers} processes in a row took it over and failed before they completed a step.`,
     { hint: 'Read it with exportSession, find the cause, then call store.releaseQuarantine(sessionId).' },
   )
 }

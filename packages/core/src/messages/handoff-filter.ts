@@ -5,16 +5,16 @@ import type { KnownKeys } from '../values/known-options.ts'
 import type { Confidentiality } from '../values/label.ts'
 import { confidentialities } from '../values/label.ts'
 
-/** `transfer`: the target goes on with the user. `return`: the caller goes on with the target's answer. */
+/** `transfer`: the target takes over the conversation. `return`: the caller continues with the target's answer. */
 export type HandoffMode = 'transfer' | 'return'
 
-/** By how confidential something is: `keep` and `require` name the most that may cross, `drop` the least that may not. */
+/** Selects by confidentiality: `keep` and `require` name the highest that may pass, `drop` the lowest that may not. */
 export type SensitivityRule =
   | { readonly keep: Confidentiality }
   | { readonly drop: Confidentiality }
   | { readonly require: Confidentiality }
 
-/** What crosses a handoff, as data: written to the log, so that the boundary can be replayed. */
+/** What a handoff transfers, as data: written to the log, so that the transfer can be replayed. */
 export type FilterDescriptor =
   | { readonly kind: 'full' }
   | { readonly kind: 'lastN'; readonly n: number }
@@ -42,16 +42,16 @@ const deepest = 8
 const mostParts = 64
 
 /**
- * A descriptor, checked and frozen. Whoever wrote it may not have been told by a compiler, and it may come from a file.
+ * Returns the descriptor, checked and frozen. It may come from a file or from untyped code.
  *
- * @throws ProvostError `invalid-filter` for a function, and for whatever else is no descriptor.
+ * @throws ProvostError `invalid-filter` for a function, and for any other value that is not a descriptor.
  */
 export function checkFilter(filter: unknown, depth = 0): FilterDescriptor {
   if (typeof filter === 'function') {
-    throw invalid('A filter is data, not a function: the log keeps it, and replays what crossed')
+    throw invalid('A filter must be data, not a function, because the log records it')
   }
-  if (!isRecord(filter)) throw invalid(`${filter === null ? 'null' : `This ${typeof filter}`} is no filter`)
-  if (depth > deepest) throw invalid('The filters are composed too deeply')
+  if (!isRecord(filter)) throw invalid(`A filter must be an object, not ${filter === null ? 'null' : typeof filter}`)
+  if (depth > deepest) throw invalid('The filters are nested too deeply')
   const { kind } = filter
   if (isKind(kind)) checkOptions(filter, keysOf[kind], `the filter ${kind}`)
   switch (kind) {
@@ -63,15 +63,15 @@ export function checkFilter(filter: unknown, depth = 0): FilterDescriptor {
       return Object.freeze({ kind })
     case 'lastN': {
       const { n } = filter
-      if (!isCount(n)) throw invalid(`lastN takes a whole number from 0, not ${shown(n)}`)
+      if (!isCount(n)) throw invalid(`lastN takes an integer of at least 0, not ${shown(n)}`)
       return Object.freeze({ kind, n })
     }
     case 'summary': {
       const { maxTokens, text } = filter
       if (maxTokens !== undefined && !(isCount(maxTokens) && maxTokens > 0)) {
-        throw invalid(`summary takes maxTokens from 1, not ${shown(maxTokens)}`)
+        throw invalid(`summary takes an integer maxTokens of at least 1, not ${shown(maxTokens)}`)
       }
-      if (text !== undefined && typeof text !== 'string') throw invalid('The text of a summary is a text')
+      if (text !== undefined && typeof text !== 'string') throw invalid('The text of a summary must be a string')
       return Object.freeze({ kind, ...(maxTokens !== undefined && { maxTokens }), ...(text !== undefined && { text }) })
     }
     case 'bySensitivity':
@@ -79,23 +79,25 @@ export function checkFilter(filter: unknown, depth = 0): FilterDescriptor {
     case 'compose': {
       const { filters: parts } = filter
       if (!Array.isArray(parts) || parts.length > mostParts) {
-        throw invalid(`compose takes up to ${mostParts} filters`)
+        throw invalid(`compose takes an array of at most ${mostParts} filters`)
       }
       return deepFreeze({ kind, filters: parts.map((part) => checkFilter(part, depth + 1)) })
     }
     default:
-      throw invalid(`There is no filter of the kind ${shown(kind)}`)
+      throw invalid(`Unknown filter kind: ${shown(kind)}`)
   }
 }
 
 function sensitivityIn({ keep, drop, require }: Record<string, unknown>): SensitivityRule {
-  const given = [keep, drop, require].filter((level) => level !== undefined)
-  if (given.length === 1) {
+  const levels = [keep, drop, require].filter((level) => level !== undefined)
+  if (levels.length === 1) {
     if (isLevel(keep)) return { keep }
     if (isLevel(drop)) return { drop }
     if (isLevel(require)) return { require }
   }
-  throw invalid(`bySensitivity takes one of keep, drop and require: ${confidentialities.join(', ')}`)
+  throw invalid(
+    `bySensitivity takes exactly one of keep, drop and require, set to one of ${confidentialities.join(', ')}`,
+  )
 }
 
 function isKind(kind: unknown): kind is FilterDescriptor['kind'] {

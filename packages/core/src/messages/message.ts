@@ -10,9 +10,9 @@ import { fillLabel, joinLabels, trustedLabel, untrustedLabel } from '../values/l
 export type { ModelMessage } from '@ai-sdk/provider-utils'
 
 interface PartBase {
-  /** Only where it differs from the message's. */
+  /** Present only where it differs from the message's. */
   readonly label?: Label
-  /** What the provider attached to the part, such as the signature of reasoning; goes back to it unchanged. */
+  /** What the provider attached to the part, such as the signature of reasoning; returned to the provider unchanged. */
   readonly providerOptions?: SharedV4ProviderOptions
 }
 /** Text. */
@@ -20,26 +20,26 @@ export interface TextPart extends PartBase {
   readonly type: 'text'
   readonly text: string
 }
-/** What a model thought. It goes back to its provider as it came, with its turn or not at all. */
+/** Reasoning of a model. It returns to its provider unchanged, with its turn or not at all. */
 export interface ReasoningPart extends PartBase {
   readonly type: 'reasoning'
   readonly text: string
 }
-/** Where a file's bytes are. Base64 or a blob of the store, never a Buffer: messages are JSON. */
+/** Where a file's bytes are: base64 or a blob of the store. Messages are JSON, so they contain no Buffer. */
 export type FileSource =
   | { readonly type: 'data'; readonly data: string }
   | { readonly type: 'blob'; readonly hash: string; readonly bytes: number }
   | { readonly type: 'url'; readonly url: string }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reference'; readonly reference: Readonly<Record<string, string>> }
-/** A file that somebody gave, or that a model made; `reasoning-file`: one that belongs to its reasoning. */
+/** A file from a user or a model; `reasoning-file`: one that belongs to a model's reasoning. */
 export interface FilePart extends PartBase {
   readonly type: 'file' | 'reasoning-file'
   readonly data: FileSource
   readonly mediaType: string
   readonly filename?: string
 }
-/** Content of one provider's own, kept for it as it is. */
+/** Content that only one provider understands, kept for it unchanged. */
 export interface CustomPart extends PartBase {
   readonly type: 'custom'
   readonly kind: `${string}.${string}`
@@ -47,15 +47,15 @@ export interface CustomPart extends PartBase {
 /** A call that a model wrote. */
 export interface ToolCallPart extends PartBase {
   readonly type: 'tool-call'
-  /** Ours: unique in the session, made from the position. */
+  /** Assigned by the runtime: unique in the session, derived from the position. */
   readonly callId: string
-  /** The provider's: for the wire only, may repeat or be empty. */
+  /** The provider's id: for requests only; may repeat or be empty. */
   readonly toolCallId: string
   readonly toolName: string
   readonly input: Json
   readonly providerExecuted?: boolean
 }
-/** What a tool gave, in the AI SDK's form. */
+/** The output of a tool, in the AI SDK's form. */
 export type ToolOutput =
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'json'; readonly value: Json }
@@ -63,7 +63,7 @@ export type ToolOutput =
   | { readonly type: 'error-json'; readonly value: Json }
   | { readonly type: 'execution-denied'; readonly reason?: string }
   | { readonly type: 'content'; readonly value: readonly (TextPart | FilePart)[] }
-/** What came of a call: the one result that each call has. */
+/** The result of a call; each call has exactly one. */
 export interface ToolResultPart extends PartBase {
   readonly type: 'tool-result'
   readonly callId: string
@@ -72,10 +72,10 @@ export interface ToolResultPart extends PartBase {
   readonly output: ToolOutput
   /** Labels of single fields of a JSON output. */
   readonly fields?: Readonly<Record<JsonPointer, Label>>
-  /** For events and user interfaces; never goes to a model. */
+  /** For events and user interfaces; never sent to a model. */
   readonly details?: Json
 }
-/** A piece of a message: the AI SDK's parts in JSON form. */
+/** A part of a message: the AI SDK's parts in JSON form. */
 export type Part = TextPart | ReasoningPart | FilePart | CustomPart | ToolCallPart | ToolResultPart
 
 /** `error`, `aborted` and custom roles stay in the history and reach a model only where `convertToModel` maps them. */
@@ -87,22 +87,22 @@ export interface Message {
   readonly role: Role
   readonly content: readonly Part[]
   readonly label?: Label
-  /** The agent that said or received it. */
+  /** The agent that wrote or received it. */
   readonly agent?: string
   readonly createdAt: Timestamp
   readonly error?: ErrorInfo
-  /** The content is what was said before an error or an abort. */
+  /** The content was cut off by an error or an abort. */
   readonly partial?: true
 }
 
-/** A message before it entered the log: the runtime adds id, time, agent and the default label. The role is `user` unless given. */
+/** A message before it is logged: the runtime adds id, time, agent and the default label. The default role is `user`. */
 export interface MessageInit {
   readonly role?: Role
   readonly content: string | readonly Part[]
   readonly label?: LabelInit
 }
 
-/** What a run takes: text, the parts of one user message, or whole histories of ours or of the AI SDK. */
+/** The input of a run: text, the parts of one user message, or a history of Provost or AI SDK messages. */
 export type Input = string | readonly Part[] | readonly Message[] | readonly ModelMessage[]
 
 /**
@@ -123,8 +123,8 @@ const fromAssistant = deepFreeze(untrustedLabel('assistant'))
 const fromTool = deepFreeze(untrustedLabel('tool'))
 
 /**
- * The label of a message with all its parts. A missing one fails closed: only what a human or our own source writes is
- * trusted, and only in their roles.
+ * Returns the label of a message with all its parts. A missing label fails closed: only messages from a human or from the
+ * application's own source are trusted, and only in their roles.
  */
 export function labelOf(message: Pick<Message, 'role' | 'content' | 'label'>): Label {
   const { role, content, label } = message

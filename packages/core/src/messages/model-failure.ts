@@ -4,13 +4,13 @@ import type { Message } from './message.ts'
 import type { OneModel } from './model.ts'
 import type { ErrorClass } from './usage.ts'
 
-/** A model that was asked in a step and did not answer. */
+/** A model that was called in a step and failed. */
 export interface FailedAttempt {
   readonly model: string
-  /** What `model` names. */
+  /** The model that `model` resolves to. */
   readonly spec: OneModel
   readonly class: ErrorClass
-  /** In the provider's words. */
+  /** The message of the provider. */
   readonly message: string
 }
 
@@ -21,12 +21,12 @@ export interface ModelFailure {
   /** Counts from 1 in the step. */
   readonly attempt: number
   readonly error: ErrorInfo
-  /** What had been said. */
+  /** The output before the failure. */
   readonly partial?: Message
-  /** The provider executed a tool in it: repeating is not harmless. */
+  /** The provider executed a tool during the attempt, so a retry may repeat its effect. */
   readonly effects: boolean
   readonly retryAfterMs?: number
-  /** The join over all that was sent. */
+  /** The join over everything in the request. */
   readonly label: Label
   /** The attempts of this step in this process, oldest first; this one is the last. */
   readonly tried: readonly FailedAttempt[]

@@ -1,6 +1,6 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
 
-/** Tokens of one or more model calls. What is not known is absent, never 0. */
+/** Tokens of one or more model calls. An unknown counter is absent, never 0. */
 export interface Usage {
   readonly inputTokens?: number
   readonly outputTokens?: number
@@ -10,11 +10,11 @@ export interface Usage {
   readonly cacheReadTokens?: number
   /** Part of `inputTokens`. */
   readonly cacheWriteTokens?: number
-  /** At least one counter is an estimate: the provider reported none, or one that cannot be true. */
+  /** At least one counter is an estimate: the provider reported none, or an impossible one. */
   readonly estimated?: true
 }
 
-/** The usage of one model; `discarded` is the share of attempts that failed and were paid for all the same. */
+/** The usage of one model; `discarded` is the share of failed attempts that were billed. */
 export type ModelUsage = Usage & {
   /** US dollars; absent when the price is unknown. */
   readonly cost?: number
@@ -26,10 +26,10 @@ export interface UsageReport extends Usage {
   readonly byModel: Readonly<Record<string, ModelUsage>>
 }
 
-/** Why a model stopped, in the AI SDK's words. */
+/** Why a model stopped, in the AI SDK's terms. */
 export type FinishReason = LanguageModelV4FinishReason['unified']
 
-/** What kind of failure a model call met. */
+/** The kind of a model call's failure. */
 export type ErrorClass =
   | 'rate-limit'
   | 'capacity'
@@ -51,7 +51,7 @@ export interface Grant {
   readonly durationMs?: number
 }
 
-/** What can be spent of a budget and set aside in it, in each dimension. */
+/** The amounts of a budget that can be spent and reserved, in each dimension. */
 export interface Spending {
   readonly tokens: number
   readonly toolCalls: number
@@ -62,7 +62,7 @@ export interface Spending {
 
 const counters = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const
 
-/** The sum of two usages; a counter is absent only where both lack it. With an estimate in it, the sum is one. */
+/** The sum of two usages. A counter is absent only where both lack it. The sum is an estimate where a part is one. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {}
   for (const counter of counters) {

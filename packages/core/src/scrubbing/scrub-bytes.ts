@@ -1,6 +1,6 @@
 import { textOf } from '../text/unescaped.ts'
 
-/** Bytes whose text a change leaves as it is are the very same. */
+/** Returns the same bytes where the change leaves their text as it is. */
 export function scrubBytes(scrub: (text: string) => string, bytes: Uint8Array): Uint8Array {
   const wide = wideText(bytes)
   if (wide) {
@@ -12,13 +12,13 @@ export function scrubBytes(scrub: (text: string) => string, bytes: Uint8Array): 
     const scrubbed = scrub(text)
     return scrubbed === text ? bytes : new TextEncoder().encode(scrubbed)
   }
-  // Text of another encoding, or what only has some text in it: each byte is a character.
+  // Text of another encoding, or binary data with some text in it: each byte counts as a character.
   const binary = textOf(bytes)
   const scrubbed = scrub(binary)
   return scrubbed === binary ? bytes : bytesOfBinary(scrubbed)
 }
 
-/** The same for bytes in base64. Undefined for what is no base64. */
+/** The same for bytes in base64. Undefined for text that is not base64. */
 export function scrubBase64(scrub: (text: string) => string, encoded: string): string | undefined {
   const binary = binaryIn(encoded)
   if (binary === undefined) return undefined

@@ -21,14 +21,14 @@ import {
 import type { Scrubber } from './scrubber.ts'
 
 /**
- * A log entry without secrets: in what people, models, tools and hooks have said, not in what makes it an entry. What
- * holds none is not copied.
+ * Returns a log entry without secrets: scrubs content from people, models, tools and hooks, and keeps the structure of
+ * the entry. An entry without secrets is not copied.
  */
 export function scrubEntry<E extends NewEntry>(scrubber: Scrubber, entry: E): E {
   if (scrubber.empty) return entry
   const changed: Record<string, unknown> = { ...changesIn(scrubber, entry) }
   for (const [key, value] of Object.entries(entry)) {
-    // A number beside others is a measure, whatever the value of a secret may be.
+    // A number in these entries is a measurement, even if it equals the value of a secret.
     if (knownFields.has(key) || typeof value === 'number') continue
     const scrubbed: unknown = scrubber.scrubJson(value)
     if (scrubbed !== value) changed[key] = scrubbed
@@ -36,7 +36,7 @@ export function scrubEntry<E extends NewEntry>(scrubber: Scrubber, entry: E): E 
   return Object.keys(changed).length === 0 ? entry : { ...entry, ...changed }
 }
 
-/** Fields of entries that are looked at by type, or that the runtime makes. Any other is looked at as a whole. */
+/** Fields of entries with their own scrubbing, or with values that the runtime makes. All other fields are scrubbed whole. */
 const knownFields: ReadonlySet<string> = new Set([
   ...['id', 'offset', 'at', 'runId', 'step', 'agent', 'v', 'type', 'op', 'key', 'name', 'log', 'by', 'callId'],
   ...['parentCallId', 'toolName', 'token', 'kind', 'status', 'usage', 'cost', 'label', 'fields', 'hash', 'inputHash'],
@@ -139,29 +139,29 @@ function changesIn(scrubber: Scrubber, entry: NewEntry): object {
   }
 }
 
-/** What somebody outside answered: a verdict, with arguments it may be, or a result. */
+/** Scrubs an answer from outside: a verdict, possibly with arguments, or a result. */
 export function scrubAnswer(scrubber: Scrubber, value: Json): Json {
   if (scrubber.empty) return value
-  // A result is not turned back.
+  // The tokens of a result are never resolved.
   if (!isRecord(value) || value['decision'] === undefined) return scrubber.scrubJson(value)
   const { decision, ...said } = value
   const scrubbed = scrubber.tokenise(said)
   return scrubbed === said ? value : { decision, ...scrubbed }
 }
 
-/** Who it is stays: stores find the sessions of a principal by that. */
+/** Keeps the principal, because stores find sessions by it. */
 function principalIn(scrubber: Scrubber, principal: Principal): Principal {
   const { claims } = principal
   return claims === undefined ? principal : fieldsOf(principal, { claims: scrubber.scrubJson(claims) })
 }
 
-/** What events carry that the runtime made: ids, and words of its own. All else is looked at. */
+/** Event fields that the runtime makes: ids and fixed words. All other fields are scrubbed. */
 const ownFields: ReadonlySet<string> = new Set([
   ...['id', 'token', 'sessionId', 'messageId', 'partId', 'callId', 'runId', 'parentCallId', 'status', 'trigger'],
   ...['confidentiality', 'class', 'mode', 'via', 'finishReason', 'decision', 'usage'],
 ])
 
-/** The payload of an event without secrets. */
+/** Returns the payload of an event without secrets. */
 export function scrubPayload<K extends EventType>(scrubber: Scrubber, payload: EventPayloads[K]): EventPayloads[K] {
   if (scrubber.empty) return payload
   const changes: Record<string, unknown> = {}
@@ -189,7 +189,7 @@ function isFile(value: unknown): value is FilePart {
   return isRecord(value) && isRecord(value['data'])
 }
 
-/** The fields that a change makes other ones; those that are not there stay away. */
+/** Returns the fields that a change replaces; absent fields stay absent. */
 function fields<E extends object>(
   of: E,
   changes: { readonly [K in keyof E]?: (value: Exclude<E[K], undefined>) => E[K] },
@@ -198,7 +198,7 @@ function fields<E extends object>(
   for (const key in changes) {
     const value = of[key]
     if (value === undefined) continue
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- not undefined, as was just seen
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked above: not undefined
     const next = changes[key]?.(value as Exclude<E[typeof key], undefined>)
     if (next !== value) changed[key] = next
   }

@@ -2,8 +2,8 @@ import { ProvostError } from '../values/error.ts'
 import type { Scrubber } from './scrubber.ts'
 
 /**
- * An error without secrets in its message, its stack, its fields and its causes. The very same one where it holds none;
- * else another, of the same name and code, whose cause is plain data.
+ * Returns an error without secrets in its message, stack, fields and causes. An error without secrets is returned as it
+ * is; otherwise a new one with the same name and code, whose cause is plain data.
  */
 export function scrubError(scrubber: Scrubber, thrown: unknown): unknown {
   if (scrubber.empty || !scrubber.holds(thrown)) return thrown

@@ -4,7 +4,7 @@ import type { JsonPointer } from '../values/json.ts'
 import type { Label, LabelInit } from '../values/label.ts'
 import type { Scrubber } from './scrubber.ts'
 
-/** A message without secrets; the very same one where it holds none. */
+/** Returns a message without secrets, and the same object where there are none. */
 export function scrubMessage(scrubber: Scrubber, message: Message): Message {
   if (scrubber.empty) return message
   const content = scrubParts(scrubber, message.content)
@@ -13,7 +13,7 @@ export function scrubMessage(scrubber: Scrubber, message: Message): Message {
   return fieldsOf(message, { content, ...(error && { error }), ...(label && { label }) })
 }
 
-/** A label without secrets in its sources and readers. */
+/** Returns a label without secrets in its sources and readers. */
 export function labelIn<L extends LabelInit>(scrubber: Scrubber, label: L): L {
   const { sources, readers } = label
   return fieldsOf(label, {
@@ -22,7 +22,7 @@ export function labelIn<L extends LabelInit>(scrubber: Scrubber, label: L): L {
   })
 }
 
-/** Labels of fields without secrets. */
+/** Returns labels of fields without secrets. */
 export function labelsIn(
   scrubber: Scrubber,
   labels: Readonly<Record<JsonPointer, Label>>,
@@ -33,7 +33,7 @@ export function labelsIn(
   return same ? labels : Object.fromEntries(scrubbed)
 }
 
-/** A message that has not entered the log, without secrets. */
+/** Returns a message that is not logged yet, without secrets. */
 export function initIn(scrubber: Scrubber, init: MessageInit): MessageInit {
   const { content, label } = init
   return fieldsOf(init, {
@@ -42,12 +42,12 @@ export function initIn(scrubber: Scrubber, init: MessageInit): MessageInit {
   })
 }
 
-/** Parts without secrets; the very same list where they hold none. */
+/** Returns parts without secrets, and the same list where there are none. */
 export function scrubParts(scrubber: Scrubber, parts: readonly Part[]): readonly Part[] {
   return scrubber.empty ? parts : each(parts, (part) => partIn(scrubber, part))
 }
 
-/** What a provider attached and where a part is from stands on parts of any type. */
+/** Provider metadata and origin may be on parts of any type. */
 function partIn(scrubber: Scrubber, part: Part): Part {
   const { providerOptions, label } = part
   const scrubbed = contentIn(scrubber, part)
@@ -65,12 +65,12 @@ function contentIn(scrubber: Scrubber, part: Part): Part {
     case 'reasoning': {
       const text = scrubber.scrub(part.text)
       if (text === part.text) return part
-      // Its signature was for the other text.
+      // The signature was for the original text.
       const { providerOptions: _, ...rest } = part
       return { ...rest, text }
     }
     case 'tool-call':
-      // A model may call whatever it likes.
+      // A model may call a tool by any name.
       return fieldsOf(part, {
         toolName: scrubber.scrub(part.toolName),
         toolCallId: scrubber.scrub(part.toolCallId),
@@ -94,12 +94,12 @@ function contentIn(scrubber: Scrubber, part: Part): Part {
     case 'custom':
       return part
     default:
-      // Of a kind that is not known here: what is in it is text all the same.
+      // A part of an unknown type may contain text as well.
       return scrubber.scrubJson(part)
   }
 }
 
-/** A file without secrets. */
+/** Returns a file without secrets. */
 export function fileIn(scrubber: Scrubber, part: FilePart): FilePart {
   const { filename, mediaType } = part
   return fieldsOf(part, {
@@ -109,7 +109,7 @@ export function fileIn(scrubber: Scrubber, part: FilePart): FilePart {
   })
 }
 
-/** Whatever its media type says, a file may hold text. */
+/** Scrubs files of all media types, because any of them may contain text. */
 function sourceIn(scrubber: Scrubber, data: FileSource): FileSource {
   switch (data.type) {
     case 'data':
@@ -133,7 +133,7 @@ function urlIn(scrubber: Scrubber, url: string): string {
   return scrubber.scrub(url.slice(0, comma + 1)) + scrubber.scrubBase64(url.slice(comma + 1))
 }
 
-/** What a tool gave, without secrets. */
+/** Returns the output of a tool without secrets. */
 export function scrubOutput(scrubber: Scrubber, output: ToolOutput): ToolOutput {
   switch (output.type) {
     case 'text':
@@ -145,7 +145,7 @@ export function scrubOutput(scrubber: Scrubber, output: ToolOutput): ToolOutput 
     case 'execution-denied':
       return output.reason === undefined ? output : fieldsOf(output, { reason: scrubber.scrub(output.reason) })
     case 'content': {
-      // A text stays a text, and a file a file.
+      // The type of each part is kept.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- partIn keeps the type of a part
       const value = each(output.value, (part) => partIn(scrubber, part) as typeof part)
       return fieldsOf(output, { value })
@@ -155,7 +155,7 @@ export function scrubOutput(scrubber: Scrubber, output: ToolOutput): ToolOutput 
   }
 }
 
-/** An error as data, without secrets. */
+/** Returns error data without secrets. */
 export function scrubErrorInfo(scrubber: Scrubber, info: ErrorInfo): ErrorInfo {
   const { code, message, hint } = info
   return fieldsOf(info, {
@@ -165,7 +165,7 @@ export function scrubErrorInfo(scrubber: Scrubber, info: ErrorInfo): ErrorInfo {
   })
 }
 
-/** The same list where no item is another. */
+/** Returns the same list where no item changes. */
 export function each<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   let copy: T[] | undefined
   for (const [index, item] of list.entries()) {
@@ -175,7 +175,7 @@ export function each<T>(list: readonly T[], change: (item: T) => T): readonly T[
   return copy ?? list
 }
 
-/** The same object where no field is another. */
+/** Returns the same object where no field changes. */
 export function fieldsOf<T extends object>(of: T, given: object): T {
   for (const [key, value] of Object.entries(given)) if (Reflect.get(of, key) !== value) return { ...of, ...given }
   return of

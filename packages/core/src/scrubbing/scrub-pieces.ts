@@ -7,24 +7,24 @@ import type { Json } from '../values/json.ts'
 import { cutIn } from './scrub-stream.ts'
 
 /**
- * Scrubs JSON that comes in pieces. Texts at the same place of neighbouring pieces count as one text: a piece that ends
- * with what may be the beginning of a secret waits for the next one.
+ * Scrubs JSON that arrives in pieces. Texts at the same place of consecutive pieces count as one text. A piece that ends
+ * with the possible beginning of a secret is held until the next one arrives.
  */
 export interface ScrubPieces {
   push(data: Json): void
-  /** No piece follows: tells those that wait. */
+  /** Emits the held pieces, because no piece follows. */
   end(): void
 }
 
-/** What the pieces are scrubbed with, and where they go. */
+/** How the pieces are scrubbed, and where they go. */
 export interface ScrubPiecesOptions {
-  /** What is looked for; undefined while there is nothing. */
+  /** The index of secrets; undefined while there are none. */
   index(): SecretIndex | undefined
   scrubJson(data: Json): Json
   tell(data: Json): void
 }
 
-/** A stretch of a text that is not told. */
+/** A span of a text that is hidden. */
 interface Hidden {
   readonly start: number
   readonly end: number
@@ -35,29 +35,29 @@ interface Piece {
   readonly data: Json
   /** By the place of the text. */
   readonly hidden: Map<string, Hidden[]>
-  /** Places whose text may be the beginning of a secret. */
+  /** Places whose text may end with the beginning of a secret. */
   readonly open: Set<string>
   told: boolean
 }
 
-/** A text of a piece, in the text of its place. */
+/** The text of a piece, as a span of the text of its place. */
 interface Segment {
   readonly piece: Piece
-  /** Negative where its beginning is not kept. */
+  /** Negative where its beginning is no longer kept. */
   readonly start: number
   readonly end: number
 }
 
-/** The end of what was said at a place. */
+/** The end of the text at a place. */
 interface Place {
   readonly text: string
   readonly segments: readonly Segment[]
 }
 
-/** Pieces that wait. Only empty texts can make more of them. */
+/** The limit of held pieces. Only empty texts can exceed it. */
 const mostWaiting = 64
 
-/** Makes a scrubber of pieces. */
+/** Returns a scrubber of pieces. */
 export function scrubPieces({ index, scrubJson, tell }: ScrubPiecesOptions): ScrubPieces {
   const waiting: Piece[] = []
   let places = new Map<string, Place>()
@@ -65,7 +65,7 @@ export function scrubPieces({ index, scrubJson, tell }: ScrubPiecesOptions): Scr
   function release(all: boolean): void {
     const due = all ? waiting.length : dueOf(waiting)
     for (const piece of waiting.splice(0, due)) {
-      // Too many wait: what may be a beginning is left out.
+      // Over the limit, the possible beginning of a secret is left out.
       if (!all) for (const at of piece.open) hide(piece, at, places.get(at)?.segments ?? [])
       piece.told = true
       tell(scrubJson(piece.hidden.size === 0 ? piece.data : shown(piece.data, '', piece.hidden)))
@@ -80,7 +80,7 @@ export function scrubPieces({ index, scrubJson, tell }: ScrubPiecesOptions): Scr
       if (secrets && secrets.longest > 0) {
         eachText(data, '', (at, text) => next.set(at, joined(secrets, places.get(at), at, text, piece)))
       }
-      // What is not said again at a place goes on with nothing.
+      // A place that is absent from this piece starts a new text.
       for (const [at, { segments }] of places) {
         if (!next.has(at)) for (const segment of segments) segment.piece.open.delete(at)
       }
@@ -95,13 +95,13 @@ export function scrubPieces({ index, scrubJson, tell }: ScrubPiecesOptions): Scr
   }
 }
 
-/** How many of those that wait may be told: all before the first that is open, and those over the limit. */
+/** Returns how many held pieces can be emitted: all before the first open one, and those over the limit. */
 function dueOf(waiting: readonly Piece[]): number {
   const first = waiting.findIndex(({ open }) => open.size > 0)
   return Math.max(first < 0 ? waiting.length : first, waiting.length - mostWaiting)
 }
 
-/** What a place says with one text more; marks the secrets in it, and the pieces that have to wait for what follows. */
+/** Adds a text to its place, marks the secrets in it, and marks the pieces that have to wait for the next one. */
 function joined(secrets: SecretIndex, before: Place | undefined, at: string, text: string, piece: Piece): Place {
   const { text: kept, segments: earlier } = before ?? { text: '', segments: [] }
   const whole = kept + text
@@ -119,7 +119,7 @@ function joined(secrets: SecretIndex, before: Place | undefined, at: string, tex
     }
   }
   const from = cutIn(secrets, whole)
-  // Most texts end with a letter that a secret begins with. So little is shown, unless it is all that there is.
+  // Most texts end with the first letter of some secret. So short a beginning is emitted, unless it is a whole secret.
   const waits = from < whole.length && (whole.length - from >= shortestPart || from <= kept.length)
   const left: Segment[] = []
   for (const segment of segments) {

@@ -1,17 +1,17 @@
 import { heldFrom, secretSpans } from '../secrets/secret-finder.ts'
 import type { SecretIndex } from '../secrets/secret-index.ts'
 
-/** Scrubs a text that comes in pieces: what may be the beginning of a secret is held back until more is known. */
+/** Scrubs a text that arrives in pieces: the possible beginning of a secret is held until the text goes past it. */
 export interface ScrubStream {
-  /** @returns what can be shown now; may be empty. */
+  /** @returns the text that can be shown now; may be empty. */
   push(piece: string): string
-  /** The rest: no piece follows. */
+  /** Returns the rest, because no piece follows. */
   end(): string
 }
 
 /**
- * @param scrub a whole text.
- * @param index what is looked for; undefined while there is nothing.
+ * @param scrub scrubs a whole text.
+ * @param index the index of secrets; undefined while there are none.
  */
 export function scrubStream(scrub: (text: string) => string, index: () => SecretIndex | undefined): ScrubStream {
   let held = ''
@@ -31,7 +31,7 @@ export function scrubStream(scrub: (text: string) => string, index: () => Secret
   }
 }
 
-/** Where a text may be cut so that no secret is cut in two, neither one that it holds nor one that it may go on with. */
+/** Returns where a text may be cut so that no secret is split, including one that may begin at its end. */
 export function cutIn(index: SecretIndex, text: string): number {
   const from = heldFrom(index, text)
   if (from === text.length) return from

@@ -12,37 +12,37 @@ import { scrubPieces } from './scrub-pieces.ts'
 import type { ScrubStream } from './scrub-stream.ts'
 import { scrubStream } from './scrub-stream.ts'
 
-/** Takes known secrets out of what is about to be shown or stored. What a tool receives is never scrubbed. */
+/** Removes known secrets from everything that is shown or stored. The input that a tool receives is never scrubbed. */
 export interface Scrubber {
-  /** Registers a value under a name; it shows as `⟦secret:NAME⟧` from then on. Of a name the last 64 values are known. */
+  /** Registers a value under a name. It is then shown as `⟦secret:NAME⟧`. The last 64 values of a name are known. */
   add(name: string, value: string): void
   /** Whether a value is registered under a name. */
   has(name: string): boolean
-  /** Nothing is registered: whatever is scrubbed stays as it is. */
+  /** Whether no value is registered, so that scrubbing changes nothing. */
   readonly empty: boolean
   /**
-   * A text without the values, also where they are written in base64, in base64 of that, in hexadecimal, or with escapes
-   * of URLs, JSON, JavaScript and HTML, up to five levels of them.
+   * Returns the text without the values, also where they are written in base64, in base64 of base64, in hexadecimal, or with
+   * escapes of URLs, JSON, JavaScript and HTML, up to five levels of them.
    */
   scrub(text: string): string
-  /** A copy of any value with every text in it scrubbed: keys, nested fields, messages, stacks and causes of errors. */
+  /** Returns a copy of any value with all its texts scrubbed: keys, nested fields, messages, stacks and causes of errors. */
   scrubValue(value: unknown): unknown
   /** Whether any text in a value holds a secret. */
   holds(value: unknown): boolean
-  /** The same as {@link scrubValue} for JSON, of which what holds no secret is not copied. */
+  /** The same as {@link scrubValue} for JSON. Parts without secrets are not copied. */
   scrubJson<T>(value: T): T
   /**
-   * For arguments of calls: a value written as it is becomes its token, which the executor turns back. Any other writing
-   * becomes `⟦redacted:NAME⟧`, which nobody can turn back: such a call does not run.
+   * For arguments of calls. A value in its plain form becomes its token, which the executor resolves. Any other writing
+   * becomes `⟦redacted:NAME⟧`, which cannot be resolved: such a call does not run.
    */
   tokenise<T>(value: T): T
-  /** Bytes are scrubbed as text in UTF-8 or UTF-16; in all others each byte counts as a character. */
+  /** Scrubs bytes as text in UTF-8 or UTF-16; in other encodings each byte counts as a character. */
   scrubBytes(bytes: Uint8Array): Uint8Array
-  /** The same for bytes in base64; what is no base64 is scrubbed as a text. */
+  /** The same for bytes in base64; text that is not base64 is scrubbed as text. */
   scrubBase64(encoded: string): string
-  /** Scrubs a text that comes in pieces. */
+  /** Scrubs a text that arrives in pieces. */
   stream(): ScrubStream
-  /** Scrubs JSON that comes in pieces, such as reports of progress: what stands at the same place in two is one text. */
+  /** Scrubs JSON that arrives in pieces, such as progress reports: texts at the same place of two pieces are one text. */
   pieces(tell: (data: Json) => void): ScrubPieces
 }
 
@@ -52,7 +52,7 @@ const valuesPerName = 64
 type TokenOf = (name: string, found: string) => string
 
 /**
- * A scrubber by value: what stands where, and under which key, does not matter.
+ * Returns a scrubber that finds secrets by value, at any place and under any key.
  *
  * @example
  * const scrubber = createScrubber()
@@ -85,12 +85,12 @@ export function createScrubber(): Scrubber {
   }
 
   const scrub = (text: string): string => replace(text, shown)
-  /** What looks like base64 may be a text. */
+  /** Data that looks like base64 may be plain text. */
   const base64 = (encoded: string): string => {
     const scrubbed = scrubBase64(scrub, encoded)
     return scrubbed === undefined || scrubbed === encoded ? scrub(encoded) : scrubbed
   }
-  /** Bytes cannot be turned back: a call with a secret in a file does not run. */
+  /** Tokens in bytes cannot be resolved: a call with a secret in a file does not run. */
   const redactedFile = (encoded: string): string => {
     let hidden: string | undefined
     scrubBase64((text) => {
@@ -131,7 +131,7 @@ export function createScrubber(): Scrubber {
   }
 }
 
-/** What is looked for. */
+/** The values to search for. */
 interface Findings {
   /** Values that count only where they are the whole text. */
   readonly wholes: ReadonlyMap<string, string>
@@ -174,7 +174,7 @@ function scrubWithin(
   if (value instanceof Set) return [...value].map(inner)
   if (value instanceof Date || value instanceof URL) return inner(value.toJSON())
   if (value instanceof Error) {
-    // Not enumerable, and just where secrets end up.
+    // Not enumerable, and a common place for secrets.
     for (const key of ['name', 'message', 'stack', 'cause'] as const) {
       if (value[key] !== undefined) copy[key] = inner(value[key])
     }

@@ -4,8 +4,8 @@ import type { SecretIndex, SecretSpan } from './secret-index.ts'
 import { mostEscaped } from './secret-writing.ts'
 
 /**
- * Where secrets stand in a text, as it is and with its escapes undone. In order, none overlapping: of two that share a
- * character the longer one has both stretches.
+ * Returns where a text contains secrets, as it is and with its escapes decoded. In order, without overlaps: of two that
+ * overlap, the longer one covers both spans.
  */
 export function secretSpans(index: SecretIndex, text: string): readonly SecretSpan[] {
   const found = [...index.find(text)]
@@ -37,7 +37,7 @@ function merged(found: SecretSpan[]): readonly SecretSpan[] {
   return spans
 }
 
-/** Where a secret may begin that the text goes on with, in any writing; the length of the text where none does. */
+/** Returns where a secret may begin that continues after the text, in any writing; the length of the text if none may. */
 export function heldFrom(index: SecretIndex, text: string): number {
   let from = index.begunFrom(text)
   let view: Unescaped | undefined = { text, placeOf: (place) => place }
@@ -52,9 +52,9 @@ export function heldFrom(index: SecretIndex, text: string): number {
     view = unescaped(here, view)
     if (view) from = Math.min(from, view.placeOf(index.begunFrom(view.text)))
   }
-  // What is written with more escapes than this is none.
+  // Text with more levels of escapes than this is not decoded.
   return Math.max(from, text.length - (index.longest + 1) * mostWidth)
 }
 
-/** Characters that one character of a secret may be written with. */
+/** The most characters that one character of a secret is written with. */
 const mostWidth = 24

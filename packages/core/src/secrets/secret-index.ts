@@ -1,37 +1,37 @@
 import { shortestPart } from './secret-writing.ts'
 import { redactedToken, secretToken } from './secret.ts'
 
-/** A stretch of a text that is a writing of a secret. */
+/** A span of a text that is a writing of a secret. */
 export interface SecretSpan {
   readonly start: number
   readonly end: number
   readonly name: string
 }
 
-/** Finds all writings of many secrets in one pass over a text, whatever their case. */
+/** Finds all writings of many secrets in one pass over a text, case-insensitively. */
 export interface SecretIndex {
   /** Characters of the longest writing. */
   readonly longest: number
-  /** All of them, also where they overlap; none within the tokens of known secrets. */
+  /** Returns all occurrences, including overlapping ones; none within the tokens of known secrets. */
   find(text: string): readonly SecretSpan[]
-  /** Where the first writing begins that the text may go on with; its length where none does. */
+  /** Returns where the first writing begins that may continue after the text; the length of the text if none does. */
   begunFrom(text: string): number
 }
 
-/** Code units that are hashed together. */
+/** How many code units are hashed together. */
 const block = 3
-/** Of hashes. */
+/** The modulus of hashes. */
 const slots = 1 << 16
 
 interface Writing {
-  /** Without case. */
+  /** In folded case. */
   readonly text: string
   readonly name: string
 }
 
 /**
- * Makes an index that skips ahead as Wu and Manber do: the last three code units of a window as long as the shortest
- * writing tell how far the next one may be.
+ * Returns an index that skips ahead by the Wu-Manber algorithm. The window is as long as the shortest writing; its last
+ * three code units determine how far the next match may be.
  *
  * @param values by name, each with its writings.
  */
@@ -106,13 +106,13 @@ export function secretIndex(
   }
 }
 
-/** What a text may end with. */
+/** The prefixes that a text may end with. */
 interface Beginnings {
   readonly short: ReadonlySet<string>
   readonly byStart: ReadonlyMap<number, readonly Writing[]>
 }
 
-/** Only streams need them. */
+/** Built on first use, because only streams need them. */
 function beginningsOf(writings: readonly Writing[]): Beginnings {
   const short = new Set<string>()
   const byStart = new Map<number, Writing[]>()
@@ -129,7 +129,7 @@ function listed(lists: Map<number, Writing[]>, hash: number, writing: Writing): 
   else lists.set(hash, [writing])
 }
 
-/** What was scrubbed before is not scrubbed again, whatever the value of a secret may be. */
+/** Tokens of earlier scrubbing are skipped, whatever the value of a secret is. */
 function outsideTokens(found: readonly SecretSpan[], folded: string, tokens: readonly string[]): readonly SecretSpan[] {
   const own: (readonly [start: number, end: number])[] = []
   for (let at = folded.indexOf('⟦'); at >= 0; at = folded.indexOf('⟦', at + 1)) {
@@ -145,12 +145,12 @@ function outsideTokens(found: readonly SecretSpan[], folded: string, tokens: rea
   })
 }
 
-/** Of the code units before a place. */
+/** The hash of the code units before a place. */
 function hashUpTo(text: string, end: number): number {
   return ((text.charCodeAt(end - 3) << 10) ^ (text.charCodeAt(end - 2) << 5) ^ text.charCodeAt(end - 1)) & (slots - 1)
 }
 
-/** Without case, and as long as before: a dotted capital I would become two characters, a sigma depends on its place. */
+/** Folds case and keeps the length: a dotted capital I would become two characters, and a sigma depends on its place. */
 function fold(text: string): string {
   const lower = (text.includes('İ') ? text.replaceAll('İ', 'i') : text).toLowerCase()
   return lower.includes('ς') ? lower.replaceAll('ς', 'σ') : lower

@@ -1,19 +1,19 @@
 import { textOf, unescaped } from '../text/unescaped.ts'
 
-/** Shorter values are part of too many words: they are scrubbed only where they stand alone. */
+/** Shorter values occur in too many words: they are scrubbed only where they are the whole text. */
 export const shortestPart = 4
-/** How often a text is escaped at most: JSON in JSON in a URL, say. */
+/** The most levels of escapes that are decoded: JSON in JSON in a URL, for example. */
 export const mostEscaped = 5
 
 /**
- * The ways in which a value is commonly written, but for escapes: those are undone in the text that is searched.
+ * Returns the usual encodings of a value, without escapes, which are decoded in the searched text.
  * Bytes are written in hexadecimal, also with colons, in base64, and in base64 of base64.
  */
 export function writingsOf(value: string): readonly string[] {
   if (value.length < shortestPart) return []
   const all = new Set<string>()
   const forms = [value, value.toWellFormed(), value.normalize('NFC'), value.normalize('NFD'), ...unescapedForms(value)]
-  // A form of HTML has `+` for a space; a line ends in one of two ways.
+  // An HTML form encodes a space as `+`; a line ends in one of two ways.
   for (const form of forms) {
     all.add(form).add(form.replaceAll(' ', '+'))
     all.add(form.replaceAll('\r\n', '\n')).add(form.replaceAll(/\r?\n/g, '\r\n'))
@@ -30,7 +30,7 @@ export function writingsOf(value: string): readonly string[] {
   return [...all].filter((writing) => writing.length >= shortestPart)
 }
 
-/** What a value becomes where its own characters are taken for escapes: a text that is searched has them undone, too. */
+/** The value with its own characters decoded as escapes, because the searched text is decoded, too. */
 function unescapedForms(value: string): readonly string[] {
   const forms: string[] = []
   for (let form = unescaped(value); form && forms.length < mostEscaped; form = unescaped(form.text))
@@ -38,9 +38,7 @@ function unescapedForms(value: string): readonly string[] {
   return forms
 }
 
-/**
- * What base64 makes of bytes behind none, one or two others: the characters that only they decide, in both alphabets.
- */
+/** Base64 of the bytes at offsets 0, 1 and 2: the characters that depend only on them, in both alphabets. */
 function base64Parts(bytes: Uint8Array): readonly string[] {
   const binary = textOf(bytes)
   return [0, 1, 2].flatMap((shift) => {

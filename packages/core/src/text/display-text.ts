@@ -1,28 +1,29 @@
 /**
- * What a reader does not see or is misled by: controls (C0, C1, DEL), format characters (reading direction, zero width,
+ * Characters that are invisible or misleading: controls (C0, C1, DEL), format characters (reading direction, zero width,
  * tags), line and paragraph separators, spaces of odd widths, fillers, lone surrogates, private and unassigned characters.
  */
 const hidden = /[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[\x20\u3000]]/v
 const hiddenAll = new RegExp(hidden, 'gv')
-/** A hidden character, or what may be an emoji whose parts a joiner, a selector or tags hold together. */
+/** A hidden character, or a possible emoji whose parts are connected by a joiner, a selector or tags. */
 const hiddenOrEmoji =
   /(\p{Emoji}\p{EMod}?(?=\ufe0f|\u200d|[\u{e0020}-\u{e007e}])\ufe0f?(?:\u20e3|[\u{e0020}-\u{e007e}]{1,8}\u{e007f})?(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?){0,4})|[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[\x20\u3000]]/gv
 const wholeEmoji = /^\p{RGI_Emoji}$/v
-/** Different emoji of one text that are looked up. */
+/** The most distinct emoji of one text that are looked up. */
 const mostEmoji = 200
 
-/** How {@link displayText} writes. */
+/** The options of {@link displayText}. */
 export interface DisplayOptions {
-  /** Keeps line breaks and tabs, for text that is shown in a place of its own. Default false: they are escaped too. */
+  /** Keeps line breaks and tabs, for text in its own block. Default false: they are escaped too. */
   readonly lines?: boolean
-  /** Characters after which the text is cut; how many are left out is said. Default 100,000. */
+  /** Characters after which the text is cut; the number of omitted ones is appended. Default 100,000. */
   readonly limit?: number
 }
 
 /**
- * Returns a value as text that is safe to show to a person: control characters, ANSI sequences, marks of the reading
+ * Returns a value as text that is safe to show to a person. Control characters, ANSI sequences, marks of the reading
  * direction, zero-width and other invisible characters become visible escapes such as `\u202e`. A value that is not a
- * string is written as JSON, which reads as the same value unless it was cut. The value itself is not changed: never send the text on in its place.
+ * string is written as JSON, which parses to the same value unless it was cut. The result is for display only: pass on
+ * the original value.
  *
  * @example
  * displayText('pay\u202eexe.pdf') // 'pay\\u202eexe.pdf'
@@ -55,7 +56,7 @@ function escaped(text: string, lines: boolean, json = false): string {
 
 const escapes = new Map<string, string>()
 
-/** @param json writes what JSON reads: two escapes for a character outside of the basic plane. */
+/** @param json writes escapes that JSON can parse: two for a character outside of the basic plane. */
 function escapeOf(character: string, lines: boolean, json: boolean): string {
   if (character === '\n') return lines ? character : '\\n'
   if (character === '\t') return lines ? character : '\\t'
@@ -73,12 +74,12 @@ function unit(code: number): string {
   return `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** Never between the halves of one character. */
+/** Cuts only between whole characters, not between surrogate halves. */
 function cut(text: string, limit: number): string {
   const last = text.charCodeAt(limit - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
 }
 
-/** Characters of the input that `questionText` shows. */
+/** How many characters of the input `questionText` shows. */
 export const shownInput = 1_000
 export const shownReason = 500

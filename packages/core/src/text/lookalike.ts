@@ -1,4 +1,4 @@
-/** Letters of other scripts that a reader takes for a Latin letter, by that letter. */
+/** Letters of other scripts that look like a Latin letter, by that letter. */
 const byLatin: Readonly<Record<string, string>> = {
   a: 'аАαΑɑᴀ⍺Ꭺꓮ',
   b: 'вВВβΒʙᏴꓐƄ',

@@ -1,17 +1,17 @@
 import { isRecord } from '../values/json.ts'
 
-/** What changes a text. */
+/** A function that changes a text. */
 type Change = (text: string) => string
 
-/** JSON with its texts and keys changed; what no change was made in is the same object as before. */
+/** Returns JSON with its texts and keys changed. Parts without a change keep their identity. */
 export function mapTexts<T>(value: T, change: Change): T {
   return mapJson(value, change, change)
 }
 
 /**
- * The same, with files told from texts.
+ * The same, with a separate function for files.
  *
- * @param changeFile of bytes in base64, as they stand in parts of messages and in results of MCP.
+ * @param changeFile receives bytes in base64, as in parts of messages and in results of MCP.
  */
 export function mapJson<T>(value: T, change: Change, changeFile: Change): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- texts stay texts, and all else keeps its shape
@@ -21,7 +21,7 @@ export function mapJson<T>(value: T, change: Change, changeFile: Change): T {
 function mapped(value: unknown, change: Change, changeFile: Change): unknown {
   if (typeof value === 'string') return change(value)
   if (typeof value === 'number') {
-    // A number that only has the digits of a secret in it is a number.
+    // A number that merely contains the digits of a secret stays a number.
     const changed = change(String(value))
     return changed.startsWith('⟦') && changed.indexOf('⟧') === changed.length - 1 ? changed : value
   }
@@ -46,7 +46,7 @@ function mapped(value: unknown, change: Change, changeFile: Change): unknown {
   return same ? value : Object.fromEntries(fields)
 }
 
-/** Where a file has its bytes: `{ type: 'data', data }` of ours, `{ mimeType, data }` and `{ mimeType, blob }` of MCP. */
+/** The field with the bytes of a file: `{ type: 'data', data }` here, `{ mimeType, data }` or `{ mimeType, blob }` in MCP. */
 const fileKeys: ReadonlySet<string> = new Set(['data', 'blob', 'base64'])
 
 function isFile(value: Readonly<Record<string, unknown>>): boolean {

@@ -1,10 +1,10 @@
-/** What holds no more than this is looked through; all else counts as anything. */
+/** The size up to which a value is searched; a larger one counts as a match. */
 const deepest = 100
 
 /**
- * Whether any text in a value is one that is looked for: also where only an inspector shows it, as in symbols, in fields
- * that are not enumerable or inherited, in functions, and in the errors of an AggregateError. What is too deep to see
- * counts as found.
+ * Whether any text in a value matches, also where only an inspector shows it: in symbols, in fields that are not
+ * enumerable or are inherited, in functions, and in the errors of an AggregateError. A value nested too deeply counts as
+ * a match.
  */
 export function someTextIn(value: unknown, found: (text: string) => boolean): boolean {
   return within(value, found, new Set(), 0)
@@ -31,7 +31,7 @@ function within(value: unknown, found: (text: string) => boolean, seen: Set<obje
 }
 
 function* insidesOf(value: object): Iterable<unknown> {
-  // Bytes are no text, and each would be a number.
+  // Bytes are not text, and each would count as a number.
   if (ArrayBuffer.isView(value)) return
   if (value instanceof Map || value instanceof Set || value instanceof Headers) yield* value
   else if (value instanceof Date || value instanceof URL || value instanceof URLSearchParams) yield String(value)
@@ -40,14 +40,14 @@ function* insidesOf(value: object): Iterable<unknown> {
   else if (value instanceof Request || value instanceof Response) yield* [value.url, value.headers]
   for (const key of Reflect.ownKeys(value)) {
     yield key
-    // What has to be computed is not there yet.
+    // Getters are skipped, because their value does not exist yet.
     yield Object.getOwnPropertyDescriptor(value, key)?.value
   }
   const above: unknown = Object.getPrototypeOf(value)
   if (typeof above === 'object' && above !== null && !isBuiltIn(above)) yield above
 }
 
-/** What everybody's objects stand on says nothing of any. */
+/** Skips built-in prototypes, which all objects share. */
 function isBuiltIn(above: object): boolean {
   return typeof Object.getOwnPropertyDescriptor(above, 'constructor')?.value === 'function'
 }

@@ -1,9 +1,9 @@
 import { decodeHTML } from 'entities/decode'
 
-/** A text as it reads once its escapes are undone, and where each of its code units stood. */
+/** A text with its escapes decoded, and the original position of each of its code units. */
 export interface Unescaped {
   readonly text: string
-  /** Where a code unit stood in the text that the escapes were undone in. */
+  /** Returns the position of a code unit in the original text. */
   placeOf(index: number): number
 }
 
@@ -17,14 +17,14 @@ export function mayEscape(text: string): boolean {
 }
 
 /**
- * Undoes one level of escapes of URLs, JSON, JavaScript and HTML: `%41`, `%u0041`, `\/`, `\u0041`, `\u{41}`, `\x41`,
+ * Decodes one level of escapes of URLs, JSON, JavaScript and HTML: `%41`, `%u0041`, `\/`, `\u0041`, `\u{41}`, `\x41`,
  * `\101`, `&sol;`, `&#47;`, `&#x2f`. Undefined where there are none.
  *
- * @param above the text that this one was read from; places are then places in that one.
+ * @param above the text that this one was decoded from; positions then refer to the original of that one.
  */
 export function unescaped(text: string, above?: Unescaped): Unescaped | undefined {
   if (!mayEscape(text)) return undefined
-  // No escape is shorter than what it stands for.
+  // No escape is shorter than the character it encodes.
   const writer: Writer = { units: new Uint16Array(text.length), places: new Uint32Array(text.length), length: 0 }
   const { units, places } = writer
   let any = false
@@ -48,7 +48,7 @@ export function unescaped(text: string, above?: Unescaped): Unescaped | undefine
   return { text: textOf(units.subarray(0, length)), placeOf }
 }
 
-/** Not decoded: half of a surrogate pair stays what it is. */
+/** Not decoded: half of a surrogate pair stays as it is. */
 export function textOf(units: Uint8Array | Uint16Array): string {
   let text = ''
   for (let at = 0; at < units.length; at += 8192) text += String.fromCharCode(...units.subarray(at, at + 8192))
@@ -71,7 +71,7 @@ function put(writer: Writer, point: number, place: number): void {
   writer.places[writer.length++] = place
 }
 
-/** Writes what the escape stands for that begins at a place; returns where it ends, or the place where none does. */
+/** Writes the decoded escape that begins at a position; returns where it ends, or the same position if there is none. */
 function writeEscape(writer: Writer, text: string, at: number, mark: number): number {
   if (mark === ampersand) return writeEntity(writer, text, at)
   const next = text.charCodeAt(at + 1)
@@ -99,13 +99,13 @@ function writePoint(writer: Writer, text: string, at: number, point: number, end
   return end
 }
 
-/** By their code, what letters and signs stand for behind a backslash; -1 for others. */
+/** By character code, the character that a backslash escape encodes; -1 for others. */
 const letters: readonly number[] = Array.from({ length: 128 }, (_, code) => {
   const at = 'bfnrtv"\'`\\/'.indexOf(String.fromCharCode(code))
   return at < 0 ? -1 : '\b\f\n\r\t\v"\'`\\/'.charCodeAt(at)
 })
 
-/** A character of a row of bytes, each written with so many characters: UTF-8 where it is, else the byte itself. */
+/** Writes one character of a run of bytes, each `width` characters long: UTF-8 where valid, else the byte itself. */
 function writeByte(writer: Writer, text: string, at: number, width: number): number {
   const byteAt = (place: number): number =>
     text.charCodeAt(place) === text.charCodeAt(at) && (width === 3 || (text.charCodeAt(place + 1) | 32) === 120)
@@ -124,7 +124,7 @@ function writeByte(writer: Writer, text: string, at: number, width: number): num
   return writePoint(writer, text, at, Math.min(point, 0x10ffff), end)
 }
 
-/** One HTML entity. Leading zeros are bounded, so that the end of a stream that may be one is bounded too. */
+/** One HTML entity. Leading zeros are bounded, so that the held end of a stream is bounded too. */
 const entity = /&(?:#\d{1,16}|#x[\da-f]{1,16}|[a-z][a-z\d]{1,31});?/iy
 
 function writeEntity(writer: Writer, text: string, at: number): number {
@@ -136,7 +136,7 @@ function writeEntity(writer: Writer, text: string, at: number): number {
   const first = read.codePointAt(0) ?? 0
   put(writer, first, at)
   const rest = read.slice(first > 0xffff ? 2 : 1)
-  // `&ampersand` is `&` and letters that stand for themselves.
+  // `&ampersand` is `&` and literal letters.
   if (rest !== '' && written.endsWith(rest)) return end - rest.length
   for (const char of rest) put(writer, char.codePointAt(0) ?? 0, at)
   return end
@@ -154,12 +154,12 @@ function hexAt(text: string, at: number, length: number): number {
   return value
 }
 
-/** What may be the beginning of an escape, at the end of a text. */
+/** Matches the possible beginning of an escape at the end of a text. */
 const unfinished =
   /(?:(?:%[89a-f][\da-f]){1,3}|(?:\\x[89a-f][\da-f]){1,3})?(?:%(?:u[\da-f]{0,3}|[\da-f])?|\\(?:u(?:[\da-f]{0,3}|\{[\da-f]{0,16})|x[\da-f]?|[0-3][0-7]?)?|&(?:#(?:\d{0,16}|x[\da-f]{0,16})|[a-z][a-z\d]{0,31})?)?$/i
 const longestEscape = 48
 
-/** Where what may be the beginning of an escape begins at the end of a text; its length where there is none. */
+/** Returns where the possible beginning of an escape starts at the end of a text; its length if there is none. */
 export function unfinishedFrom(text: string): number {
   const from = Math.max(0, text.length - longestEscape)
   const tail = from === 0 ? text : text.slice(from)

@@ -1,4 +1,4 @@
-/** Carries the type of the app value that a tool, an extension or an agent wants; there at compile time only. */
+/** The type of the app value that a tool, an extension or an agent needs; exists at compile time only. */
 export interface NeedsContext<in App> {
   readonly '~context'?: (context: App) => void
 }
@@ -6,8 +6,8 @@ export interface NeedsContext<in App> {
 type UnionToIntersection<U> = (U extends unknown ? (u: U) => void : never) extends (i: infer I) => void ? I : never
 
 /**
- * The app value that satisfies all of these at once; `unknown` when none wants one, and where it is not known which
- * they want, as of a `Tool[]`.
+ * The app value that satisfies all of these at once. `unknown` when none needs one, and where the types do not tell, as
+ * in a `Tool[]`.
  */
 export type ContextOf<U> = [U] extends [never]
   ? unknown
@@ -17,5 +17,5 @@ export type ContextOf<U> = [U] extends [never]
     ? All
     : unknown
 
-/** `T` as it was inferred from what was given. The place that a result goes to has no say in it. */
+/** `T` as inferred from the arguments, not from the type that the result is assigned to. */
 export type Stated<T> = [T][T extends unknown ? 0 : never]

@@ -2,7 +2,7 @@ import type { JsonPointer } from '../values/json.ts'
 import { escapePointer, isRecord } from '../values/json.ts'
 import type { ArgRole, ToolCall } from './tool-info.ts'
 
-/** A value found under an argument of some role. */
+/** A value of an argument with a role. */
 export interface RoleValue {
   readonly path: JsonPointer
   readonly role: ArgRole
@@ -10,7 +10,7 @@ export interface RoleValue {
 }
 
 /**
- * One row for each string or number under an argument of these roles, as text.
+ * Returns one row for each string or number in an argument with this role, as text.
  *
  * @example
  * argsByRole(call, 'destination') // [{ path: '/to', role: 'destination', value: 'ann@example.com' }]

@@ -5,19 +5,19 @@ import type { Label } from '../values/label.ts'
 import type { JsonSchema } from '../values/schema.ts'
 import type { Isolation } from './runtime.ts'
 
-/** What a tool does to the world. `egress`: an outside party can learn something from the call. */
+/** The effect of a tool. `egress`: an outside party can learn something from the call. */
 export type Effect = 'none' | 'read' | 'write' | 'egress'
 
 /**
- * What becomes of a result that is too long for the model: it keeps the head, it loses the middle, or the whole is kept
- * in the session's store and the model gets a handle to read it by.
+ * How a result that is too long for the model is shortened. `head` keeps its beginning, `middle` removes its middle,
+ * `spill` stores the whole in the session's store and gives the model a handle to read it.
  */
 export type Truncation = 'head' | 'middle' | 'spill'
 
-/** What everybody may know of a tool. */
+/** The public description of a tool. */
 export interface ToolInfo {
   readonly name: string
-  /** Of its definition: an approval given for one version does not hold for another. */
+  /** The version of its definition: an approval for one version does not hold for another. */
   readonly version?: string
   readonly title?: string
   readonly description?: string
@@ -25,34 +25,34 @@ export interface ToolInfo {
   readonly roles: Readonly<Record<JsonPointer, ArgRole>>
   readonly inputSchema: JsonSchema
   readonly outputSchema?: JsonSchema
-  /** Running it again with the same idempotency key changes nothing. */
+  /** Running it again with the same idempotency key has no further effect. */
   readonly idempotent: boolean
-  /** It has no `execute`: the run waits for a result from elsewhere. */
+  /** It has no `execute`: the run waits for a result from outside. */
   readonly remote: boolean
   /** It acts only through the calls it makes, and is entered again after a crash. */
   readonly composite: boolean
-  /** Kept out of the catalogue until it is searched for. */
+  /** Left out of the catalogue until a search finds it. */
   readonly deferred: boolean
-  /** It has to do with the conversation itself: a model calls it, and no script of the model. */
+  /** It acts on the conversation itself: only a model may call it, not a script of the model. */
   readonly modelOnly?: true
-  /** The tool set it came in, such as the name of an MCP server: its texts are not the developer's own. */
+  /** The tool set it belongs to, such as the name of an MCP server: its texts are not the developer's own. */
   readonly set?: string
   /**
-   * What its definition adds to the label of all that a model writes which was shown it, where nobody has accepted the
-   * definition. Absent: nothing.
+   * Label of a definition that is not accepted: joined to everything that a model writes after it received the definition.
+   * Absent: nothing is joined.
    */
   readonly reading?: Label
-  /** About how many tokens of a result the model gets. Absent: 16,384. */
+  /** How many tokens of a result the model receives, approximately. Absent: 16,384. */
   readonly maxResultTokens?: number
-  /** What becomes of a longer result. Absent: `head`. */
+  /** How a longer result is shortened. Absent: `head`. */
   readonly truncation?: Truncation
-  /** What the runtime has to give for what it executes. Absent: nothing is asked for. */
+  /** The isolation that the runtime must provide for it. Absent: none is required. */
   readonly sandbox?: Exclude<Isolation, 'none'>
-  /** What a sanitiser does with untrusted results of it, if not what it does with all: `false` leaves them alone. */
+  /** Overrides how a sanitiser treats its untrusted results; `false` leaves them unchanged. */
   readonly sanitize?: boolean | InboundPolicy
 }
 
-/** What is done with suspicious text that comes in: noted, taken out, set between unguessable marks. */
+/** How suspicious incoming text is treated: recorded, removed, enclosed in unguessable marks. */
 export type InboundPolicy = 'flag' | 'strip' | 'wrap' | 'strip+wrap'
 
 /** A call as hooks see it: the JSON that the model wrote or a hook rewrote, before the schema's transforms. */
@@ -60,7 +60,7 @@ export interface ToolCall<In = Json> {
   readonly callId: string
   readonly tool: ToolInfo
   readonly input: In
-  /** The label of the words it was written in. */
+  /** The label of the message that contains it. */
   readonly label: Label
   /** The composite call that makes this one. */
   readonly parentCallId?: string
@@ -69,7 +69,7 @@ export interface ToolCall<In = Json> {
 /** A result as hooks see it. */
 export interface ToolResult<Out = Json> {
   readonly callId: string
-  /** The composite call that made this one: the result goes to it, and not to the model. */
+  /** The composite call that made this one and receives its result instead of the model. */
   readonly parentCallId?: string
   readonly tool: ToolInfo
   readonly input: Json
@@ -80,7 +80,7 @@ export interface ToolResult<Out = Json> {
   readonly label: Label
   readonly fields?: Readonly<Record<JsonPointer, Label>>
   readonly details?: Json
-  /** Why a call came to nothing, as the composite that made it is told. */
+  /** Why a call failed, as the composite that made it receives it. */
   readonly error?: ErrorInfo
 }
 
@@ -90,5 +90,5 @@ export type ArgRole = 'destination' | 'content' | 'selector' | 'attachment' | 'c
 /** How a call ended. */
 export type CallOutcome = 'ok' | 'error' | 'denied' | 'skipped' | 'timeout' | 'aborted'
 
-/** Who gave a result. */
+/** The source of a result. */
 export type ResultSource = 'executed' | 'remote' | 'provider' | 'hook' | 'human' | 'cache' | 'log'

@@ -1,8 +1,8 @@
 const longest = 64
 
 /**
- * A tool's name as providers take it: the name itself if it is 1 to 64 letters, digits, `_` and `-`; else what of it
- * fits, with a hash of the whole. The same name always gives the same one.
+ * Returns a tool's name as providers accept it: the name itself if it is 1 to 64 letters, digits, `_` and `-`; otherwise
+ * its beginning with a hash of the whole. The same name always gives the same result.
  *
  * @example
  * wireToolName('refund') // 'refund'
@@ -14,7 +14,7 @@ export function wireToolName(name: string): string {
   return (name.slice(0, longest - end.length).replaceAll(/[^\w-]/g, '_') || 'tool') + end
 }
 
-/** FNV-1a. It tells names apart; where two are made to meet, the registry sees it. */
+/** FNV-1a. It separates honest names; the registry detects deliberate collisions. */
 function hash(text: string): string {
   let sum = 0x811c9dc5
   for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193)

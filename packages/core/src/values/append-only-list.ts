@@ -1,19 +1,19 @@
 /**
- * A list that only grows, for folds: one more costs no copy, and the shorter list stays what it was. Lists that grew from
- * one another share their items, of which each has the first `length`.
+ * An append-only list for folds. Appending copies nothing, and the shorter list stays unchanged. Lists that share their
+ * items each consist of the first `length` of them.
  */
 export interface AppendOnlyList<T> {
   readonly length: number
   readonly items: readonly T[]
 }
 
-/** A list of nothing. */
+/** Returns an empty list. */
 export const emptyList: AppendOnlyList<never> = Object.freeze({ length: 0, items: Object.freeze([]) })
 
-/** What is shared may be written to by the longest list alone: all others take a copy. */
+/** Only the longest list may write to the shared items: all others take a copy. */
 const owned = new WeakMap<object, unknown[]>()
 
-/** The list with one more item behind. */
+/** Returns the list with one more item at its end. */
 export function append<T>({ length, items }: AppendOnlyList<T>, item: T): AppendOnlyList<T> {
   const known = items.length === length ? owned.get(items) : undefined
   if (known) {
@@ -25,10 +25,10 @@ export function append<T>({ length, items }: AppendOnlyList<T>, item: T): Append
   return { length: length + 1, items: copy }
 }
 
-/** Where keys stand in lists that share their items. */
+/** Indexes of keys in lists that share their items. */
 const places = new WeakMap<object, { read: number; readonly at: Map<string, number> }>()
 
-/** Where a key stands first in a list of keys; undefined where it does not. Costs no search. */
+/** Returns the first index of a key in a list of keys; undefined where it is absent. Needs no search. */
 export function indexIn({ length, items }: AppendOnlyList<string>, key: string): number | undefined {
   const known = places.get(items) ?? { read: 0, at: new Map<string, number>() }
   places.set(items, known)

@@ -1,4 +1,4 @@
-/** Whether each of the 128 first characters may stand in base64. */
+/** Whether each of the 128 first characters is allowed in base64. */
 const letters: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9+/]/u.test(String.fromCharCode(code)),
 )
@@ -19,9 +19,9 @@ export function isBase64(text: string): boolean {
 }
 
 /**
- * The standard form of base64 that is written with line breaks, without padding, or in the alphabet for URLs.
+ * Returns the standard form of base64 with line breaks, without padding, or in the alphabet for URLs.
  *
- * @returns undefined where a text is no base64 at all.
+ * @returns undefined where the text is not base64.
  */
 export function toBase64(text: string): string | undefined {
   if (isBase64(text)) return text

@@ -1,14 +1,14 @@
-/** An error as data: what events, log entries and results carry. */
+/** An error as data, as in events, log entries and results. */
 export interface ErrorInfo {
   /** A stable kebab-case name to branch on, such as `max-steps`. */
   readonly code: string
   readonly message: string
-  /** What to do about it. */
+  /** What the reader should do about it. */
   readonly hint?: string
   readonly retryable?: boolean
 }
 
-/** What a {@link ProvostError} takes beyond its code and message. */
+/** The options of a {@link ProvostError}. */
 export interface ProvostErrorOptions {
   readonly hint?: string | undefined
   readonly cause?: unknown
@@ -16,7 +16,7 @@ export interface ProvostErrorOptions {
 }
 
 /**
- * Every error Provost makes: a stable `code`, a message that names the thing, a `hint` that names the remedy.
+ * Every error that Provost throws: a stable `code`, a message that names the cause, a `hint` that names the remedy.
  *
  * @example
  * try { … } catch (e) { if (e instanceof ProvostError && e.code === 'session-busy') … }
@@ -44,7 +44,7 @@ export class ProvostError extends Error {
   }
 }
 
-/** Another writer holds the session: wait for it, or steer it instead. Code `session-busy`. */
+/** Another run is writing the session: wait for it, or steer it instead. Code `session-busy`. */
 export class SessionBusyError extends ProvostError {
   override readonly name = 'SessionBusyError'
 
@@ -57,9 +57,9 @@ export class SessionBusyError extends ProvostError {
 }
 
 /**
- * Any thrown value as data. A `ProvostError` keeps its code; anything else gets `code`.
+ * Returns any thrown value as data. A `ProvostError` keeps its code; anything else gets `code`.
  *
- * @param code used for what is not a `ProvostError`; default `unexpected`.
+ * @param code for values other than a `ProvostError`; default `unexpected`.
  */
 export function toErrorInfo(thrown: unknown, code = 'unexpected'): ErrorInfo {
   if (thrown instanceof ProvostError) return thrown.toJSON()
@@ -67,15 +67,15 @@ export function toErrorInfo(thrown: unknown, code = 'unexpected'): ErrorInfo {
   return { code, message: typeof thrown === 'string' ? thrown : `A ${typeof thrown} was thrown.` }
 }
 
-/** The error again from its data, as results hand it to callers. */
+/** Returns an error made from its data, as results contain it. */
 export function fromErrorInfo(info: ErrorInfo, cause?: unknown): ProvostError {
   return new ProvostError(info.code, info.message, { hint: info.hint, retryable: info.retryable, cause })
 }
 
 /**
- * The default branch of an exhaustive `switch`: a new member of the union breaks the compile here.
+ * The default branch of an exhaustive `switch`: a new member of the union becomes a compile error here.
  *
- * @throws ProvostError `unhandled-case`, when data of an unknown kind arrives at run time after all.
+ * @throws ProvostError `unhandled-case`, for data of an unknown kind at run time.
  */
 export function assertNever(value: never): never {
   throw new ProvostError('unhandled-case', `Nothing handles ${JSON.stringify(value)}.`, {

@@ -1,19 +1,19 @@
-/** What may be in data from outside. */
+/** What data from outside may contain. */
 export interface KeyLimits {
-  /** Keys under which values of tools and models stand: any key but `__proto__` is data there. */
+  /** Keys that contain values of tools and models: there, any key but `__proto__` is data. */
   readonly data: ReadonlySet<string>
-  /** How deep values may be nested; default as deep as they come. */
+  /** How deep values may be nested. Default: no limit. */
   readonly maxDepth?: number
 }
 
 /**
- * Looks for keys that would change prototypes, were the value merged into another one.
+ * Finds keys that would change prototypes if the value were merged into another one.
  *
- * @returns what is wrong, such as `a key named __proto__`; undefined where nothing is.
+ * @returns the problem, such as `a key named __proto__`; undefined where there is none.
  */
 export function hostileKeyIn(root: unknown, limits: KeyLimits): string | undefined {
   const { data: foreign, maxDepth = Number.POSITIVE_INFINITY } = limits
-  // A stack of its own: a text can be nested deeper than calls can.
+  // An explicit stack, because a text can be nested deeper than the call stack.
   const open = [{ value: root, data: false, depth: 1 }]
   for (let next = open.pop(); next; next = open.pop()) {
     const { value, data, depth } = next

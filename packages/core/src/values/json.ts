@@ -1,9 +1,9 @@
 import { ProvostError } from './error.ts'
 
-/** A value or a promise of it. Callers await only what is a promise: the common path costs no microtask. */
+/** A value or a promise of it. Callers await only promises, so that the common path costs no microtask. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** What JSON can say. Everything that enters a log, an event or a message is of this type. */
+/** Any JSON value. Everything that enters a log, an event or a message is of this type. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
 /** RFC 6901, never the empty pointer: `/items/0/id`. */
@@ -26,18 +26,18 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A JSON copy of any value, as `JSON.stringify` sees it: `toJSON` is honoured, `undefined` fields vanish, and so do keys
- * named `__proto__`.
+ * Returns a JSON copy of any value, as `JSON.stringify` writes it: `toJSON` is honoured, `undefined` fields are dropped,
+ * and so are keys named `__proto__`.
  *
- * @throws ProvostError `not-json` for cycles, BigInt, functions and symbols at the top, and for what is nested deeper than
- * 1,000 levels, naming what was met.
+ * @throws ProvostError `not-json` for cycles, BigInt, functions and symbols at the top, and for values nested deeper than
+ * 1,000 levels. The message names the problem.
  *
  * @example
  * toJson({ at: new Date(0), skip: undefined }) // { at: '1970-01-01T00:00:00.000Z' }
  */
 export function toJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
-  // JSON knows neither infinities nor a negative zero.
+  // JSON has neither infinities nor a negative zero.
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
   if (value === undefined) return null
   let text: string | undefined
@@ -53,9 +53,9 @@ export function toJson(value: unknown): Json {
     throw new ProvostError('not-json', `A ${typeof value} cannot be written as JSON.`, {
       hint: 'Return plain data instead.',
     })
-  // Own keys of that name are harmless here, but not to whoever merges the value later.
+  // An own key of this name is harmless here, but not to code that merges the value later.
   const copy: Json = text.includes('"__proto__"') ? JSON.parse(text, withoutPrototype) : JSON.parse(text)
-  // What is short cannot be deep.
+  // A short text cannot be deeply nested.
   if (text.length > 2 * deepest && isDeeper(copy, deepest))
     throw new ProvostError('not-json', `A value is nested deeper than ${deepest} levels.`, {
       hint: 'Return what is flatter: a list of parts that name each other, or text.',
@@ -63,7 +63,7 @@ export function toJson(value: unknown): Json {
   return copy
 }
 
-/** How deep a value may be: a stack ends, and whoever writes or walks through the value needs some of it. */
+/** The deepest nesting of a value, which leaves stack for code that writes or walks through it. */
 const deepest = 1000
 
 function isDeeper(value: Json | undefined, levels: number): boolean {
@@ -85,13 +85,13 @@ function reasonOf(cause: unknown): string {
 }
 
 /**
- * JSON text with sorted keys: equal values give equal text, so that it can be hashed and compared.
+ * Returns JSON text with sorted keys. Equal values give equal text, which can be hashed and compared.
  *
  * @example
  * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export function canonicalJson(value: Json): string {
-  // What is small and has its keys in order already, as what is hashed often, is written in one go.
+  // Small values with sorted keys, which are hashed most often, are written in one call.
   if (typeof value !== 'object' || value === null || isSorted(value)) return JSON.stringify(value)
   if (isJsonList(value)) return `[${value.map(canonicalJson).join(',')}]`
   const fields: string[] = []
@@ -103,8 +103,8 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * Whether JSON.stringify writes this as {@link canonicalJson} would. Not looked for further down: what is deep would be
- * walked again at each level.
+ * Whether JSON.stringify writes this as {@link canonicalJson} would. Checks a few levels only, because each level of the
+ * recursion would walk the rest again.
  */
 function isSorted(value: unknown, levels = 3): boolean {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
@@ -128,12 +128,12 @@ function isJsonList(value: Json): value is readonly Json[] {
 }
 
 /**
- * Freezes plain data all the way down and gives it back. What is frozen already is not walked again, so shared parts
- * cost nothing twice.
+ * Freezes plain data recursively and returns it. Frozen parts are not walked again, so that shared parts cost nothing
+ * twice.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  // The parent first: V8 is slower the other way round. Lists by index: by key they are several times slower.
+  // The parent first: V8 is slower the other way round. Lists by index, which is several times faster than by key.
   Object.freeze(value)
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) freezeItem(value[at])
@@ -145,7 +145,7 @@ function freezeItem(item: unknown): void {
   if (typeof item === 'object' && item !== null) deepFreeze(item)
 }
 
-/** A key as a segment of a JSON pointer (RFC 6901). */
+/** Returns a key as a segment of a JSON pointer (RFC 6901). */
 export function escapePointer(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -5,25 +5,24 @@ import { isRecord } from './json.ts'
 export type KeysOf<T> = T extends unknown ? keyof T : never
 
 /**
- * Names that an object may have. Written as `{ … } satisfies KnownKeys<Options>`, it is complete: the compiler refuses a
- * missing name and a name too many.
+ * Names that an object may have. Written as `{ … } satisfies KnownKeys<Options>`, it is complete: a missing or an extra
+ * name is a compile error.
  */
 export type KnownKeys<T> = Readonly<Record<KeysOf<T>, true>>
 
-/** What to do instead, in one sentence, by names that other runtimes use. */
+/** For option names of other runtimes, one sentence that says what to do instead. */
 export type MovedKeys = Readonly<Record<string, string>>
 
 const mostShown = 5
 const longestName = 80
 
 /**
- * Refuses names that nothing would read. `undefined` as options means none, and `undefined` as a value says nothing:
- * neither is refused.
+ * Rejects unknown option names. `undefined` as options, and options with the value `undefined`, are accepted.
  *
- * @param where what takes the options, for the message: `createAgent`.
- * @param moved what to do instead of names that other runtimes use. A name in it may be one that every object has.
- * @throws ProvostError `unknown-option`, with the nearest name or the place of the thing; `invalid-options` for what is
- *   no object.
+ * @param where the function or object that takes the options, for the message: `createAgent`.
+ * @param moved what to do instead of names that other runtimes use. A name may also be one that every object has.
+ * @throws ProvostError `unknown-option`, with the nearest name or the place of the option; `invalid-options` for options
+ *   that are not an object.
  *
  * @example
  * const known = { tokens: true, cost: true } satisfies KnownKeys<Limits>
@@ -43,12 +42,14 @@ export function checkOptions(
   }
   const unknown = Object.keys(options).filter((name) => !Object.hasOwn(known, name) && options[name] !== undefined)
   if (unknown.length === 0) return
-  const said = unknown.slice(0, mostShown).map((name) => `${refusal(name, where)} ${remedy(name, known, moved)}`.trim())
-  throw new ProvostError('unknown-option', said.join(' '), { hint: listed(known) })
+  const messages = unknown
+    .slice(0, mostShown)
+    .map((name) => `${refusal(name, where)} ${remedy(name, known, moved)}`.trim())
+  throw new ProvostError('unknown-option', messages.join(' '), { hint: listed(known) })
 }
 
 /**
- * Refuses a word that is none of those an option knows. `undefined` leaves the option to its default.
+ * Rejects a value that is not one of the choices of an option. `undefined` selects the default.
  *
  * @throws ProvostError `invalid-option`
  *
@@ -88,7 +89,7 @@ function shownValue(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
 }
 
-/** The name that a misspelt one was probably meant to be; undefined where none is near. */
+/** Returns the known name that is closest to a misspelt one; undefined where none is close. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   const plain = plainName(name)
   let best: { readonly name: string; readonly distance: number } | undefined

@@ -3,38 +3,38 @@ import { isRecord } from './json.ts'
 import { checkOptions } from './known-options.ts'
 import type { KnownKeys } from './known-options.ts'
 
-/** Whether content may steer what an agent does. */
+/** Whether content may influence what an agent does. */
 export type Integrity = 'trusted' | 'untrusted'
-/** Who may learn of content, from everybody to nobody outside. */
+/** How widely content may be disclosed, from all readers (`public`) to no outside party (`secret`). */
 export type Confidentiality = 'public' | 'internal' | 'secret'
 
 /** Where data comes from and who may see it. Travels with the data through everything a run does. */
 export interface Label {
   readonly integrity: Integrity
   readonly confidentiality: Confidentiality
-  /** Absent: everybody whom the confidentiality allows. */
+  /** Absent: all readers that the confidentiality allows. */
   readonly readers?: readonly string[]
-  /** What it was made from, sorted; over 32 sources become `['*']`. */
+  /** The origins of the content, sorted; more than 32 sources become `['*']`. */
   readonly sources: readonly string[]
 }
 
-/** A label as users write it; what they leave out is filled from the default of the place. */
+/** A label as users write it; missing fields get the default of the place. */
 export type LabelInit = Partial<Label>
 
-/** How many sources a label names before it says `*`. */
+/** How many sources a label names before it becomes `*`. */
 export const maxSources = 32
 
 /** From the least confidential to the most. */
 export const confidentialities: readonly Confidentiality[] = ['public', 'internal', 'secret']
 
-/** The label of what a human or our own source wrote. */
+/** The label of content from a human or from the application's own source. */
 export const trustedLabel: Label = Object.freeze({
   integrity: 'trusted',
   confidentiality: 'internal',
   sources: Object.freeze([]),
 })
 
-/** The label of what came from outside and says nothing of itself: it fails closed. */
+/** Returns the label of outside content without a label: it fails closed. */
 export function untrustedLabel(source: string): Label {
   return { integrity: 'untrusted', confidentiality: 'internal', sources: [source] }
 }
@@ -43,7 +43,7 @@ export function untrustedLabel(source: string): Label {
 const bottom: Label = Object.freeze({ integrity: 'trusted', confidentiality: 'public', sources: Object.freeze([]) })
 
 /**
- * The label of something made from all of these: untrusted wins, the more confidential wins, readers intersect,
+ * Returns the label of content made from all of these: untrusted wins, the more confidential wins, readers intersect,
  * sources unite. A semilattice: order, grouping and repetition do not matter. No labels give trusted and public.
  *
  * @example
@@ -56,7 +56,7 @@ export function joinLabels(...labels: readonly Label[]): Label {
 }
 
 function joinTwo(a: Label, b: Label): Label {
-  // Most joins add nothing new: the same object comes back, and long histories share one label.
+  // Most joins add nothing: the same object is returned, and long histories share one label.
   if (a === b || covers(a, b)) return a
   if (covers(b, a)) return b
   const readers = intersect(a.readers, b.readers)
@@ -79,7 +79,7 @@ function covers(a: Label, b: Label): boolean {
   )
 }
 
-/** Labels that users wrote may be unsorted: joined once, they are sorted for good. */
+/** Sorts the lists of labels that users wrote: joined once, they stay sorted. */
 function isCanonical(label: Label): boolean {
   return (
     label.sources.length <= maxSources &&
@@ -119,15 +119,15 @@ function unite(a: readonly string[], b: readonly string[]): readonly string[] {
 }
 
 /**
- * A whole label from what a user wrote of it. It fails closed: what is not a label's word is taken for the strictest, and
- * a key that labels do not have makes all of it the strictest.
+ * Returns a complete label from a partial one. It fails closed: an invalid value becomes the strictest one, and an unknown
+ * key makes the whole label the strictest.
  *
- * @param defaults gives what `init` leaves out, or leaves undefined.
+ * @param defaults values for the fields that `init` omits or leaves undefined.
  */
 export function fillLabel(init: LabelInit | undefined, defaults: Label): Label {
   if (!init) return defaults
   if (isLabel(init) && (init.readers ?? defaults.readers) === init.readers) return init
-  // A misspelt word may have been meant to keep something secret.
+  // A misspelt word may have been meant to keep a secret.
   if (Object.keys(init).some((key) => !Object.hasOwn(labelKeys, key))) return strictest
   const { integrity = defaults.integrity, confidentiality = defaults.confidentiality } = init
   const readers = init.readers ?? defaults.readers
@@ -155,7 +155,7 @@ const labelKeys = {
 } satisfies KnownKeys<LabelInit>
 
 /**
- * Refuses what is no label, where an author writes one. {@link fillLabel} takes the same for the strictest label.
+ * Rejects an invalid label in code or configuration. {@link fillLabel} makes the same value the strictest label.
  *
  * @param where for the message: `"returns" of tool search`.
  * @throws ProvostError `unknown-option`, `invalid-label`
@@ -168,10 +168,10 @@ export function checkLabel(label: unknown, where: string): void {
   const faults = [
     ...(integrity === undefined || integrity === 'trusted' || integrity === 'untrusted'
       ? []
-      : [`integrity is ${said(integrity)}; give 'trusted' or 'untrusted'`]),
+      : [`integrity is ${shownValue(integrity)}; give 'trusted' or 'untrusted'`]),
     ...(confidentiality === undefined || levels.includes(confidentiality)
       ? []
-      : [`confidentiality is ${said(confidentiality)}; give ${confidentialities.join(', ')}`]),
+      : [`confidentiality is ${shownValue(confidentiality)}; give ${confidentialities.join(', ')}`]),
     ...(readers === undefined || isNames(readers) ? [] : ['readers is not a list of names']),
     ...(sources === undefined || isNames(sources) ? [] : ['sources is not a list of names']),
   ]
@@ -182,11 +182,11 @@ export function checkLabel(label: unknown, where: string): void {
   })
 }
 
-function said(value: unknown): string {
+function shownValue(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : typeof value
 }
 
-/** Whether nothing is missing from a label: then it is taken as it is, and many messages share one. */
+/** Whether a label is complete: it is then used as it is, and many messages share one. */
 function isLabel(init: LabelInit): init is Label {
   const { integrity, confidentiality, readers, sources } = init
   return (

@@ -1,9 +1,9 @@
-/** How fields are read: of what an object stands for, and of the object itself, which may have been changed. */
+/** How fields are read: from the source object, and from the object itself, which may have been changed. */
 export type LiveFields<Of extends object, Fields extends object, Self> = {
   readonly [K in keyof Fields]: (of: Of, self: Self) => Fields[K]
 }
 
-/** Keeps what an object stands for from whoever looks into the object: a context of a run knows more than it tells. */
+/** Hides the source object from code that inspects the context: a context of a run knows more than it exposes. */
 class Held<Of> {
   readonly #of: Of
 
@@ -17,12 +17,12 @@ class Held<Of> {
 }
 
 /**
- * Makes what gives objects fields that are read anew each time. They are getters like any others: a copy with `{ ...x }`
- * has their values, one with `Object.create(x)` has them live.
+ * Returns a function that gives objects fields which are computed at each access. They are plain getters: a copy with
+ * `{ ...x }` has their values, one with `Object.create(x)` has them live.
  *
- * A getter in an object literal is another function each time. V8 keeps each pair of accessors among its old objects, so
- * a getter that sees a run keeps all of the run from being freed as long as it is young, and the object is a slow one.
- * These are the same functions for all objects, and see only what they are given.
+ * A getter in an object literal is a new function each time, and V8 keeps each pair of accessors in its old generation. A
+ * getter that closes over a run would thus keep the run in memory and make the object slow. Here all objects share the
+ * same functions, which see only their source object.
  *
  * @example
  * const withAge = liveFields({ age: ({ born }: { born: number }) => Date.now() - born })
@@ -44,7 +44,7 @@ export function liveFields<Of extends object, Fields extends object, Self extend
     Object.defineProperty(target, held, { value: new Held(of) })
     // One by one: V8 takes twice as long for all at once.
     for (const [name, getter] of getters) Object.defineProperty(target, name, getter)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields were just defined
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields are defined above
     return target as typeof target & Fields
   }
 }

@@ -9,15 +9,15 @@ export type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 /** A plain JSON Schema object. */
 export type JsonSchema = JSONSchema7
 
-/** What `input` of a tool takes: any Standard Schema (zod, valibot, arktype, …) or a JSON Schema, `as const` too. */
+/** The `input` of a tool: any Standard Schema (zod, valibot, arktype, …) or a JSON Schema, `as const` too. */
 export type AnySchema = StandardSchemaV1 | ReadonlyJsonSchema
 
-/** A plain JSON Schema that nobody writes into. */
+/** A read-only plain JSON Schema. */
 export interface ReadonlyJsonSchema extends ReadonlyDeep<JsonSchema> {}
 
 type ReadonlyDeep<T> = T extends object ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> } : T
 
-/** None where the type does not say which: a field may then be missing. */
+/** Empty where the type does not tell: any field may then be missing. */
 type RequiredKeys<S> = S extends { required: readonly (infer K)[] } ? (string extends K ? never : K) : never
 type Properties<P, R> = Flat<
   { -readonly [K in keyof P as K extends R ? K : never]: FromJsonSchema<P[K]> } & {
@@ -54,10 +54,10 @@ export type FromJsonSchema<S> = S extends { const: infer C }
                         : never
                       : unknown
 
-/** What validation yields, after defaults and transforms: what `execute` gets. */
+/** The result of validation, after defaults and transforms: what `execute` receives. */
 export type ParsedBy<S> = S extends StandardSchemaV1<infer _In, infer Out> ? Out : FromJsonSchema<S>
 
-/** What the model writes and the log keeps, before defaults and transforms. */
+/** What the model writes and the log records, before defaults and transforms. */
 export type WrittenFor<S> = S extends StandardSchemaV1<infer In, infer _Out> ? In : FromJsonSchema<S>
 
 /** The outcome of validating a value. */
@@ -65,7 +65,7 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] }
 
-/** One problem of a value: where and what. */
+/** One problem of a value: its place and a message. */
 export interface SchemaIssue {
   /** Dotted, as in `items.0.id`; empty for the value itself. */
   readonly path: string
@@ -79,7 +79,7 @@ export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
 }
 
 /**
- * Validates with a Standard Schema. Synchronous schemas answer without a promise.
+ * Validates with a Standard Schema. A synchronous schema gives its result without a promise.
  *
  * @example
  * const parsed = await parseWith(z.object({ n: z.number() }), { n: 1 })

@@ -16,10 +16,10 @@ interface Held {
 }
 
 /**
- * Anthropic streams the summary of a history that it has compacted as text of the answer, and whoever reads along would take it
- * for that. It is held back, and becomes one part that only goes back to the provider.
+ * Holds back the summary of a compacted history, which Anthropic streams as text, so that readers do not take it for the
+ * response. The summary becomes one part that is only returned to the provider.
  *
- * @throws ProvostError `answer-too-large` from the function that it gives.
+ * @throws ProvostError `answer-too-large` from the returned function.
  */
 export function holdCompaction(take: (part: StreamPart) => void): (part: StreamPart) => void {
   const held = new Map<string, Held>()

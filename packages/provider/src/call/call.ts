@@ -262,7 +262,7 @@ function cutOff(model: AnyModel): ProvostError {
   })
 }
 
-/** Nobody can be asked on behalf of a provider; the call it asks about has not run. */
+/** A provider's approval request has no handler; the call that needs it has not run. */
 function approvalRefused(model: AnyModel): ProvostError {
   return new ProvostError(
     'provider-approval-refused',

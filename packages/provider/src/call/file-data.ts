@@ -76,7 +76,7 @@ function parseUrl(text: string): URL {
 }
 
 function invalidUrl(text: string): ProvostError {
-  return new ProvostError('invalid-file-url', `${text.slice(0, 80)} is no URL of a file.`, {
+  return new ProvostError('invalid-file-url', `${text.slice(0, 80)} is not the URL of a file.`, {
     hint: 'Give an absolute URL, such as https://… or data:image/png;base64,….',
   })
 }

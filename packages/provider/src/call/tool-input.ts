@@ -1,6 +1,6 @@
 import type { Json } from '@provost/core'
 
-/** Deeper values overflow the stack of whoever walks them; no tool's arguments come near. */
+/** Deeper values overflow the stack of code that walks them; real arguments are far shallower. */
 const maxDepth = 256
 
 /**

@@ -13,14 +13,14 @@ import { probe, cooldownOf } from './cooldown.ts'
 export interface FallbackOptions {
   /** Failures that lead to the next model. Default: `rate-limit`, `capacity`, `context-length` and `network`. */
   readonly on?: readonly ErrorClass[]
-  /** Of the extension, where an agent has two. Default `model-fallback`. */
+  /** The name of the extension, for an agent that has two. Default `model-fallback`. */
   readonly name?: string
 }
 
 const defaultClasses: readonly ErrorClass[] = ['rate-limit', 'capacity', 'context-length', 'network']
-/** As long as a retry waits at most: beyond that, a run that fails clearly is of more use. */
+/** The longest wait, the same as for retries: after that, a clear failure is more useful. */
 const longestWaitMs = 60_000
-/** A model that somebody else finds out about may be well again sooner than it says. */
+/** A model that another run probes may leave its cooldown earlier than announced. */
 const longestNapMs = 500
 const maxReason = 200
 
@@ -30,13 +30,14 @@ const optionKeys = {
 } satisfies KnownKeys<FallbackOptions>
 
 /**
- * Takes the next model when one fails: the whole step is asked again, what had been said is discarded for all to see.
+ * Returns an extension that uses the next model when one fails: the whole step is repeated, and the partial output is
+ * discarded visibly.
  *
- * Models are tried in the order of the list, each once a step; the step's own model may be among them. One that rests
- * (see `restOf`) is left out, at the beginning of a step too, and so is one that may not read what would be sent. When
- * all rest, the step waits for the first to wake, for 60 s at most. After a tool of the provider's own has run, nothing
- * is asked again. When nobody is left, the failure is tried again as it would be without this extension, and then ends
- * the run with `models-failed`, which lists each model and why it did not answer.
+ * Models are tried in the order of the list, each once a step; the step's own model may be among them. A model in
+ * cooldown (see `restOf`) is skipped, also at the beginning of a step, and so is one that is not cleared for the request.
+ * When all are in cooldown, the step waits for the first to become available, for 60 s at most. After a provider-executed
+ * tool has run, the step is not repeated. When no model is left, the failure is retried as without this extension. The run
+ * then ends with `models-failed`, which lists each model and the reason of its failure.
  *
  * @param models in the order of preference.
  * @throws ProvostError `unknown-option`, `invalid-model`, `invalid-option`
@@ -106,14 +107,14 @@ export function modelFallback(
           }
         }
         const reasons = [...lastOfEach(tried), ...passed]
-        // What one model says alone is said better in its own words.
+        // The error of a single model is clearer in its own words.
         if (reasons.length < 2) return undefined
         return {
           failAs: {
             code: 'models-failed',
             message: noneLeft(reasons.map(described)),
             hint: failure.effects
-              ? 'The provider ran a tool of its own before the failure: look at what it did before you run this again.'
+              ? 'The provider executed a tool before the failure: check its effect before you run this again.'
               : 'Resume the run later, or give modelFallback a model of another provider.',
           },
         }

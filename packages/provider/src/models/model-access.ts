@@ -25,18 +25,18 @@ function accepts(spec: ClearedModel, confidentiality: Confidentiality): boolean 
   return spec.accepts.some((word) => ranks[word] >= ranks[confidentiality])
 }
 
-/** How confidential the calls under way are. The signal is what wrappers around a model hand on untouched. */
+/** Confidentiality of active calls, keyed by their signal, because wrappers around a model pass the signal on unchanged. */
 const sent = new WeakMap<AbortSignal, Confidentiality>()
 
-/** Whether there is any gate: without, nobody asks, and a table of what is gone again at once is dear. */
+/** Whether any gate exists. Without one the table is not filled, because short-lived entries are expensive. */
 let gates = false
 
-/** Says what a call carries. What is not said counts as secret. */
+/** Declares the label of what a call sends. An undeclared call counts as secret. */
 export function declareSent(signal: AbortSignal, label: Label | undefined): void {
   if (gates && label) sent.set(signal, label.confidentiality)
 }
 
-/** The model behind a gate that opens only for what the spec accepts. */
+/** Returns the model behind a gate that passes only what the spec accepts. */
 export function gated(spec: ClearedModel, model: AnyModel): AnyModel {
   gates = true
   function check(options: { readonly abortSignal?: AbortSignal | undefined }): void {

@@ -7,7 +7,7 @@ import { gated, isCleared } from './model-access.ts'
 import type { AnyModel } from './model-v3.ts'
 import { identify } from './same-model.ts'
 
-/** Which tier stands in for one that is not given. */
+/** The replacement for each tier that is not configured. */
 const tiers: readonly Tier[] = ['balanced', 'smart', 'fast']
 /** A package name and nothing else: no paths, no dots that climb. */
 const providerName = /^[a-z0-9][a-z0-9-]{0,63}$/

@@ -20,7 +20,7 @@ export interface A2aToolOptions {
   readonly headers?: Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>)
   /** Origins beside that of `url` to which the card may lead. Default none. */
   readonly origins?: readonly string[]
-  /** Default `egress`: whoever runs the agent learns what it is told. */
+  /** Default `egress`: the operator of the agent receives the input. */
   readonly effect?: Effect
   /** Milliseconds for one call. Default 300,000. */
   readonly timeoutMs?: number
@@ -155,7 +155,7 @@ export function a2aTool(options: A2aToolOptions): Tool<A2aToolInput, A2aToolResu
   })
 }
 
-/** Milliseconds that the other side has to take note that nobody waits any more. */
+/** Milliseconds that the remote agent has to acknowledge a cancellation. */
 const cancelMs = 2_000
 
 type Artifacts = Map<string, Part[]>
@@ -167,7 +167,7 @@ function listener(): {
   result(): A2aToolResult
 } {
   const artifacts: Artifacts = new Map()
-  let said: readonly Part[] = []
+  let reply: readonly Part[] = []
   let status: TaskStatus | undefined
   let place: { taskId?: string; contextId?: string } = {}
   let answered = false
@@ -178,14 +178,14 @@ function listener(): {
 
   function stands(next: TaskStatus | undefined): void {
     status = next
-    said = next?.message?.parts ?? []
+    reply = next?.message?.parts ?? []
   }
 
   return {
     take({ payload }) {
       if (payload?.$case === 'message') {
         answered = true
-        said = payload.value.parts
+        reply = payload.value.parts
         at('', payload.value.contextId)
       } else if (payload?.$case === 'task') {
         at(payload.value.id, payload.value.contextId)
@@ -205,8 +205,8 @@ function listener(): {
     result() {
       const state = answered ? 'completed' : stateOf(status)
       const groups = [...artifacts.values()]
-      const texts = [...groups, said].map(textIn).filter((text) => text !== '')
-      const data = [...groups.flat(), ...said].flatMap(dataIn)
+      const texts = [...groups, reply].map(textIn).filter((text) => text !== '')
+      const data = [...groups.flat(), ...reply].flatMap(dataIn)
       return { state, text: texts.join('\n'), ...(data.length > 0 && { data }), ...place }
     },
   }
@@ -243,7 +243,7 @@ async function load(): Promise<typeof import('@a2a-js/sdk/client')> {
   try {
     return await import('@a2a-js/sdk/client')
   } catch (cause) {
-    throw new ProvostError('missing-package', 'Agents elsewhere are asked with @a2a-js/sdk, which is not installed.', {
+    throw new ProvostError('missing-package', 'The package @a2a-js/sdk is not installed; a2aTool needs it.', {
       hint: 'npm install @a2a-js/sdk',
       cause,
     })

@@ -66,7 +66,7 @@ export function isAiSchema(value: unknown): value is FlexibleSchema {
 }
 
 function notASchema(): ProvostError {
-  return new ProvostError('invalid-schema', 'The schema is none that the AI SDK takes.', {
+  return new ProvostError('invalid-schema', 'The schema is not one that the AI SDK accepts.', {
     hint: 'Use a Standard Schema such as z.object({ … }), or jsonSchema({ … }) of the AI SDK.',
   })
 }

@@ -68,7 +68,7 @@ export function fromAiTool(name: string, tool: AiTool, more: AiToolMore = {}): T
   checkWord(name, 'effect', effect, ['none', 'read', 'write', 'egress'])
   checkLabel(returns, `"returns" of tool ${name}`)
   const { deferLoading = false, title } = tool
-  // `dynamicTool()` is for schemas that nobody knew when the program was written, such as those of an MCP server.
+  // `dynamicTool()` is for schemas that are known at run time only, such as those of an MCP server.
   const foreign = tool.type === 'dynamic'
   const input = aiSchema(tool.inputSchema, foreign)
   const output = tool.outputSchema === undefined ? undefined : aiSchema(tool.outputSchema, foreign)
@@ -193,7 +193,7 @@ interface CallOptions {
   readonly context: unknown
 }
 
-/** What functions of an AI SDK tool get. Histories are converted only for those who look. */
+/** What functions of an AI SDK tool receive. Histories are converted on first access. */
 function callOptions(
   toolCallId: string,
   ctx: { readonly signal: AbortSignal; readonly context: unknown },

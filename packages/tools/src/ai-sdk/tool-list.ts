@@ -34,10 +34,10 @@ function listItem(item: Tool | AiTool | ToolRecord, index: number): readonly Too
   return listRecord(item, `tools[${index}]`)
 }
 
-/** A function can be anybody's. A tool that a provider defines has an id such as `openai.web_search`. */
+/** Returns the name in the id of a provider-defined tool, such as `openai.web_search`. Function tools have no name. */
 function nameOfProviderTool(tool: AiTool, index: number): string {
   if (tool.type === 'provider') return tool.id.slice(tool.id.indexOf('.') + 1)
-  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK, which has no name of its own.`, {
+  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK, which has no name.`, {
     hint: 'Give it one: tools: [{ weather: weatherTool }].',
   })
 }
@@ -52,7 +52,7 @@ function listRecord(record: ToolRecord, path = 'tools'): readonly Tool[] {
 }
 
 function notATool(path: string): ProvostError {
-  return new ProvostError('invalid-tool', `${path} is no tool.`, {
+  return new ProvostError('invalid-tool', `${path} is not a tool.`, {
     hint: 'Make it with tool({ name, input, execute }), or give a tool or tool set of the AI SDK.',
   })
 }

@@ -35,7 +35,7 @@ export interface ToolParts {
   readonly sanitize?: boolean | InboundPolicy | undefined
   readonly sandbox?: Isolation | undefined
   readonly definition: ToolDefinition
-  /** Turns the schema into JSON Schema only when somebody asks: of thousands of deferred tools few are ever used. */
+  /** Converts the schema into JSON Schema on first use, because few of thousands of deferred tools are ever used. */
   readonly lazy: boolean
 }
 

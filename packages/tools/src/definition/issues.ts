@@ -8,14 +8,14 @@ const maxLength = 900
 /** Problems of a value as one text of bounded length: each path and what is wrong there. */
 export function sayIssues(issues: readonly SchemaIssue[]): string {
   let text = ''
-  let said = 0
+  let listed = 0
   for (const issue of issues.slice(0, maxIssues)) {
-    const row = `${said > 0 ? '; ' : ''}${sayIssue(issue)}`
+    const row = `${listed > 0 ? '; ' : ''}${sayIssue(issue)}`
     if (text.length + row.length > maxLength) break
     text += row
-    said++
+    listed++
   }
-  return said < issues.length ? `${text}; and ${issues.length - said} more` : text
+  return listed < issues.length ? `${text}; and ${issues.length - listed} more` : text
 }
 
 function sayIssue({ path, message }: SchemaIssue): string {

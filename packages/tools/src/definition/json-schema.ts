@@ -23,7 +23,7 @@ const converted: Record<SchemaSide, WeakMap<StandardSchemaV1, JsonSchema>> = {
  * jsonSchemaOf(z.object({ id: z.string() })) // { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }
  */
 export function jsonSchemaOf(schema: AnySchema, side: SchemaSide = 'input'): JsonSchema {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody writes into it, which the AI SDK's type does not say
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is read only, which the AI SDK's type does not express
   if (!isStandardSchema(schema)) return schema as JsonSchema
   const known = converted[side].get(schema)
   if (known) return known
@@ -71,9 +71,9 @@ export type JsonCheck = (value: unknown) => Parsed<unknown>
 const checks = new WeakMap<ReadonlyJsonSchema, JsonCheck>()
 
 /**
- * The check of a plain JSON Schema, made once.
+ * Returns the compiled check of a plain JSON Schema. It is compiled once.
  *
- * @throws ProvostError `invalid-schema` when it is none.
+ * @throws ProvostError `invalid-schema` for an invalid schema.
  */
 export function jsonCheckOf(schema: ReadonlyJsonSchema): JsonCheck {
   const known = checks.get(schema)

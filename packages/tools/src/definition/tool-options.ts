@@ -108,8 +108,9 @@ export interface ToolOptions<
   /** Whether a human has to agree first. */
   readonly needsApproval?: boolean | ((input: ParsedBy<S>, ctx: HookContext<Asking>) => MaybePromise<boolean | Ask>)
   /**
-   * Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. A composite's time
-   * stands still while all that it has called waits for somebody outside. For a remote tool: how long its result is waited for, by the clock on the wall, processes or not. Default: for as long as it takes.
+   * Milliseconds after which the call has ended for the run, whatever the tool does. Default 60,000. The time of a composite
+   * pauses while all its calls wait for an answer from outside. For a remote tool: milliseconds of wall-clock time until its
+   * result must arrive, across process restarts. Default: no limit.
    */
   readonly timeoutMs?: number
   /** Running it again with the same `ctx.idempotencyKey` changes nothing. Default false. */
@@ -148,9 +149,9 @@ export interface ToolOptions<
   /** Kept out of the catalogue until the model finds it with `tool_search`: for large collections. Default false. */
   readonly deferLoading?: boolean
   /**
-   * Keeps results of calls with the same input for `ttlMs` milliseconds (default 300,000), so that they need not run
-   * again. For tools of effect `none` and `read` only; errors are not kept. By default a result is kept for the same
-   * principal in the same session; `share: 'agent'` is for results that are the same for everybody.
+   * Caches results of calls with the same input for `ttlMs` milliseconds (default 300,000), so that they need not run
+   * again. For tools of effect `none` and `read` only; errors are not cached. By default a result is cached for the same
+   * principal in the same session; `share: 'agent'` is for results that are the same for all users.
    */
   readonly cache?: boolean | { readonly ttlMs?: number; readonly share?: 'session' | 'agent' }
   /**

@@ -60,7 +60,7 @@ export function tool<
   if (!isStandardSchema(options.input) && !isRecord(options.input))
     throw invalidTool(
       name,
-      'its input is no schema',
+      'its input is not a schema',
       'Give a Standard Schema such as z.object({ … }), or a JSON Schema.',
     )
   const remote = options.execute === undefined
@@ -130,7 +130,7 @@ function definitionOf<
     throw invalidTool(
       name,
       'it is remote and declares secrets',
-      'They are given to what is executed here, and to nobody else.',
+      'Remove secrets: only a tool with execute receives them.',
     )
   if (lookup && !execute)
     throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
@@ -157,7 +157,7 @@ function definitionOf<
   return definition
 }
 
-/** A process that hangs is given up; whoever answers from far away may take days. */
+/** A hanging process is stopped by the default timeout; a remote result may take days. */
 export function timeoutOf(execute: unknown): number {
   return execute ? defaultTimeoutMs : Number.POSITIVE_INFINITY
 }
@@ -215,8 +215,8 @@ const policies: readonly InboundPolicy[] = ['flag', 'strip', 'wrap', 'strip+wrap
 /** Words that the compiler has not seen come from JavaScript, or from a file. */
 export function checkWord(name: string, option: string, word: unknown, words: readonly string[]): void {
   if (words.some((known) => known === word)) return
-  const said = typeof word === 'string' ? JSON.stringify(word.slice(0, 60)) : String(word).slice(0, 60)
-  throw invalidTool(name, `${option} is ${said}`, `Give ${words.map((known) => `'${known}'`).join(', ')}.`)
+  const shown = typeof word === 'string' ? JSON.stringify(word.slice(0, 60)) : String(word).slice(0, 60)
+  throw invalidTool(name, `${option} is ${shown}`, `Give ${words.map((known) => `'${known}'`).join(', ')}.`)
 }
 
 const roleWords: Readonly<Record<ArgRole, true>> = {

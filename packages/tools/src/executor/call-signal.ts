@@ -1,9 +1,9 @@
-/** The abort signal of one call, made only when somebody asks for it. */
+/** The abort signal of one call, created on first use. */
 export interface CallSignal {
   get(): AbortSignal
-  /** Aborts it, if anybody has it. */
+  /** Aborts the signal, if it was created. */
   abort(reason: unknown): void
-  /** No longer follows the run's signal: a long run must not keep the calls that have ended. */
+  /** Stops following the run's signal, so that a long run does not retain calls that have ended. */
   release(): void
 }
 

@@ -52,11 +52,11 @@ export interface ToolRun {
   readonly access: SessionAccess
   /** The app value of the run. */
   readonly context: unknown
-  /** What the model had been told when it wrote the call. */
+  /** The messages that the model had received when it wrote the call. */
   readonly messages: readonly Message[]
-  /** What secrets the tool may be given. Absent: none. */
+  /** The secrets that the tool may use. Absent: none. */
   readonly secrets?: SecretScope | undefined
-  /** Puts a question to a human: until `deadline` (epoch milliseconds), or as long as the call lasts. Absent: there is none. */
+  /** Asks a human: until `deadline` (epoch milliseconds), or as long as the call lasts. Absent: there is no handler. */
   ask?(question: ToolQuestion, until: { readonly deadline: number; readonly signal: AbortSignal }): Promise<Json>
   progress(data: Json): void
   partial(piece: { readonly delta: string } | { readonly value: Json }): void
@@ -67,7 +67,7 @@ export interface ToolRun {
 /** What a composite acts through. */
 export interface Bridge {
   readonly ops: CompositeOps
-  /** Calls back when the call parks, all that it waits for being outside, and when it goes on: parked, it has time. */
+  /** Calls back when the call parks, because it only waits for answers from outside, and when it resumes. */
   watch(changed: (parked: boolean) => void): void
 }
 
@@ -146,7 +146,7 @@ function executeParsed(call: Call, parsed: ParsedInput): MaybePromise<ToolOutcom
 }
 
 function executeWith(call: Call, value: unknown): MaybePromise<ToolOutcome> {
-  // Somebody has waited for secrets: the call may have been given up meanwhile.
+  // The call may have ended while its secrets were resolved.
   if (call.over) throw leftBehind(call.tool)
   return settle(call, call.tool['~tool'].execute?.(value, contextOf(call)), value)
 }
@@ -209,10 +209,10 @@ function tooMuch({ name }: Tool): ProvostError {
 
 const longestEndMs = 5_000
 
-/** A question ends before its call does: the tool is to have time to say what came of it. */
+/** A question expires before its call does, so that the tool has time to report the outcome. */
 async function put({ tool, run, started, signal, over, scrubber }: Call, question: ToolQuestion): Promise<Json> {
   if (!run.ask || over)
-    throw new ProvostError('no-elicitation-handler', `Nobody can answer what ${tool.name} asks.`, {
+    throw new ProvostError('no-elicitation-handler', `The run has no handler for the question of ${tool.name}.`, {
       hint: 'Give the run `onInput`, read its stream, or run it in a session.',
     })
   const { timeoutMs } = tool['~tool']
@@ -238,7 +238,7 @@ async function drain(call: Call, iterable: AsyncIterable<unknown>): Promise<unkn
       return step.value === undefined ? (text === undefined ? last : text) : step.value
     }
     try {
-      // Whoever made it may still want to clean up.
+      // Throwing inside lets the generator clean up.
       if (call.over) throw leftBehind(call.tool)
       last = step.value
       if (typeof last === 'string') {
@@ -359,7 +359,7 @@ function timeoutError(tool: Tool, timeoutMs: number): ProvostError {
   return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was given up.`, { hint })
 }
 
-/** Nobody knows whether a tool that was given up has had its effect. */
+/** Returns a hint for an abandoned tool whose effect is unknown. */
 function doubt({ effect, idempotent }: Tool): { hint?: string } {
   if (idempotent || effect === 'none' || effect === 'read') return {}
   return { hint: 'It may have taken effect: check before you repeat it.' }

@@ -97,7 +97,7 @@ export function jsonOf({ name }: Tool, value: unknown): Json {
     return toJson(value)
   } catch (error) {
     const { code, message, hint } = toErrorInfo(error, 'not-json')
-    throw new ProvostError(code, `${name} gave a result that is no data. ${message}`, { hint, cause: error })
+    throw new ProvostError(code, `${name} returned a result that is not data. ${message}`, { hint, cause: error })
   }
 }
 

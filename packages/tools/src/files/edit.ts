@@ -39,7 +39,7 @@ export const editTool: Tool<
         `the old text does not occur in ${shown}`,
         'Read the file again: it must be the same to the letter, indentation and line breaks included.',
       )
-    // Which of two that overlap is meant, nobody can tell either.
+    // Overlapping occurrences are ambiguous as well.
     if (count === 1 && !replaceAll && text.includes(old, text.indexOf(old) + 1))
       throw refused(`the old text occurs in ${shown} more than once, overlapping itself`, 'Add lines around it.')
     if (count > 1 && !replaceAll)

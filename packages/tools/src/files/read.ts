@@ -17,7 +17,7 @@ export interface ReadLines {
   readonly text: string
   /** The first line of `text`; counts from 1. */
   readonly fromLine: number
-  /** The last line of `text`; smaller than `fromLine` when there is none. */
+  /** The last line of `text`; smaller than `fromLine` when `text` is empty. */
   readonly toLine: number
   readonly totalLines: number
 }
@@ -27,7 +27,7 @@ export interface ReadBytes {
   readonly text: string
   /** The first byte of `text`; counts from 0. */
   readonly fromByte: number
-  /** The byte after the last one: where reading goes on, never in the middle of a character. */
+  /** The byte after the last one: where the next read starts, never in the middle of a character. */
   readonly toByte: number
   readonly totalBytes: number
 }

@@ -44,9 +44,9 @@ function fitsContains(schema: Schema, value: readonly unknown[], check: Check, p
   let perhaps = 0
   for (const item of value) {
     spend(check.work, 1)
-    const told = tells(schema['contains'], item, check)
-    if (told.fits && told.sure) sure++
-    else if (told.fits) perhaps++
+    const result = tells(schema['contains'], item, check)
+    if (result.fits && result.sure) sure++
+    else if (result.fits) perhaps++
   }
   if (typeof least === 'number' && sure + perhaps < least)
     return report(

@@ -21,8 +21,8 @@ export interface ForeignSchemaOptions {
 const optionKeys = { vendor: true, beyond: true } satisfies KnownKeys<ForeignSchemaOptions>
 
 /**
- * A JSON Schema that was written by somebody else, as one that validates in bounded time: a check takes at most
- * 400,000 steps, whatever schema and value are. Checks that come one after another let other work have its turn.
+ * Returns a JSON Schema from outside as a schema that validates in bounded time: a check takes at most 400,000 steps for
+ * any schema and value. Consecutive checks yield to other work.
  *
  * Patterns run on a linear engine. What cannot be checked so (lookaround, backreferences, references to other documents,
  * `unevaluatedProperties`) allows everything; `schemaProblems` tells of it. `format` is checked for the usual ones. Values

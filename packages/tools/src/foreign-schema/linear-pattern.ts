@@ -1,4 +1,4 @@
-/** A regular expression in the language of RE2, which matches in linear time; or why there is none. */
+/** A regular expression in RE2 syntax, which matches in linear time, or the reason why it cannot be converted. */
 export type LinearPattern = { readonly re2: string; readonly size: number } | { readonly unfit: string }
 
 const mostCharacters = 1_000

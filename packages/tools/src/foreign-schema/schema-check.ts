@@ -21,7 +21,7 @@ export function fits(schema: unknown, value: unknown, check: Check, place?: Plac
   if (schema === false) return report(issues, place, 'Nothing may stand here')
   if (!isRecord(schema)) return true
   enter(work)
-  // As many problems as can be told; silently, the first one is enough.
+  // As many problems as can be result; silently, the first one is enough.
   let good = true
   for (const part of partsOf(schema)) {
     if (!good && !isOpen(issues)) break
@@ -109,7 +109,7 @@ function typeOf(value: unknown): string {
 function fitsValues(schema: Schema, value: unknown, { issues, work }: Check, place: Place | undefined): boolean {
   const values = ownOf(schema, 'enum')
   if (Array.isArray(values) && !isAmong(value, values, work))
-    return report(issues, place, `It is none of ${brief(values)}`)
+    return report(issues, place, `It is not one of ${brief(values)}`)
   if (Object.hasOwn(schema, 'const') && !isSame(schema['const'], value, work))
     return report(issues, place, `It is not ${brief(schema['const'])}`)
   return true
@@ -152,9 +152,9 @@ function fitsOne(schema: Schema, value: unknown, check: Check, place: Place | un
   let sure = 0
   let perhaps = 0
   for (const each of one) {
-    const told = tells(each, value, check)
-    if (told.fits && told.sure) sure++
-    else if (told.fits) perhaps++
+    const result = tells(each, value, check)
+    if (result.fits && result.sure) sure++
+    else if (result.fits) perhaps++
   }
   if (sure + perhaps === 0) return noneOf(one, check, place)
   return sure < 2 || report(check.issues, place, `It fits ${sure} of the forms it may have, and one is wanted`)
@@ -166,15 +166,15 @@ function noneOf(forms: readonly unknown[], { issues }: Check, place: Place | und
 
 function fitsNot(schema: Schema, value: unknown, check: Check, place: Place | undefined): boolean {
   if (!Object.hasOwn(schema, 'not')) return true
-  const told = tells(schema['not'], value, check)
+  const result = tells(schema['not'], value, check)
   // What is unsure may be wrong in the part that is passed over.
-  return !(told.fits && told.sure) || report(check.issues, place, 'It has the form that `not` rules out')
+  return !(result.fits && result.sure) || report(check.issues, place, 'It has the form that `not` rules out')
 }
 
 function fitsIf(schema: Schema, value: unknown, check: Check, place: Place | undefined): boolean {
   if (!Object.hasOwn(schema, 'if')) return true
-  const told = tells(schema['if'], value, check)
-  if (told.fits && !told.sure) return true
-  const next = ownOf(schema, told.fits ? 'then' : 'else')
+  const result = tells(schema['if'], value, check)
+  if (result.fits && !result.sure) return true
+  const next = ownOf(schema, result.fits ? 'then' : 'else')
   return next === undefined || fits(next, value, check, place)
 }

@@ -45,7 +45,7 @@ export interface Place {
   readonly key: string | number
 }
 
-/** Problems that were found; undefined where nobody reads them. */
+/** Problems that were found; undefined when the caller does not need them. */
 export interface Issues {
   readonly list: { readonly path: readonly string[]; readonly message: string }[]
 }

@@ -16,9 +16,9 @@ const cancelTimeoutMs = 5_000
 const cancelsByClosing = '2026-07-28'
 
 /**
- * A `fetch` for the HTTP transport of `@ai-sdk/mcp` that does what it leaves out: no message is longer than allowed, a
- * stream that ends without the answer is resumed or fails the request, the server is told of calls that are given up,
- * and what wants no answer (notifications, the empty first event) stays here.
+ * Returns a `fetch` for the HTTP transport of `@ai-sdk/mcp` that adds what it lacks. It bounds the length of messages,
+ * resumes or fails a stream that ends without the response, and notifies the server of cancelled calls. Notifications and
+ * the empty first event, which need no response, stay here.
  */
 export function mcpFetch(maxMessageBytes: number, listener: McpListener, addMeta?: AddMeta): typeof fetch {
   return async (url, given) => {

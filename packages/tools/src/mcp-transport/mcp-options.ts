@@ -37,7 +37,7 @@ export interface McpEffects {
   readonly openWorldHint?: boolean
 }
 
-/** What a server says of one of its tools. All of it is the server's word and nobody else's. */
+/** A tool as its server describes it. None of it is verified. */
 export interface McpDefinition {
   /** As the server calls it. */
   readonly name: string
@@ -94,9 +94,9 @@ export interface McpOptions {
   /** Milliseconds that starting, greeting and listing may take together. Default 30,000. */
   readonly connectTimeoutMs?: number
   /**
-   * What becomes of questions of the server to the user, while a call of its tools runs. With `ask` they are put to those
-   * whom the run can reach: `onInput`, its stream, its session. Who answers sees the name of the server, and what is said
-   * goes to it. `refuse` does not even tell the server that it may ask. Default `ask`.
+   * How questions of the server to the user are handled while a call of its tools runs. `ask` passes them to the handlers of
+   * the run: `onInput`, its stream, its session. The person who answers sees the name of the server, which receives the
+   * answer. `refuse` does not advertise the capability to the server. Default `ask`.
    */
   readonly elicitation?: 'ask' | 'refuse'
   /** How long one message of the server may be, in bytes. Default 16 MB. */
@@ -113,7 +113,7 @@ export interface McpOptions {
    * that lower what is guarded (effect, idempotence, labels of results, caching) do not hold. Default `refuse`.
    */
   readonly unaccepted?: 'refuse' | 'untrusted'
-  /** Is told of each tool that is refused, which is then left out. Absent: `mcpTools` rejects. */
+  /** Receives each refused tool, which is then left out. Absent: `mcpTools` rejects. */
   readonly onRefused?: (refused: RefusedMcpTool) => void
   /**
    * What goes with each call as its `_meta`, such as the context of a trace. Called in the async context of the call.
@@ -131,7 +131,7 @@ export interface McpTools extends AsyncDisposable {
   readonly tools: readonly Tool[]
   /** Of all definitions that are accepted, by tool name: store them, pass them as `accept` next time. */
   readonly fingerprints: Readonly<Record<string, string>>
-  /** Tools that are offered although nobody has accepted them, under `unaccepted: 'untrusted'`. */
+  /** Tools that are offered although their definitions are not accepted, under `unaccepted: 'untrusted'`. */
   readonly unaccepted: readonly RefusedMcpTool[]
   /** What is in the schemas of the server that cannot be checked here, by tool name. The server has to check it. */
   readonly unchecked: Readonly<Record<string, readonly SchemaProblem[]>>

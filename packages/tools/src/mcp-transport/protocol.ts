@@ -54,7 +54,7 @@ export function failureOf(id: string | number, message: string): McpMessage {
   return { jsonrpc: '2.0', id, error: { code: -32_000, message } }
 }
 
-/** Tells a server that nobody waits for the answer any more. */
+/** Returns the notification that cancels a request. */
 export function cancelled(id: string | number): McpMessage {
   return {
     jsonrpc: '2.0',

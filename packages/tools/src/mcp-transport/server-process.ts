@@ -110,7 +110,7 @@ function send(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): vo
     if (windows || child.pid === undefined) child.kill(signal)
     else process.kill(-child.pid, signal)
   } catch {
-    // Nobody is left to hear it.
+    // The process has already ended.
   }
 }
 

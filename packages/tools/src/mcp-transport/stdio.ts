@@ -46,7 +46,7 @@ export function stdioTransport(
     try {
       transport.onmessage?.(message)
     } catch {
-      // An answer that nobody waits for any more.
+      // A response to a request that is no longer open.
     }
   }
   const settle = (id: string | number): void => {
@@ -62,8 +62,8 @@ export function stdioTransport(
   }
   /** The answer that was too long fails its request; if it does not say which, all that wait. */
   const drop = (head: string, tail: string): void => {
-    const said = /"id":(\d{1,15})\s*\}?\s*$/.exec(tail) ?? /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d{1,15}),/.exec(head)
-    const id = said ? Number(said[1]) : undefined
+    const match = /"id":(\d{1,15})\s*\}?\s*$/.exec(tail) ?? /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d{1,15}),/.exec(head)
+    const id = match ? Number(match[1]) : undefined
     const failed = id !== undefined && pending.has(id) ? [id] : [...pending.keys()]
     for (const each of failed) hear(failureOf(each, tooLong(maxMessageBytes)))
   }

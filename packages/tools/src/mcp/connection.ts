@@ -15,7 +15,7 @@ import type { AskHuman } from './questions.ts'
 /** A server that has greeted us. */
 export interface Connection {
   readonly instructions?: string
-  /** Whether the server said since the last `list` that its tools may have changed. */
+  /** Whether the server has reported since the last `list` that its tools may have changed. */
   readonly stale: boolean
   list(signal: AbortSignal): Promise<Definitions>
   /** @param ask gets what the server wants to know meanwhile. */
@@ -94,14 +94,14 @@ async function greet(
         hint: 'Connect again with mcpTools().',
         cause: error,
       })
-    const said = serverText(error instanceof Error ? error.message : String(error), maxMessageLength)
+    const reason = serverText(error instanceof Error ? error.message : String(error), maxMessageLength)
     const status = MCPClientError.isInstance(error) ? error.statusCode : undefined
     if (status === 401 || status === 403)
       return new ProvostError('mcp-unauthorized', `${what}: the MCP server ${name} refused access (${status}).`, {
         hint: 'Pass what it wants in `headers` of the transport, or an `authProvider`.',
         cause: error,
       })
-    return new ProvostError('mcp-error', `${what}: ${said}${/[.!?]$/.test(said) ? '' : '.'}`, {
+    return new ProvostError('mcp-error', `${what}: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`, {
       hint,
       cause: error,
     })
@@ -202,7 +202,7 @@ function timedOut(name: string, connectTimeoutMs: number, stdio: StdioTransport 
   const stray = stdio?.strayLine()
   return new ProvostError(
     'mcp-timeout',
-    `The MCP server ${name} did not answer within ${connectTimeoutMs} ms.${stray ? ` It wrote what is no message: ${stray}` : ''}`,
+    `The MCP server ${name} did not answer within ${connectTimeoutMs} ms.${stray ? ` Its output was not a protocol message: ${stray}` : ''}`,
     { hint: 'Check that it speaks MCP on this transport; raise connectTimeoutMs for one that starts slowly.' },
   )
 }

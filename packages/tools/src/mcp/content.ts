@@ -37,11 +37,11 @@ export function resultValue(tool: string, { result, hint }: Called, structured: 
   if (result['isError'] === true) throw toolError(tool, text, hint)
   const value = valueOf(result['structuredContent'], text, structured)
   const links = content.flatMap(linkOf)
-  // Said once is enough: the log keeps both.
-  const told = parts.length > 0 && !(value === text && parts.every((part) => part.type === 'text'))
-  if (!told && links.length === 0) return value
+  // One copy is enough, because the log keeps both.
+  const hasContent = parts.length > 0 && !(value === text && parts.every((part) => part.type === 'text'))
+  if (!hasContent && links.length === 0) return value
   return rich(value, {
-    ...(told && { content: parts }),
+    ...(hasContent && { content: parts }),
     ...(links.length > 0 && { details: { resourceLinks: links } }),
   })
 }
@@ -58,8 +58,8 @@ function valueOf(structuredContent: unknown, text: string, structured: boolean):
 }
 
 function toolError(tool: string, text: string, hint: string | undefined): ProvostError {
-  const said = serverText(text, maxErrorLength) || `${tool} failed and did not say why.`
-  return new ProvostError('mcp-tool-error', said, { hint })
+  const message = serverText(text, maxErrorLength) || `${tool} failed and did not say why.`
+  return new ProvostError('mcp-tool-error', message, { hint })
 }
 
 function partOf(content: unknown): ContentPart {

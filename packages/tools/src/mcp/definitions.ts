@@ -9,7 +9,7 @@ import { fingerprintOf } from './fingerprint.ts'
 export interface Accepted {
   readonly definition: McpDefinition
   readonly fingerprint: string
-  /** Why it would be refused, where nobody has accepted it and it is used all the same. */
+  /** Why it would be refused, where it is used although it is not accepted. */
   readonly unaccepted?: RefusedMcpTool
 }
 

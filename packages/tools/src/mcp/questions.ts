@@ -70,7 +70,7 @@ export function createQuestions(server: string): Questions {
     async answer(params) {
       const call = asking()
       if (!call && open.size > 1) {
-        // Calls of different people may share a connection: nobody is to get the question of another.
+        // Calls of different users may share a connection, and a question must not reach another user.
         unanswered(undefined, 'and did not say in which of several calls: call its tools one at a time.')
         return { action: 'cancel' }
       }
@@ -80,8 +80,8 @@ export function createQuestions(server: string): Questions {
         unanswered(call, 'which is refused: give all it needs in the call.')
         throw new ProvostError('mcp-elicitation-refused', 'This client does not put questions of servers to its user.')
       }
-      if (elicited.action === 'cancel') unanswered(call, 'and nobody answered in time: go on without it.')
-      if (elicited.action === 'decline') unanswered(call, 'who would not give it: respect that.')
+      if (elicited.action === 'cancel') unanswered(call, 'and received no answer in time: continue without it.')
+      if (elicited.action === 'decline') unanswered(call, 'who declined: respect that.')
       return elicited
     },
   }
@@ -96,7 +96,7 @@ function formOf(params: { readonly requestedSchema?: unknown }): JsonSchema | un
   return serverSchema(requestedSchema)
 }
 
-/** @returns undefined where there is nobody. */
+/** @returns undefined where the run has no handler. */
 async function elicit(
   server: string,
   message: string,
@@ -104,12 +104,12 @@ async function elicit(
   ask: AskHuman,
 ): Promise<Elicited | undefined> {
   const checked = foreignSchema(schema, { vendor: 'mcp' })
-  const said = `The MCP server ${server} asks: ${serverText(message, maxMessageLength)}`
+  const prompt = `The MCP server ${server} asks: ${serverText(message, maxMessageLength)}`
   let complaint = ''
   for (let tries = 0; tries < maxTries; tries++) {
     let value: Json
     try {
-      value = await ask({ message: complaint + said, schema })
+      value = await ask({ message: complaint + prompt, schema })
     } catch (thrown) {
       if (thrown instanceof ProvostError && thrown.code === 'no-elicitation-handler') return undefined
       return { action: 'cancel' }

@@ -45,7 +45,7 @@ export interface ToolOffer {
   readonly tools: readonly Tool[]
 }
 
-/** A registry, and the tools themselves for those who run them. */
+/** A registry with its tools, for code that runs them. */
 export interface BuiltRegistry {
   readonly registry: ToolRegistry
   readonly byName: ReadonlyMap<string, Tool>
@@ -54,7 +54,7 @@ export interface BuiltRegistry {
 }
 
 /**
- * Gives each tool a name of its own. Who comes first keeps its name; the same tool given twice is one tool.
+ * Gives each tool a unique name. The first tool keeps its name; the same tool given twice is one tool.
  *
  * @throws ProvostError `duplicate-tool` for two tools that a prefix cannot tell apart, and for any two under `error`.
  */

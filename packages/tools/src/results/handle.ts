@@ -30,7 +30,7 @@ export interface SpilledResults {
   readonly byKey: Map<string, SpilledResult>
 }
 
-/** 128 random bits: nobody finds one who was not given it. */
+/** Returns a handle with 128 random bits, which cannot be guessed. */
 export function newHandle(): string {
   return `res_${randomBytes(16).toString('base64url')}`
 }

@@ -83,7 +83,7 @@ function labelOfAll({ label, fields, output }: ToolResult): Label {
   return joinLabels(label, ...[...Object.values(fields ?? {}), ...parts].map((one) => fillLabel(one, label)))
 }
 
-/** The text of an output as a model reads it; undefined where there is none, or surely none that is too long. */
+/** Returns the text of an output as a model reads it; undefined where there is none, or none that can exceed the limit. */
 function textIn(output: ToolOutput, limit: number): string | undefined {
   switch (output.type) {
     case 'text':

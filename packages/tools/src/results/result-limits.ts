@@ -20,7 +20,7 @@ export function resultLimits(tools: readonly Tool[], readers?: ResultReaders): E
     name: limitsName,
     ...(reader && { tools: [reader] }),
     hooks: {
-      // What a composite is told does not go to the model: what the composite makes of it does.
+      // Results for a composite are not shortened: only the composite's own result goes to the model.
       'tool.result': (result, ctx) =>
         result.parentCallId === undefined ? limitResult(result, reader, ctx) : undefined,
     },

@@ -11,9 +11,9 @@ export interface Slice {
   readonly text: string
   /** `from` inclusive, `to` exclusive, counted from 0. */
   readonly bytes: { readonly from: number; readonly to: number }
-  /** Both inclusive, counted from 1. There where lines were asked for. */
+  /** Both inclusive, counted from 1. Present where lines were requested. */
   readonly lines?: { readonly from: number; readonly to: number }
-  /** The last of `lines` is not whole: it goes on behind the slice. */
+  /** The last of `lines` is incomplete: it continues after the slice. */
   readonly partial?: true
 }
 
@@ -104,7 +104,7 @@ export function characterStart(bytes: Uint8Array, at: number): number {
   return start
 }
 
-/** Whether a byte of UTF-8 goes on with the character before it. */
+/** Whether a byte of UTF-8 continues the character before it. */
 export function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }

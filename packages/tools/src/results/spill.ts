@@ -17,11 +17,11 @@ const maxTravelling = 1024 * 1024
 /**
  * Keeps the whole of a text in the session's store.
  *
- * The bytes are stored before the entry that names them: a crash in between leaves bytes that no log mentions, which
- * nobody can reach, and the call is settled anew.
+ * The bytes are stored before the entry that names them. A crash in between leaves unreachable bytes that no log mentions,
+ * and the call is settled again.
  *
  * @param reader the name of the tool that reads it.
- * @returns what the model sees: the beginning, and the handle to read on by.
+ * @returns what the model sees: the beginning, and the handle to continue with.
  */
 export async function spill(
   text: string,

@@ -42,7 +42,7 @@ export async function holdNewFolder(confinement: Confinement, real: string, name
   const parent = await holdNewFolder(confinement, path.dirname(real), name)
   try {
     const below = path.join(parent.path, path.basename(real))
-    // Somebody else may have made it meanwhile: then it is judged like any other.
+    // Another process may have created it meanwhile: it is then checked like any other folder.
     await mkdir(below).catch((error: unknown) => {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     })

@@ -122,9 +122,9 @@ interface Started {
   readonly group: number
   /** The shell's exit code. */
   readonly exited: Promise<number>
-  /** When nobody holds a pipe any more. */
+  /** Resolves when all processes have closed the pipes. */
   readonly closed: Promise<void>
-  /** Lets go of the pipes, whoever still holds them. */
+  /** Closes the pipes on this side, even if a process still holds them. */
   release(): void
 }
 
@@ -173,7 +173,7 @@ async function start(
 
 /** Ends what the shell left behind: asked first, then killed. */
 async function sweep(group: number, closed: Promise<void>): Promise<void> {
-  // The dead that nobody has buried yet still count as a group, hence the look at the pipes.
+  // Zombie processes still count as a group, so the pipes are checked as well.
   const ended = closed.then(() => true)
   const last = performance.now() + killAfterMs
   let left = signalGroup(group, 'SIGTERM')
@@ -182,7 +182,7 @@ async function sweep(group: number, closed: Promise<void>): Promise<void> {
   signalGroup(group, 'SIGKILL')
 }
 
-/** @returns whether there was anybody left to hear it. */
+/** @returns whether the group still has a process that receives the signal. */
 function signalGroup(group: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, name)

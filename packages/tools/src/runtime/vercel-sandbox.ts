@@ -159,7 +159,7 @@ async function stopOf(
   return late ?? 'aborted'
 }
 
-/** Ends a command; one that does not heed the request is ended anyway. */
+/** Ends a command, by force if it ignores the request. */
 async function killed(command: VercelCommand): Promise<void> {
   await command.kill('SIGTERM').catch(() => undefined)
   const ended = await Promise.race([

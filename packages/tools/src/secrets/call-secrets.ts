@@ -23,7 +23,7 @@ async function resolveAll(
   return new Map(await Promise.all(names.map(async (name) => [name, await scope.resolve(name)] as const)))
 }
 
-/** What `ctx.secrets` is: the declared ones, as long as the call goes on. */
+/** Returns `ctx.secrets`: the declared secrets, available while the call runs. */
 export function secretsFor(
   tool: Tool,
   values: ReadonlyMap<string, string>,
@@ -46,7 +46,7 @@ function secretsOf(
   const target: Record<string, string> = Object.freeze(Object.create(null))
   return new Proxy(target, {
     get(_, name) {
-      // Whoever prints or awaits it asks for these.
+      // Inspectors and `await` read these.
       if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined
       const value = values.get(name)
       if (value === undefined) throw denied(name, `${tool} does not declare it`)
@@ -105,7 +105,7 @@ function restore(tool: Tool, value: Json, at: string, scope: SecretScope, values
 
 function withValues({ name: tool }: Tool, text: string, scope: SecretScope, valueOf: ValueOf): string {
   return replaceTokens(text, ({ kind, name }, whole) => {
-    // What nobody here knows is only a text that looks like it.
+    // An unknown name is plain text that looks like a token.
     if (!scope.scrubber.has(name) && !scope.refs.has(name)) return whole
     if (kind === 'redacted') refuse(name, `${tool} was called with another writing of it; write ⟦secret:${name}⟧`)
     return valueOf(name)

@@ -37,7 +37,7 @@ export function isSecretRef(value: unknown): value is SecretRef {
   return isRecord(value) && value['kind'] === 'secret' && typeof value['from'] === 'string'
 }
 
-/** The value of a variable, for those who only have to know what to hide. */
+/** Returns the value of an environment variable, for code that only needs to hide it. */
 export function environmentValue(ref: SecretRef): string | undefined {
   return ref.from.startsWith('env:') ? process.env[ref.from.slice('env:'.length)] : undefined
 }
@@ -66,7 +66,7 @@ function valueOf(ref: SecretRef): MaybePromise<string | undefined> {
 }
 
 function unavailable(name: string, why: string): ProvostError {
-  return new ProvostError('secret-unavailable', `The secret ${name} is not to be had: ${why}.`, {
+  return new ProvostError('secret-unavailable', `The secret ${name} is unavailable: ${why}.`, {
     hint: 'Set it where the agent runs.',
   })
 }

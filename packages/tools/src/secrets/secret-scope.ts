@@ -7,7 +7,7 @@ import { environmentValue, isSecretRef, readSecret } from './secret-ref.ts'
 export interface SecretScope {
   readonly refs: ReadonlyMap<string, SecretRef>
   readonly scrubber: Scrubber
-  /** All that is to be had below is what is here: nobody in it brings secrets of its own. */
+  /** Descendants have only the secrets of this scope: they cannot add their own. */
   readonly closed: boolean
   /**
    * Reads the value of a secret and lets the scrubber know it.
@@ -52,8 +52,8 @@ export interface SecretGrant {
  * The scope of a child: nothing is inherited unless it is named.
  *
  * - `allowlist`: its own secrets, and those of the parent's that `inheritSecrets` names; its own go before them.
- * - `explicit`: those that `inheritSecrets` names and nothing else, not even its own. This
- *   holds for all below it, too: whomever the child calls or hands over to brings no secrets of its own.
+ * - `explicit`: only those that `inheritSecrets` names, without its own. This also holds for all descendants and handoff
+ *   targets.
  * - `isolated`: its own alone; `inheritSecrets` is then refused.
  *
  * The scrubber is the parent's: what the child resolves does not come back in its result.

@@ -47,7 +47,7 @@ export function isSkillName(name: string): boolean {
   return /^[\w-]{1,64}$/.test(name)
 }
 
-/** A text as one line of a list; undefined for what is none, or could forge one. */
+/** Returns a text as one line of a list; undefined for a value that is not a text or could forge a line. */
 function oneLine(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > 4 * maxWhen) return undefined
   const line = value.trim().replaceAll(/\s+/g, ' ')
@@ -107,5 +107,5 @@ function quote(value: unknown): string {
 
 /** @param where the file, and the line where it is known. */
 export function invalidSkill(where: string, what: string, hint: string, cause?: unknown): ProvostError {
-  return new ProvostError('invalid-skill', `${where} is no skill: ${what}.`, { hint, cause })
+  return new ProvostError('invalid-skill', `${where} is not a valid skill: ${what}.`, { hint, cause })
 }

@@ -12,7 +12,7 @@ import { invalidSkill, parseSkill } from './front-matter.ts'
 /** The largest file of a skill that is read, in bytes. */
 const maxFileBytes = 262_144
 const maxSkills = 200
-/** How many of the files beside a SKILL.md the model is told of, and how deep they are looked for. */
+/** How many of the files beside a SKILL.md are listed for the model, and how deep the search for them goes. */
 const maxFiles = 100
 const maxDepth = 4
 
@@ -65,7 +65,7 @@ async function rootOf(dir: string): Promise<string> {
   throw invalidSkill(dir, 'it is a file', 'Name the folder that holds the skills.')
 }
 
-/** Folders in the order of their names; those that begin with a dot are somebody else's. */
+/** Returns folders sorted by name, without hidden ones. */
 async function foldersIn(root: string, dir: string): Promise<readonly string[]> {
   const entries = await readdir(root, { withFileTypes: true })
   const folders: string[] = []

@@ -63,7 +63,7 @@ async function follow(first: URL, rules: FetchRules, signal: AbortSignal): Promi
     if (!next) return { url, hosts, status, contentType, ...(await answer.body(maxBodyBytes)) }
     answer.close()
     target = await judgeTarget(next, rules, signal)
-    // A host that passes requests on must not carry them past whoever judged where this one goes.
+    // Only the first host was authorized with the call, so a redirect to another one is not followed.
     if (rules.redirects === 'same-host' && !isSameHost(url, next))
       return { url, hosts, status, contentType, bytes: new Uint8Array(), truncated: false, redirect: next }
   }

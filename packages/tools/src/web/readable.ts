@@ -22,7 +22,7 @@ const empty = new Set('area base br col embed hr img input link meta param sourc
 const maxAltCharacters = 300
 const maxTitleCharacters = 300
 const maxValueCharacters = 1_000
-/** Links after these are told without where they lead. */
+/** Further links are shown without their address. */
 const maxLinks = 5_000
 
 /**
@@ -155,7 +155,7 @@ function isHidden(attributes: Readonly<Record<string, string>>): boolean {
   return /(?:display\s?:\s?none|visibility\s?:\s?hidden)/i.test(attributes['style'] ?? '')
 }
 
-/** A link that can be fetched, absolute; a place on the same page is none, and one that was cut leads nowhere. */
+/** Returns the absolute URL of a link; undefined for a fragment of the same page and for a truncated link. */
 function linkOf(href: string | undefined, base: URL): string | undefined {
   if (href === undefined || href.startsWith('#') || href.length === maxValueCharacters) return undefined
   const url = URL.parse(href, base)

@@ -40,7 +40,7 @@ export async function ask({ url, addresses }: Target, signal: AbortSignal): Prom
       const asked = url.protocol === 'https:' ? requestHttps(url, options, resolve) : requestHttp(url, options, resolve)
       asked.once('error', reject).end()
     })
-    // What breaks later is said by whoever reads on.
+    // Later errors reach the reader of the body.
     response.on('error', () => undefined)
     return {
       status: response.statusCode ?? 0,
@@ -130,7 +130,7 @@ function decoder(encoding: string): ReturnType<typeof createGunzip> | undefined 
     case 'br':
       return createBrotliDecompress()
     default:
-      throw new Error(`it is compressed as ${JSON.stringify(encoding.slice(0, 40))}, which nobody asked for`)
+      throw new Error(`its content encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported`)
   }
 }
 

@@ -93,7 +93,7 @@ export async function lookupHost(hostname: string): Promise<readonly string[]> {
 }
 
 function notFound(host: string, cause?: unknown): ProvostError {
-  return new ProvostError('host-not-found', `There is no host ${JSON.stringify(cut(host, maxShown))}.`, {
+  return new ProvostError('host-not-found', `Unknown host: ${JSON.stringify(cut(host, maxShown))}.`, {
     hint: 'Check the spelling of the URL.',
     ...(cause !== undefined && { cause }),
   })

@@ -99,7 +99,7 @@ async function resultOf(page: Page): Promise<WebFetchResult> {
   const mediaType = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
   const text = isText(mediaType, bytes) ? decodeText(bytes, contentType) : undefined
   if (text === undefined)
-    throw new ProvostError('not-text', `The page is no text but ${JSON.stringify(mediaType.slice(0, 100))}.`, {
+    throw new ProvostError('not-text', `The page is not text but ${JSON.stringify(mediaType.slice(0, 100))}.`, {
       hint: 'Only text can be fetched: look for a page about it.',
     })
   if (!isHtml(mediaType, text)) return { url, status, title: '', ...bounded(printable(text), page.truncated) }

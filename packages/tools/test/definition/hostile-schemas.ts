@@ -1,4 +1,4 @@
-/** A schema from somebody who wants a check to take for ever, and a value that would make it. */
+/** A schema from an attacker that aims at an endless check, and a value that would cause it. */
 export interface HostileSchema {
   readonly name: string
   readonly schema: unknown
@@ -138,7 +138,7 @@ export const hostileSchemas: readonly HostileSchema[] = [
     name: 'an enum of deep objects',
     schema: { items: { enum: many.slice(0, 2_000).map((i) => nested(20, (below) => ({ below }), i)) } },
     value: Array.from({ length: 20_000 }, () => nested(20, (below) => ({ below }), -1)),
-    check: 'It is none of',
+    check: 'It is not one of',
     review: 'good',
   },
   {

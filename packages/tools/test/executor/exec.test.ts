@@ -130,13 +130,13 @@ describe('nothing outlives its call', () => {
     expect(await runs(pid)).toBe(false)
   })
 
-  test('what was left in the background ends with the shell, and nobody waits for it', async () => {
+  test('a background process ends with the shell, and the call does not wait for it', async () => {
     const done = await nodeRuntime().exec('sleep 100 & echo $!', { timeout: 60_000 })
     expect(done.exitCode).toBe(0)
     await gone(Number(done.stdout))
   })
 
-  test('nobody waits for the output of one that left the group, and it ends too', async () => {
+  test('the call does not wait for the output of a process that left the group, and it ends too', async () => {
     const done = await nodeRuntime().exec('setsid sleep 100 & echo $!; sleep 0.05')
     expect(done).toMatchObject({ exitCode: 0 })
     await gone(Number(done.stdout))

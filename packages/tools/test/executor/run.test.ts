@@ -13,7 +13,7 @@ import type { Said } from './call.ts'
 const input = z.object({})
 const said = (): Said => ({ progress: [], partials: [] })
 
-// A rejection that nobody handles would be reported here.
+// An unhandled rejection would be reported here.
 const unhandled: unknown[] = []
 const note = (error: unknown): void => void unhandled.push(error)
 beforeEach(() => void process.on('unhandledRejection', note))

@@ -30,7 +30,7 @@ async function run(scenario: string): Promise<{ code: number | null; said: strin
 }
 
 /**
- * Left out are `elicitation-sep1034-client-defaults`, because nobody is there to answer, and those under `auth/`:
+ * Left out are `elicitation-sep1034-client-defaults`, because there is no handler, and those under `auth/`:
  * what they try is the OAuth of `@ai-sdk/mcp`, of which only the provider that the user brings passes through here.
  */
 const scenarios = ['tools_call', 'initialize', 'sse-retry']

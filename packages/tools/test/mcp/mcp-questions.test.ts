@@ -33,12 +33,12 @@ describe('a question of an MCP server to the user', () => {
     ])
   })
 
-  test('that is answered with null is declined, and the model is told', async () => {
+  test('that is answered with null is declined, and the model receives the reason', async () => {
     const { outcome, error } = await callTo(server, 'ask', {}, answering(null))
     expect(outcome).toBe('error')
     expect(error).toMatchObject({
       message: 'got {"action":"decline"}',
-      hint: expect.stringContaining('would not give'),
+      hint: expect.stringContaining('declined'),
     })
   })
 
@@ -55,12 +55,12 @@ describe('a question of an MCP server to the user', () => {
     expect(bad.asked).toHaveLength(3)
   })
 
-  test('that nobody answers in time is cancelled, and the model is told', async () => {
+  test('without an answer in time is cancelled, and the model receives the reason', async () => {
     const ask = () => Promise.reject(new ProvostError('input-expired', 'late'))
     const { error } = await callTo(server, 'ask', {}, { ask })
     expect(error).toMatchObject({
       message: 'got {"action":"cancel"}',
-      hint: expect.stringContaining('nobody answered'),
+      hint: expect.stringContaining('no answer in time'),
     })
   })
 
@@ -75,7 +75,7 @@ describe('a question of an MCP server to the user', () => {
     expect(left).toBeGreaterThan(0)
   })
 
-  test('in one of several calls that run is put to nobody, where the server cannot say which', async () => {
+  test('in one of several running calls is cancelled, where the server cannot name the call', async () => {
     const first = answering({ key: 'a' })
     const second = answering({ key: 'b' })
     const outcomes = await Promise.all([callTo(server, 'ask', {}, first), callTo(server, 'ask', {}, second)])

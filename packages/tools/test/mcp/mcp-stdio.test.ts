@@ -9,7 +9,7 @@ import { callTo, connected, fake, toolOf } from './connect.ts'
 
 const short = { connectTimeoutMs: 20_000 }
 
-/** Whether a process is there; the dead whom nobody has buried are not. */
+/** Whether a process is there; zombies do not count. */
 async function lives(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)
@@ -96,7 +96,7 @@ describe('hostile servers', () => {
     expect(seen(await callTo(fakes, 'echo', { message: 'still' }))).toBe('said still')
   })
 
-  test('a call ends at its deadline or with its run, and the server is told that nobody waits', async () => {
+  test('a call ends at its deadline or with its run, and the server is notified', async () => {
     expect(await callTo(fakes, 'hang')).toMatchObject({ outcome: 'timeout', error: { code: 'tool-timeout' } })
     const run = new AbortController()
     const call = callTo(fakes, 'hang', {}, { signal: run.signal })

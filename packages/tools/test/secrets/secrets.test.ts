@@ -13,7 +13,7 @@ const key = secretRef('env:PROVOST_TEST_KEY')
 const parent = createSecretScope({ A: secretRef(() => 'value of a'), B: secretRef(() => 'value of b') })
 const own = createSecretScope({ C: secretRef(() => 'value of c') })
 
-describe('a reference says where a secret is and leads nobody to it', () => {
+describe('a reference names where a secret is and does not reveal it', () => {
   test('printed, copied or written as JSON it holds no value and no function', () => {
     const custom = secretRef(() => 'sk-live-77')
     expect(inspect([key, custom], { showHidden: true, depth: 9 }) + JSON.stringify([key, custom])).not.toContain('live')

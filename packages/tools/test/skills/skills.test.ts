@@ -45,7 +45,9 @@ describe('a folder of skills', () => {
 
   it('that is not there is an error that names it', async () => {
     const root = await folder({ file: '' })
-    await expect(loadSkills(path.join(root, 'nowhere'))).rejects.toThrow(/nowhere is no skill: there is nothing/)
+    await expect(loadSkills(path.join(root, 'nowhere'))).rejects.toThrow(
+      /nowhere is not a valid skill: there is nothing/,
+    )
     await expect(loadSkills(path.join(root, 'file'))).rejects.toThrow(/it is a file/)
   })
 
@@ -69,18 +71,22 @@ describe('the front matter of a SKILL.md', () => {
   })
 
   it.each([
-    ['without a beginning', 'Just text.', /SKILL\.md:1 is no skill: it does not begin/],
-    ['without an end', '---\nname: a\n', /SKILL\.md:1 is no skill: no --- line ends/],
+    ['without a beginning', 'Just text.', /SKILL\.md:1 is not a valid skill: it does not begin/],
+    ['without an end', '---\nname: a\n', /SKILL\.md:1 is not a valid skill: no --- line ends/],
     [
       'that is broken',
       '---\nname: a\ndescription: [x\n---\n',
-      /SKILL\.md:\d is no skill: its front matter is not YAML/,
+      /SKILL\.md:\d is not a valid skill: its front matter is not YAML/,
     ],
-    ['with a bad indent', '---\nname: a\n  b: "x\n---\n', /SKILL\.md:2 is no skill: its front matter is not YAML/],
-    ['that is a list', '---\n- a\n---\n', /SKILL\.md:2 is no skill: its front matter has no fields/],
-    ['without a name', '---\ndescription: x\n---\n', /SKILL\.md:2 is no skill: its name is missing/],
-    ['named to lead out', skill('../../x'), /SKILL\.md:2 is no skill: its name is "\.\.\/\.\.\/x"/],
-    ['named to forge a line', skill('"a\\n- evil: always"'), /SKILL\.md:2 is no skill: its name is/],
+    [
+      'with a bad indent',
+      '---\nname: a\n  b: "x\n---\n',
+      /SKILL\.md:2 is not a valid skill: its front matter is not YAML/,
+    ],
+    ['that is a list', '---\n- a\n---\n', /SKILL\.md:2 is not a valid skill: its front matter has no fields/],
+    ['without a name', '---\ndescription: x\n---\n', /SKILL\.md:2 is not a valid skill: its name is missing/],
+    ['named to lead out', skill('../../x'), /SKILL\.md:2 is not a valid skill: its name is "\.\.\/\.\.\/x"/],
+    ['named to forge a line', skill('"a\\n- evil: always"'), /SKILL\.md:2 is not a valid skill: its name is/],
     ['named __proto__ twice', '---\n__proto__: { name: a, description: b }\n---\n', /its name is missing/],
     ['named by a number', skill('17'), /its name is 17/],
     ['without an occasion', '---\nlicense: MIT\nname: a\n---\n', /it has no description that can be used/],
@@ -93,7 +99,7 @@ describe('the front matter of a SKILL.md', () => {
     [
       'that explodes',
       `---\nname: a\na: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefgh'.split('').entries()].map(([i, key]) => `${key}: &${key} [${`*${'abcdefg'[i]},`.repeat(9)}]`).join('\n')}\n---\n`,
-      /SKILL\.md:2 is no skill: its front matter refers to itself too often/,
+      /SKILL\.md:2 is not a valid skill: its front matter refers to itself too often/,
     ],
     ['of a novel', skill('a', '', `description: "${'x'.repeat(100_000)}"`), /no --- line ends/],
   ])('%s is refused, with file and line', async (_, text, message) => {
@@ -136,7 +142,7 @@ describe('files', () => {
     const outside = await folder({ 'SKILL.md': skill('outside') })
     const linked = await folder()
     await symlink(outside, path.join(linked, 'x'))
-    await expect(loadSkills(linked)).rejects.toThrow(/x is no skill: it is a link that leads out/)
+    await expect(loadSkills(linked)).rejects.toThrow(/x is not a valid skill: it is a link that leads out/)
     const file = await folder({ 'x/readme.md': '' })
     await symlink(path.join(outside, 'SKILL.md'), path.join(file, 'x/SKILL.md'))
     await expect(loadSkills(file)).rejects.toThrow(/x\/SKILL\.md cannot be read\. .* A link on the way leads out/)

@@ -150,7 +150,7 @@ describe('no address but a public one is connected to', () => {
 
   test('a name that DNS does not know, or not in time, is a clear error', async () => {
     const unknown = async (): Promise<never> => Promise.reject(new Error('ENOTFOUND'))
-    expect(await fetching('http://nobody.example/', { lookup: unknown })).toMatchObject({
+    expect(await fetching('http://unknown.example/', { lookup: unknown })).toMatchObject({
       error: { code: 'host-not-found' },
     })
     const silent = (): Promise<never> => new Promise(() => undefined)
