@@ -76,7 +76,7 @@ export function chatOperation({
       }
       return (signal) => followSession({ ...reading, signal }, after)
     }
-    // A new message instead of an approval denies the pending calls.
+    // A new message aborts a suspended run: its pending calls never start.
     const leave = async (): Promise<void> => {
       if (live.session.status === 'suspended') await live.session.abort()
     }
