@@ -22,30 +22,30 @@ import type {
 
 import type { ClientTool } from './client-tool.ts'
 
-/** What a session is opened with. */
+/** Options with which a session is opened. */
 export interface ClientSessionOptions {
-  /** Of one that is there. Without it, the first run begins one. */
+  /** Id of an existing session. Without it, the first run creates a session. */
   readonly id?: string | undefined
-  /** Of a new session; default the server's first. */
+  /** Agent of a new session; default the server's first. */
   readonly agent?: string | undefined
-  /** What a new session begins with. */
+  /** History of a new session, imported as untrusted. */
   readonly messages?: readonly (Message | ModelMessage)[] | undefined
-  /** Tools that run here. A session that is there knows those it was begun with; give them again to run them. */
+  /** Tools that run here. An existing session keeps its tool definitions; pass the tools again to run them. */
   readonly tools?: readonly ClientTool[] | undefined
 }
 
 export interface ExecuteOptions {
   /** Aborts the run: its result then has the status `aborted`. */
   readonly signal?: AbortSignal | undefined
-  /** Asked for each approval; `undefined` leaves it pending. */
+  /** Called for each approval; `undefined` leaves it pending. */
   readonly onApproval?: OnApproval | undefined
-  /** Asked for each question of a tool. */
+  /** Called for each question of a tool. */
   readonly onInput?: OnInput | undefined
-  /** Model calls that the run may take. */
+  /** Model calls of the run at most. */
   readonly maxSteps?: number | undefined
 }
 
-/** What the server says of a session. */
+/** The state of a session as the server reports it. */
 export interface SessionView {
   readonly id: string
   readonly agent: string
@@ -59,22 +59,23 @@ export interface SessionView {
 export interface ClientSession {
   /** Undefined until the first run has begun. */
   readonly id: string | undefined
-  /** Starts a run, and goes on with it over lost connections until it ends or waits for what nobody here answers. */
+  /** Starts a run and follows it across lost connections, until it ends or waits for a decision without a callback here. */
   execute(input: Input, options?: ExecuteOptions): ClientStream
-  /** The events behind one (default: all), and those that follow until nothing goes on. */
+  /** Yields the events after `lastEventId` (default: all), and those that follow until no run is active. */
   follow(options?: ExecuteOptions & { readonly lastEventId?: string | undefined }): ClientStream
-  /** Answers what a run waits for. It goes on by itself; `follow` it. */
+  /** Answers pending waits. The run resumes on the server; read its events with `follow`. */
   resolve(decisions: Decisions): Promise<void>
   /**
-   * Says something that enters before the next model call. @throws ServerError `unknown-run` where `to` names none that
-   * goes on.
+   * Sends input that the run receives before its next model call.
+   *
+   * @throws ServerError `unknown-run` where `to` names no active run.
    */
   steer(input: Input, options?: SendOptions): Promise<void>
-  /** As `steer`, but it enters when the run would end. */
+  /** Sends input that the run receives when it would end. */
   followUp(input: Input, options?: SendOptions): Promise<void>
   abort(options?: { readonly drain?: boolean }): Promise<void>
   get(): Promise<SessionView>
-  /** What was said, as JSON lines. */
+  /** Returns the messages as JSON lines. */
   export(): Promise<string>
   delete(): Promise<void>
 }
@@ -87,42 +88,42 @@ export interface ClientResult {
   /** The messages of the run. */
   readonly messages: readonly Message[]
   readonly usage: UsageReport
-  /** US dollars. */
+  /** Cost in US dollars. */
   readonly cost?: number
   readonly pending: PendingWork
   readonly sessionId: string
   readonly runId?: string
-  /** Of a run that failed. */
+  /** Error of a failed run. */
   readonly error?: ProvostError
-  /** From where `session.follow` goes on. */
+  /** Id of the last event: pass it to `session.follow`. */
   readonly lastEventId?: string
 }
 
-/** Whom something is said to. */
+/** Options of `steer` and `followUp`. */
 export interface SendOptions {
-  /** Id of a run below the one that goes on, however deep, as its events have it. Default: the session's own run. */
+  /** Id of a descendant of the active run, from its events. Default: the session's own run. */
   readonly to?: string | undefined
 }
 
-/** A run on the server, as `agent.stream` gives one here: its events in order, and its result. Iterating is optional. */
+/** A run on the server, like the stream of a local agent: its events in order, and its result. Iterating is optional. */
 export interface ClientStream extends AsyncIterable<AgentEvent> {
-  /** Resolves however the run ends. @throws ServerError where the server refused, ProvostError `unreachable`. */
+  /** Resolves when the run ends, with any status. @throws ServerError for a rejected request, ProvostError `unreachable`. */
   readonly result: Promise<ClientResult>
-  /** @throws ServerError `unknown-run` where `to` names none that goes on. */
+  /** @throws ServerError `unknown-run` where `to` names no active run. */
   steer(input: Input, options?: SendOptions): Promise<void>
   followUp(input: Input, options?: SendOptions): Promise<void>
   abort(): Promise<void>
 }
 
-/** Where a server is, and what goes along with each request. */
+/** Options of `createClient`. */
 export interface ClientOptions {
-  /** Without a slash at its end: `https://agents.example`. */
+  /** Address of the server without a trailing slash: `https://agents.example`. */
   readonly baseUrl: string
-  /** Of each request, such as `authorization`; a function is asked each time. */
+  /** Headers of each request, such as `authorization`; a function is called for each request. */
   readonly headers?: Readonly<Record<string, string>> | (() => MaybePromise<Readonly<Record<string, string>>>)
-  /** Default: that of the platform. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Milliseconds for which a connection that was lost is tried again. Default 60,000. */
+  /** Milliseconds for which a lost connection is retried. Default 60,000. */
   readonly reconnectMs?: number
 }
 
@@ -134,14 +135,14 @@ export interface SessionRow {
   readonly updatedAt: Timestamp
 }
 
-/** One thing that an operator decides on. */
+/** A pending decision in the operators' inbox. */
 export type WaitRow = {
   readonly sessionId: string
   readonly agent: string
   /** The id of the session's principal. */
   readonly requester?: string
   readonly updatedAt: Timestamp
-  /** The question as one line that is safe to print. */
+  /** The question as one printable line. */
   readonly text: string
 } & (
   | { readonly kind: 'approval'; readonly wait: PendingApproval }
@@ -151,18 +152,18 @@ export type WaitRow = {
   | { readonly kind: 'quarantined'; readonly wait?: never }
 )
 
-/** A Provost server, as seen from here. */
+/** A client of a Provost server. */
 export interface Client {
-  /** A session: a new one, or the one of an id. Nothing is asked before its first call. */
+  /** Returns a new or an existing session. No request is sent before its first call. */
   session(options?: string | ClientSessionOptions): ClientSession
-  /** A page of your sessions; `next` is the `after` of the page behind it. */
+  /** Returns a page of your sessions; `next` is the `after` of the next page. */
   sessions(options?: {
     readonly after?: string
     readonly limit?: number
   }): Promise<{ readonly sessions: readonly SessionRow[]; readonly next?: string }>
   /**
-   * For operators: a page of what waits for a decision in all sessions; `next` is the `after` of the page behind it. A page
-   * may be empty and have a next one.
+   * Returns a page of the pending decisions of all sessions, for operators. `next` is the `after` of the next page. An
+   * empty page may have a next one.
    *
    * @throws ServerError `not-operator`
    */
@@ -171,7 +172,7 @@ export interface Client {
     readonly limit?: number
   }): Promise<{ readonly waits: readonly WaitRow[]; readonly next?: string }>
   /**
-   * Decides in a session, as its requester, an operator or an approver. The run goes on by itself.
+   * Decides in a session, as its requester, an operator or an approver. The run resumes on the server.
    *
    * @throws ServerError `not-approver`, `already-decided`
    *

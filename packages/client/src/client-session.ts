@@ -32,8 +32,8 @@ export function createClientSession(
 
   function known(): string {
     if (id !== undefined) return id
-    throw new ProvostError('no-session', 'The session has not begun.', {
-      hint: 'Execute something first, or give its id.',
+    throw new ProvostError('no-session', 'The session has no id before its first run.', {
+      hint: 'Call execute first, or give the id of an existing session.',
     })
   }
 
@@ -49,7 +49,7 @@ export function createClientSession(
     const reading = new AbortController()
     const stop = (): void => {
       const cut = (): void => reading.abort(signal?.reason)
-      // The run's own end comes over the stream, where there is one.
+      // With a session, the stream delivers the end of the aborted run.
       if (id === undefined) cut()
       else session.abort().catch(cut)
     }
@@ -66,7 +66,7 @@ export function createClientSession(
       lastEventId,
       opened: (its) => (id = its),
     })
-    // Later runs are not its own.
+    // The signal must not abort later runs.
     const over = (): void => signal?.removeEventListener('abort', stop)
     result.then(over, over)
     return {

@@ -14,36 +14,36 @@ import { ServerError } from './server-error.ts'
 import type { Ask, Transport } from './transport.ts'
 import { lost } from './transport.ts'
 
-/** Who answers what a run waits for. */
+/** Callbacks and tools that answer pending waits. */
 export interface Answering {
   readonly tools: ReadonlyMap<string, ClientTool>
   readonly onApproval?: OnApproval | undefined
   readonly onInput?: OnInput | undefined
 }
 
-/** What a stream is opened with. */
+/** Options with which a stream is opened. */
 export interface StreamSetup extends Answering {
   readonly transport: Transport
   /** The first request. */
   readonly first: Ask
   readonly lastEventId?: string | undefined
-  /** Ends the reading. */
+  /** Stops reading. */
   readonly signal: AbortSignal
   readonly reconnectMs: number
-  /** The server has named the session. */
+  /** Called when the server has sent the id of the session. */
   opened(sessionId: string): void
 }
 
-/** Runs the stream to its end. @returns its events, and its result. */
+/** Reads a run to its end. @returns its events and its result. */
 export function openStream(setup: StreamSetup): { events: EventQueue; result: Promise<ClientResult> } {
   const queue = createEventQueue()
   const result = pump(setup, queue).finally(queue.close)
-  // Whoever iterates sees the end; who wants the reason asks for the result.
+  // The iterator ends either way; the caller reads the error from `result`, which may stay unread.
   result.catch(() => {})
   return { events: queue, result }
 }
 
-/** What is known of the run. */
+/** The progress of a run as this client knows it. */
 interface Progress {
   sessionId: string | undefined
   lastEventId: string | undefined
@@ -61,7 +61,7 @@ async function pump(setup: StreamSetup, queue: EventQueue): Promise<ClientResult
       const response = await transport({ ...(ask ?? again(progress)), signal })
       progress.sessionId = response.headers.get('x-session-id') ?? progress.sessionId
       if (progress.sessionId !== undefined) opened(progress.sessionId)
-      // From here on the server knows what it was asked for.
+      // The server has accepted the request: from now on the stream only follows.
       if (progress.sessionId !== undefined) ask = undefined
       const complete = await read(response, events, progress, queue, patience.progress)
       const answers = complete.status === 'suspended' ? await answersTo(complete.pending, setup) : undefined
@@ -73,7 +73,7 @@ async function pump(setup: StreamSetup, queue: EventQueue): Promise<ClientResult
       ask = answering(progress, answers)
     } catch (thrown) {
       signal.throwIfAborted()
-      // Somebody else was faster, or the answer had come before the connection broke.
+      // Another client decided first, or the decision arrived before the connection broke.
       if (thrown instanceof ServerError && thrown.code === 'already-decided') ask = undefined
       else if (!isPassing(thrown)) throw thrown
       await patience.wait(thrown)
@@ -91,13 +91,13 @@ async function read(
   for await (const frame of framesOf(response)) {
     if ('complete' in frame) return frame.complete
     const { id, event } = frame
-    // What comes again each time is no progress, however often the connection is made.
+    // A repeated event is no progress, so it does not extend the time for reconnecting.
     if (id === undefined || id !== progress.lastEventId) moved()
     if (id !== undefined) progress.lastEventId = id
     if (event.type === 'agent.end' && event.parents.length === 0) progress.messages = event.messages
     for (const one of events.take(event)) queue.push(one)
   }
-  throw lost('The stream of events ended before its run did.')
+  throw lost('The event stream ended before its run.')
 }
 
 function again({ sessionId, lastEventId }: Progress): Ask {
@@ -118,7 +118,7 @@ function answering({ sessionId, lastEventId }: Progress, answers: { readonly [ke
   }
 }
 
-/** What is known here of what a run waits for; undefined where nothing is. */
+/** Returns the decisions that this client can make for the pending waits; undefined where it can make none. */
 async function answersTo(
   pending: PendingWork,
   { tools, onApproval, onInput, signal }: StreamSetup,
@@ -130,7 +130,7 @@ async function answersTo(
   const approvals = pending.approvals.map(async (approval) => {
     const answer = await onApproval?.(approval)
     if (answer === undefined) return []
-    // The server says who decided.
+    // The server sets the deciding principal.
     const { by: _, ...decided } = typeof answer === 'string' ? { decision: answer, by: undefined } : answer
     return [toJson({ id: approval.id, ...decided })]
   })
@@ -165,7 +165,7 @@ function isPassing(thrown: unknown): boolean {
 
 interface Patience {
   progress(): void
-  /** Waits before the next try. @throws what was thrown, when it has been tried for long enough. */
+  /** Waits before the next attempt. @throws the given error when the time for reconnecting is over. */
   wait(thrown: unknown): Promise<void>
 }
 
@@ -182,7 +182,7 @@ function createPatience(mostMs: number, signal: AbortSignal): Patience {
       since ??= now
       if (now - since > mostMs) throw thrown
       const asked = thrown instanceof ServerError ? thrown.retryAfterMs : undefined
-      // Many clients that lost the same server do not come back in the same moment.
+      // Random delays keep many clients of a lost server from reconnecting at the same moment.
       const own = tries === 0 ? 0 : Math.min(2_000, 100 * 2 ** tries) * (0.5 + Math.random() / 2)
       tries++
       await new Promise<void>((resolve) => {

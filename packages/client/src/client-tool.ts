@@ -1,20 +1,20 @@
 import type { Json, MaybePromise } from '@provost/core'
 import { isRecord, ProvostError, toErrorInfo, toJson } from '@provost/core'
 
-/** A tool that runs where the client is. */
+/** A tool that runs in the client's process. */
 export interface ClientTool {
-  /** A letter or `_`, then letters, digits, `_` and `-`; up to 64 characters. */
+  /** Name: a letter or `_`, then letters, digits, `_` and `-`; up to 64 characters. */
   readonly name: string
   readonly description?: string
-  /** A schema that can say itself as JSON Schema (zod 4, arktype, …), or a JSON Schema. */
+  /** A schema that converts to JSON Schema (zod 4, arktype, …), or a JSON Schema. */
   readonly input: object
-  /** Milliseconds that the result has. Default: as long as it takes. */
+  /** Milliseconds within which the result must arrive. Default: unlimited. */
   readonly timeoutMs?: number
-  /** What it throws is told to the model. */
+  /** Runs the tool. The model receives a thrown error as the result. */
   execute(input: never, call: { readonly callId: string; readonly signal: AbortSignal }): MaybePromise<unknown>
 }
 
-/** What the server is told of a tool. */
+/** Returns the definition of a tool for the server. */
 export function definitionOf({ name, description, input, timeoutMs }: ClientTool): Json {
   return {
     name,
@@ -33,12 +33,12 @@ function schemaOf(name: string, input: object): unknown {
     const { $schema: _, ...schema }: Record<string, unknown> = make({ target: 'draft-2020-12' })
     return schema
   }
-  throw new ProvostError('invalid-tool', `The input of tool ${name} cannot be said as JSON Schema.`, {
+  throw new ProvostError('invalid-tool', `The input schema of tool ${name} does not convert to JSON Schema.`, {
     hint: 'Give a JSON Schema, or a schema of zod 4.2 or later.',
   })
 }
 
-/** Runs a call here; an error is a result like any other, for the model to read. */
+/** Runs a call. An error becomes a result for the model. */
 export async function runClientTool(
   tool: ClientTool,
   input: Json,
@@ -46,7 +46,7 @@ export async function runClientTool(
 ): Promise<Json> {
   try {
     const checked = await check(tool, input)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tool's own schema has let it through
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tool's own schema has validated it
     return toJson((await tool.execute(checked as never, call)) ?? null)
   } catch (thrown) {
     const { code, message, hint } = toErrorInfo(thrown, 'tool-error')
@@ -62,9 +62,9 @@ async function check({ name, input: schema }: ClientTool, input: Json): Promise<
   if (isRecord(result) && !result['issues']) return result['value']
   throw new ProvostError(
     'invalid-tool-input',
-    `The input of ${name} does not fit: ${JSON.stringify(isRecord(result) ? result['issues'] : result)}.`,
+    `The input of ${name} does not match its schema: ${JSON.stringify(isRecord(result) ? result['issues'] : result)}.`,
     {
-      hint: 'Call it again with an input that fits its schema.',
+      hint: 'Call the tool again with an input that matches its schema.',
     },
   )
 }

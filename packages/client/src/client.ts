@@ -6,7 +6,7 @@ import { checkClientOptions, checkDecisions, checkListOptions } from './known-cl
 import { createTransport } from './transport.ts'
 
 /**
- * Makes the client of a server, for browsers and Node.
+ * Creates the client of a server, for browsers and Node.
  *
  * @throws ProvostError `unknown-option`
  *

@@ -1,12 +1,12 @@
 import type { AgentEvent } from '@provost/core'
 
-/** Events that wait for whoever iterates. */
+/** Events queued for an iterator. */
 export interface EventQueue extends AsyncIterable<AgentEvent> {
   push(event: AgentEvent): void
   close(): void
 }
 
-/** From here on deltas that wait side by side are joined. */
+/** Queued events from which on adjacent deltas are joined. */
 const many = 1024
 
 export function createEventQueue(): EventQueue {

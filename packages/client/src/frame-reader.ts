@@ -18,11 +18,11 @@ export interface Complete {
   readonly error?: ErrorInfo
 }
 
-/** An event as it came, or the end. */
+/** An event, or the last frame. */
 export type Frame = { readonly id: string | undefined; readonly event: AgentEvent } | { readonly complete: Complete }
 
 /**
- * The frames of a response, as they come.
+ * Yields the frames of a response as they arrive.
  *
  * @throws ProvostError `unreachable` where the stream ends without its last frame.
  */
@@ -39,9 +39,9 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame> {
   try {
     for (;;) {
       const part = await reader?.read().catch((cause: unknown) => {
-        throw lost('The stream of events broke off.', cause)
+        throw lost('The event stream broke off.', cause)
       })
-      if (!part || part.done) throw lost('The stream of events ended before its run did.')
+      if (!part || part.done) throw lost('The event stream ended before its run.')
       parser.feed(decoder.decode(part.value, { stream: true }))
       for (const frame of frames.splice(0)) {
         yield frame
@@ -57,7 +57,7 @@ function frameOf(id: string | undefined, data: string): Frame | undefined {
   const value: unknown = JSON.parse(data)
   if (!isRecord(value)) return undefined
   if (isComplete(value)) return { complete: value }
-  // A newer server may know more.
+  // A newer server may send unknown events.
   return isEvent(value) ? { id, event: value } : undefined
 }
 

@@ -42,13 +42,13 @@ export function checkSessionOptions(options: ClientSessionOptions): void {
   checkOptions(options, sessionKeys, 'client.session', {
     sessionId: 'Name it "id".',
     onApproval: 'Give it to session.execute.',
-    store: 'The sessions are where the server keeps them. Remove it.',
+    store: 'The server stores the sessions. Remove it.',
   })
   for (const tool of options.tools ?? []) {
     checkOptions(tool, toolKeys, `client tool ${JSON.stringify(tool.name)}`, {
       inputSchema: 'Name it "input".',
       parameters: 'Name it "input".',
-      effect: 'The server takes tools of clients for egress. Remove it.',
+      effect: 'The server gives client tools the effect egress. Remove it.',
       needsApproval: 'Ask in "execute", where the tool runs.',
     })
   }
@@ -99,7 +99,7 @@ const decisionKeys = {
   inputs: true,
 } satisfies KnownKeys<Decisions>
 
-/** What each holds, the server checks. @throws ProvostError `unknown-option` */
+/** Checks only the option names: the server validates the decisions. @throws ProvostError `unknown-option` */
 export function checkDecisions(decisions: Decisions, where: 'session.resolve' | 'client.decide'): void {
   checkOptions(decisions, decisionKeys, where)
 }

@@ -1,20 +1,20 @@
 import type { AgentEvent } from '@provost/core'
 import { textOf } from '@provost/core'
 
-/** Puts the events of several connections together as one reader of the run would have got them. */
+/** Merges the events of several connections into the sequence that one uninterrupted reader receives. */
 export interface RunEvents {
-  /** The event to give, with what has to stand before it; nothing where it was given already. */
+  /** Returns the event and the events that must precede it; empty where the event was already delivered. */
   take(event: AgentEvent): readonly AgentEvent[]
-  /** What was held back: the run stays suspended. */
+  /** Returns the held events: the run stays suspended. */
   release(): readonly AgentEvent[]
-  /** The run goes on: nobody is to hear that it was suspended for a moment. */
+  /** Drops the held suspension, since the run resumes. */
   forget(): void
 }
 
 export function createRunEvents(): RunEvents {
   let seq = 0
   let held: AgentEvent[] = []
-  /** Answers that have begun, with their text so far. */
+  /** Unfinished answers with their text so far. */
   const begun = new Map<string, { runId: string; text: string; partId: string }>()
 
   function given(event: AgentEvent): AgentEvent {
@@ -29,7 +29,7 @@ export function createRunEvents(): RunEvents {
       }
       switch (event.type) {
         case 'agent.resumed':
-          // What a process that died had begun to say is void.
+          // Unfinished answers of a dead process are void.
           for (const [key, { runId }] of begun) if (runId === event.runId) begun.delete(key)
           break
         case 'message.start': {

@@ -1,11 +1,11 @@
 import { isRecord, ProvostError } from '@provost/core'
 
-/** What the server refused, with the status of its answer. */
+/** An error response of the server, with its HTTP status. */
 export class ServerError extends ProvostError {
   override readonly name = 'ServerError'
-  /** Of the HTTP response. */
+  /** Status of the HTTP response. */
   readonly status: number
-  /** Milliseconds that the server asks to wait. */
+  /** Milliseconds after which the server asks to retry. */
   readonly retryAfterMs: number | undefined
 
   constructor(status: number, body: unknown, retryAfterMs?: number) {
@@ -15,7 +15,7 @@ export class ServerError extends ProvostError {
       typeof code === 'string' ? code : `http-${status}`,
       typeof message === 'string' ? message : `The server answered ${status}.`,
       {
-        hint: typeof hint === 'string' ? hint : 'See whether the address is that of a Provost server.',
+        hint: typeof hint === 'string' ? hint : 'Check that baseUrl is the address of a Provost server.',
         retryable: error['retryable'] === true || passing.has(status),
       },
     )
@@ -24,5 +24,5 @@ export class ServerError extends ProvostError {
   }
 }
 
-/** Another try may be answered by a process that lives. */
+/** Statuses to retry: another process may answer. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504])

@@ -13,7 +13,7 @@ export interface Ask {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Asks the server. Rejects with ServerError where it refuses, ProvostError `unreachable` where it is not there. */
+/** Sends a request. Rejects with ServerError for an error response, ProvostError `unreachable` without a response. */
 export type Transport = (ask: Ask) => Promise<Response>
 
 export function createTransport({ baseUrl, headers, fetch: given }: ClientOptions): Transport {
@@ -45,10 +45,10 @@ export function createTransport({ baseUrl, headers, fetch: given }: ClientOption
   }
 }
 
-/** No answer, or one that broke off. */
+/** Returns the error of a missing or incomplete response. */
 export function lost(message: string, cause?: unknown): ProvostError {
   return new ProvostError('unreachable', message, {
-    hint: 'See whether it runs, and try again.',
+    hint: 'Check that the server runs, and try again.',
     cause,
     retryable: true,
   })

@@ -302,7 +302,7 @@ describe('peers over A2A', () => {
   ])('do not approve their own calls where %s approves', async (_, approvals) => {
     const server = serverOf(steps, { approvals, operator: () => true })
     const task = await taskOf(server)
-    expect(JSON.stringify(await a2a(server, { text: 'approve' }, task))).toContain('not approved over A2A')
+    expect(JSON.stringify(await a2a(server, { text: 'approve' }, task))).toContain('not accept approvals over A2A')
     expect(JSON.stringify(await a2a(server, { text: 'deny' }, task))).toContain('TASK_STATE_COMPLETED')
   })
 
@@ -310,7 +310,7 @@ describe('peers over A2A', () => {
     const store = memoryStore()
     const server = createServer({ agents: [deskOf(steps, store)], store })
     const task = await taskOf(server)
-    expect(JSON.stringify(await a2a(server, { text: 'approve' }, task))).toContain('not approved over A2A')
+    expect(JSON.stringify(await a2a(server, { text: 'approve' }, task))).toContain('not accept approvals over A2A')
   })
 
   test('approve where the option says so, and the rule sees how they ask', async () => {

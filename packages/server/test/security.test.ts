@@ -220,7 +220,7 @@ test('what fails inside is `internal` to clients, over any protocol, and whoever
   }
   for (const [path, [body, headers = {}]] of Object.entries(asked)) {
     const said = await (await ask(server, path, { body, headers })).text()
-    expect(said).toContain('The server could not do this.')
+    expect(said).toContain('The server failed to handle the request.')
     expect(said).not.toContain('hunter2')
   }
   expect(told).toEqual(Object.keys(asked).map((path) => ['Error: password=hunter2', path]))
@@ -293,7 +293,11 @@ test('of what the SDK of A2A stumbles over nothing is told', async () => {
   const params = { message: { messageId: 'm', parts: [null] } }
   const body = { jsonrpc: '2.0', id: 7, method: 'SendMessage', params }
   const said = await (await ask(server, '/a2a/desk', { body, headers: { 'a2a-version': '1.0' } })).json()
-  expect(said).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32_603, message: 'The server could not do this.' } })
+  expect(said).toEqual({
+    jsonrpc: '2.0',
+    id: 7,
+    error: { code: -32_603, message: 'The server failed to handle the request.' },
+  })
   await server.close()
 })
 

@@ -2,7 +2,7 @@ import type { AgentCard } from '@a2a-js/sdk'
 
 import type { A2aSdk } from './a2a-sdk.ts'
 
-/** What an agent says of itself to those who look for one: its name, where it is, and whether it asks who you are. */
+/** Returns the A2A card of an agent: its name, its address, and whether it requires credentials. */
 export function agentCard(
   sdk: A2aSdk,
   { name, base, authenticated }: { name: string; base: string; authenticated: boolean },

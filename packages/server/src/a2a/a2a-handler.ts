@@ -10,14 +10,14 @@ import type { A2aAsking, A2aTurn } from './a2a-turn.ts'
 import { openTask, takeMessage } from './a2a-turn.ts'
 
 /**
- * What one principal asks of one agent over A2A. Nothing of it is kept here: tasks are runs, and the log tells how they
- * stand, whatever process is asked.
+ * Returns the A2A request handler of one principal and one agent. It keeps no state: tasks are runs, and any process
+ * reads their status from the log.
  */
 export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSignal): A2ARequestHandler {
   const { sdk, principal, setup } = asking
   const { host, connections, allow, accepting, limits } = setup
 
-  /** Follows what goes on in a session, counted among the principal's streams. */
+  /** Follows the events of a session, counted as one of the principal's streams. */
   async function* following(
     open: (signal: AbortSignal) => Promise<A2aTurn>,
     leave: 'at the end' | 'at once',
@@ -33,11 +33,11 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
       control = connections.control(live.id)
       control.signal.addEventListener('abort', () => ended.abort(), { once: true })
       const place = { sessionId: live.id, runId }
-      // Whoever comes back to a task that is silent just now hears of it at once.
+      // A client that reconnects to a silent task receives its state at once.
       let next = isNew ? await events.next() : undefined
       if (next?.done && next.value?.status === 'failed' && !(await readTask(host, live.id, runId))) {
         if (turn.begins) await host.discard(live.id)
-        throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was refused.' })
+        throw new HttpError(400, next.value.error ?? { code: 'refused', message: 'The run was rejected.' })
       }
       const working = { ...place, status: 'running' as const, text: '', pending: live.session.pending, at: Date.now() }
       yield { payload: { $case: 'task', value: toTask(sdk, working) } }
@@ -48,7 +48,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
         for (const { event } of next.value) yield* grow(event)
         next = await events.next()
       }
-      // Cut: the client comes back for the rest.
+      // The stream was cut: the client reconnects for the rest.
       if (!next.value) return
       const own = next.value.runId === runId ? completedTask(next.value, runId) : undefined
       const view = own ?? (await readTask(host, live.id, runId))
@@ -64,7 +64,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
   }
 
   function taken({ message }: SendMessageRequest): (signal: AbortSignal) => Promise<A2aTurn> {
-    if (!message) throw new sdk.RequestMalformedError('There is no message.')
+    if (!message) throw new sdk.RequestMalformedError('The request has no message.')
     return (signal) => takeMessage(asking, message, signal)
   }
 
@@ -77,14 +77,16 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
   }
 
   const noPush = async (): Promise<never> => {
-    throw new sdk.PushNotificationNotSupportedError('Nothing is pushed from here: stream, or ask for the task.')
+    throw new sdk.PushNotificationNotSupportedError(
+      'Push notifications are not supported. Stream the task, or call GetTask.',
+    )
   }
 
   return {
     getAgentCard: async () => card,
 
     async getAuthenticatedExtendedAgentCard() {
-      throw new sdk.ExtendedAgentCardNotConfiguredError('There is no more to say than the agent card.')
+      throw new sdk.ExtendedAgentCardNotConfiguredError('The agent has no extended card. Use the agent card.')
     },
 
     async sendMessage(request) {
@@ -118,7 +120,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
         const { live, view } = await openTask(asking, id)
         await allow(principal, { kind: 'read', sessionId: live.id })
         if (view.status !== 'running' && view.status !== 'suspended') {
-          throw new sdk.UnsupportedOperationError('The task is over: ask for it instead.')
+          throw new sdk.UnsupportedOperationError('The task is over. Call GetTask instead.')
         }
         const after = await endOf(host.store, live.id)
         const events = followSession({ host, live, signal, waitingBytes: limits.waitingBytes }, after)
@@ -147,7 +149,7 @@ export function a2aHandler(asking: A2aAsking, card: AgentCard, asked: AbortSigna
   }
 }
 
-/** An error of ours as one of A2A; what is nobody's business is not told. */
+/** Converts an error to one of A2A, without internal details. */
 function translated({ sdk, setup, request }: A2aAsking, thrown: unknown): unknown {
   if (thrown instanceof sdk.A2AError) return thrown
   const { status, error } = responseStatus(thrown)

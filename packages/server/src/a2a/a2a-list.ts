@@ -5,15 +5,15 @@ import { readTasks, taskId, taskStates, toTask } from './a2a-task.ts'
 import type { TaskView } from './a2a-task.ts'
 import type { A2aAsking } from './a2a-turn.ts'
 
-/** Where a page of tasks ends: when that task was heard of last, and which it was. */
+/** The end of a page of tasks: update time and id of its last task. */
 interface Mark {
   readonly at: number
   readonly id: string
 }
 
 /**
- * The tasks of a principal with one agent, those that were heard of last first. Logs are read as far as the page needs
- * them: `totalSize` counts the tasks that were found, and one for each context that was not looked into.
+ * Returns the tasks of a principal with one agent, the latest updated first. Only the logs that the page needs are read:
+ * `totalSize` counts the found tasks, and one for each unread context.
  */
 export async function listTasks(asking: A2aAsking, request: ListTasksRequest): Promise<ListTasksResponse> {
   const { sdk, setup } = asking
@@ -21,10 +21,13 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
   const since = statusTimestampAfter === '' ? 0 : Date.parse(statusTimestampAfter)
   const after = pageToken === '' ? undefined : readMark(pageToken)
   if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100) {
-    throw new sdk.RequestMalformedError('A page has 1 to 100 tasks.')
+    throw new sdk.RequestMalformedError('pageSize is not a number from 1 to 100.')
   }
-  if (Number.isNaN(since)) throw new sdk.RequestMalformedError('statusTimestampAfter is no time.')
-  if (pageToken !== '' && !after) throw new sdk.RequestMalformedError('This is no token of a page.')
+  if (Number.isNaN(since)) throw new sdk.RequestMalformedError('statusTimestampAfter is not a time.')
+  if (pageToken !== '' && !after)
+    throw new sdk.RequestMalformedError(
+      'The page token is not one of this server. Use nextPageToken of the previous page.',
+    )
   const wanted = (view: TaskView): boolean =>
     (status === sdk.TaskState.TASK_STATE_UNSPECIFIED || taskStates(sdk)[view.status] === status) && view.at >= since
   const contexts = (await contextsOf(asking, request.contextId)).filter(({ updatedAt }) => updatedAt >= since)
@@ -32,7 +35,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
   let unread = contexts.length
   let oldest = 0
   for (const { id, updatedAt } of contexts) {
-    // What has not been looked into was heard of before all that is on the page.
+    // The unread contexts are older than all tasks of the page.
     if (updatedAt < oldest) break
     unread--
     const views = await readTasks(setup.host, id)
@@ -54,7 +57,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
   }
 }
 
-/** The principal's sessions with the agent, those that were heard of last first. */
+/** Returns the principal's sessions with the agent, the latest updated first. */
 async function contextsOf({ agent, principal, setup }: A2aAsking, only: string): Promise<readonly SessionInfo[]> {
   const sessions: SessionInfo[] = []
   for await (const info of setup.host.store.list({ principal: principal.id })) {

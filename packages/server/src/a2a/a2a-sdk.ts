@@ -1,6 +1,6 @@
 import { HttpError } from '../http/http-error.ts'
 
-/** What is used of `@a2a-js/sdk`. */
+/** The used exports of `@a2a-js/sdk`. */
 export type A2aSdk = typeof import('@a2a-js/sdk') &
   Pick<typeof import('@a2a-js/sdk/server'), 'JsonRpcTransportHandler' | 'ServerCallContext' | 'validateVersion'> &
   Pick<
@@ -15,7 +15,7 @@ export type A2aSdk = typeof import('@a2a-js/sdk') &
     | 'UnsupportedOperationError'
   >
 
-/** @throws HttpError 404 where it is not installed. */
+/** Loads the SDK. @throws HttpError 404 where it is not installed. */
 export async function loadA2a(): Promise<A2aSdk> {
   try {
     const [main, server, errors] = await Promise.all([
@@ -27,7 +27,7 @@ export async function loadA2a(): Promise<A2aSdk> {
   } catch {
     throw new HttpError(404, {
       code: 'not-installed',
-      message: 'This server does not speak A2A.',
+      message: 'A2A is not available on this server.',
       hint: 'Install @a2a-js/sdk beside @provost/server.',
     })
   }

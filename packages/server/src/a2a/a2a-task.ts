@@ -7,7 +7,7 @@ import type { ExecuteComplete } from '../sessions/completion.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import type { A2aSdk } from './a2a-sdk.ts'
 
-/** A run, as what A2A calls a task: the session is its context. */
+/** A run as a task of A2A; the session is its context. */
 export interface TaskView {
   readonly sessionId: string
   readonly runId: string
@@ -16,14 +16,14 @@ export interface TaskView {
   readonly output?: Json | undefined
   readonly pending: PendingWork
   readonly error?: ErrorInfo | undefined
-  /** When it was heard of last, in milliseconds. */
+  /** Time of its last update, in milliseconds. */
   readonly at: number
 }
 
-/** Where tasks are read from, and what clients may have of them. */
+/** The store of tasks, and the redaction for clients. */
 type TaskHost = Pick<SessionHost, 'store' | 'outward'>
 
-/** The id of a task names its session too: whatever process is asked finds its log. */
+/** Returns the id of a task. It contains the session id, so that any process finds the log. */
 export function taskId({ sessionId, runId }: { sessionId: string; runId: string }): string {
   return `${sessionId}:${runId}`
 }
@@ -34,12 +34,12 @@ export function placeOf(id: string): { sessionId: string; runId: string } | unde
   return { sessionId: id.slice(0, cut), runId: id.slice(cut + 1) }
 }
 
-/** A run as the log of its session tells it. */
+/** Reads a run from the log of its session. */
 export async function readTask(host: TaskHost, sessionId: string, runId: string): Promise<TaskView | undefined> {
   return (await readTasks(host, sessionId)).find((view) => view.runId === runId)
 }
 
-/** The runs of a session, in the order in which they began. */
+/** Reads the runs of a session, in the order in which they began. */
 export async function readTasks({ store, outward }: TaskHost, sessionId: string): Promise<readonly TaskView[]> {
   const log = logEvents(sessionId)
   const views = new Map<string, TaskView>()
@@ -59,7 +59,7 @@ export async function readTasks({ store, outward }: TaskHost, sessionId: string)
   return [...views.values()]
 }
 
-/** What a run came to, for whoever followed it. */
+/** Returns the task of a run that a stream followed to its end. */
 export function completedTask(complete: ExecuteComplete, runId: string): TaskView {
   const { sessionId, status, text, output, pending, error } = complete
   const at = Date.now()
@@ -80,7 +80,7 @@ export function toTask(sdk: A2aSdk, view: TaskView): Task {
   }
 }
 
-/** What A2A calls each way in which a run may stand. */
+/** Returns the A2A state of each run status. */
 export function taskStates({ TaskState }: A2aSdk): Readonly<Record<TaskView['status'], TaskStatus['state']>> {
   return {
     running: TaskState.TASK_STATE_WORKING,
@@ -120,7 +120,7 @@ function saidOf({ status, pending, error }: TaskView): Part[] {
     ...pending.approvals.map((one) => `${displayText(one.toolName)} waits for approval: ${reasonText(one)}`),
     ...pending.inputs.map(({ message }) => displayText(message, { lines: true })),
     ...pending.remoteCalls.map(({ toolName }) => `${displayText(toolName)} waits for its result`),
-    ...pending.uncertain.map(({ toolName }) => `nobody knows whether ${displayText(toolName)} was done`),
+    ...pending.uncertain.map(({ toolName }) => `${displayText(toolName)} has an unknown outcome`),
   ]
   return [textPart(asked.join('\n')), dataPart({ pending })]
 }
@@ -143,7 +143,7 @@ function dataPart(value: unknown): Part {
   return { content: { $case: 'data', value }, filename: '', mediaType: 'application/json', ...noMetadata }
 }
 
-/** The answer while it grows: the first piece of a message takes the place of what an earlier one said. */
+/** Converts deltas to artifact updates. The first delta of a message replaces the text of an earlier message. */
 export function growingAnswer(place: { sessionId: string; runId: string }): (event: AgentEvent) => StreamResponse[] {
   let last: string | undefined
   return (event) => {
@@ -155,7 +155,7 @@ export function growingAnswer(place: { sessionId: string; runId: string }): (eve
   }
 }
 
-/** What a run came to: its whole answer, in the place of the pieces, and how it stands. */
+/** Returns the last updates of a task: the whole answer, which replaces the deltas, and the status. */
 export function lastUpdates(sdk: A2aSdk, view: TaskView): StreamResponse[] {
   const artifact = artifactOf(view)
   return [

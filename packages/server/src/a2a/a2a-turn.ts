@@ -15,18 +15,18 @@ import type { A2aSdk } from './a2a-sdk.ts'
 import type { TaskView } from './a2a-task.ts'
 import { placeOf, readTask } from './a2a-task.ts'
 
-/** A message of A2A on its way: the task it is about, and what happens to it. */
+/** An accepted A2A message: its task and its effect. */
 export interface A2aTurn {
   readonly live: LiveSession
   readonly runId: string
-  /** Whether it begins the task: then it may yet be refused. */
+  /** Whether the message begins the task, which may still be rejected. */
   readonly isNew: boolean
-  /** Whether it begins the session: what is refused then leaves none behind. */
+  /** Whether the message begins the session, which is removed if the run is rejected. */
   readonly begins?: boolean
   readonly events: SessionEvents
 }
 
-/** Who asks for what, at which agent. */
+/** The principal, the agent and the request of an A2A call. */
 export interface A2aAsking {
   readonly sdk: A2aSdk
   readonly agent: string
@@ -35,7 +35,7 @@ export interface A2aAsking {
   readonly request: Request
 }
 
-/** The task of an id, if it is the principal's and the agent's. */
+/** Opens the task of an id, if it belongs to the principal and the agent. */
 export async function openTask(
   { sdk, agent, principal, setup: { host } }: A2aAsking,
   id: string,
@@ -43,11 +43,11 @@ export async function openTask(
   const place = placeOf(id)
   const live = place && (await host.open(principal, place.sessionId))
   const view = live?.agent.name === agent && (await readTask(host, place?.sessionId ?? '', place?.runId ?? ''))
-  if (!live || !view) throw new sdk.TaskNotFoundError('There is no such task.')
+  if (!live || !view) throw new sdk.TaskNotFoundError('The task does not exist.')
   return { live, view }
 }
 
-/** Does what a message wants: begins a run, says something to one, or answers what it waits for. */
+/** Handles a message: starts a run, steers one, or answers its pending work. */
 export async function takeMessage(asking: A2aAsking, message: Message, signal: AbortSignal): Promise<A2aTurn> {
   const { sdk, setup, agent, principal } = asking
   const { host, allow, limits, deciding } = setup
@@ -57,7 +57,9 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
     const { live, view } = await openTask(asking, message.taskId)
     const { runId, status } = view
     if (status !== 'running' && status !== 'suspended') {
-      throw new sdk.UnsupportedOperationError('The task is over: send the message with its contextId alone.')
+      throw new sdk.UnsupportedOperationError(
+        'The task is over. Send the message with its contextId and without its taskId.',
+      )
     }
     const after = await endOf(host.store, live.id)
     if (status === 'running') {
@@ -80,9 +82,9 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
   try {
     const begins = message.contextId === ''
     const live = begins ? await host.begin(principal, { agent }) : await host.open(principal, message.contextId)
-    if (live.agent.name !== agent) throw malformed('This context is of another agent.', 'Leave the contextId out.')
+    if (live.agent.name !== agent) throw malformed('The context belongs to another agent.', 'Leave the contextId out.')
     if (live.session.status === 'suspended') {
-      throw malformed('A task of this context waits for answers.', 'Answer with its taskId, or cancel it.')
+      throw malformed('A task of the context waits for decisions.', 'Answer with its taskId, or cancel it.')
     }
     const { run, events } = readRun({ ...reading, live }, () => host.start(live, input, {}))
     return { live, runId: run.runId, isNew: true, begins, events }
@@ -94,7 +96,7 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
 function inputOf({ parts }: Message): ReturnType<typeof toInput> {
   const checked = sendSchema.safeParse({ input: parts.map(partOf) })
   if (checked.success) return toInput(checked.data.input)
-  throw malformed('The message says nothing that the agent can take.', 'Send text, files or data, up to 100 parts.')
+  throw malformed('The message has no part that the agent supports.', 'Send text, files or data, up to 100 parts.')
 }
 
 function partOf({ content, mediaType, filename }: Part): unknown {
@@ -109,7 +111,7 @@ function partOf({ content, mediaType, filename }: Part): unknown {
   return content && { ...file, data: { type: 'data', data: Buffer.from(content.value).toString('base64') } }
 }
 
-/** Answers as data, in the form of those of the other routes; to approvals alone, the word will do. */
+/** Returns the decisions in a message: data in the form of the other routes, or for approvals alone one word. */
 function answersIn({ parts }: Message, { approvals }: PendingWork, principal: Principal): Decisions {
   const data = parts.flatMap(({ content }) =>
     content?.$case === 'data' && isRecord(content.value) ? [content.value] : [],
@@ -123,7 +125,7 @@ function answersIn({ parts }: Message, { approvals }: PendingWork, principal: Pr
     return { approvals: approvals.map(({ id }) => ({ id, decision: word, by: principal.id })) }
   }
   throw malformed(
-    'The task waits for answers.',
+    'The task waits for decisions.',
     'Send data with `approvals`, `inputs`, `toolResults` or `uncertain`, or the text `approve` or `deny`.',
   )
 }

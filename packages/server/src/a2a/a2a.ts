@@ -15,24 +15,25 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-/** An agent as others find it. */
+/** An agent and its public address. */
 export interface A2aAgent {
   readonly name: string
-  /** The address of the server, as its clients know it. */
+  /** Public address of the server. */
   readonly base: string
   readonly authenticated: boolean
 }
 
-/** The card of an agent. @throws HttpError 404 where `@a2a-js/sdk` is not installed. */
+/** Returns the card of an agent. @throws HttpError 404 where `@a2a-js/sdk` is not installed. */
 export async function answerCard(agent: A2aAgent): Promise<Response> {
   const sdk = await loadA2a()
   return Response.json(sdk.AgentCard.toJSON(agentCard(sdk, agent)))
 }
 
 /**
- * One agent over A2A's JSON-RPC: tasks are runs, contexts are sessions, and what waits for a human is `input-required`.
+ * Answers a JSON-RPC request of A2A for one agent. Tasks are runs, contexts are sessions, and suspended runs are
+ * `input-required`.
  *
- * @param body the request's JSON.
+ * @param body parsed JSON of the request.
  * @throws HttpError 404 where `@a2a-js/sdk` is not installed.
  */
 export async function answerA2a(
@@ -45,13 +46,13 @@ export async function answerA2a(
   const sdk = await loadA2a()
   if (!isObject(body)) {
     const hint = 'Send one JSON-RPC request.'
-    throw new HttpError(400, { code: 'invalid-request', message: 'The body is no JSON-RPC request.', hint })
+    throw new HttpError(400, { code: 'invalid-request', message: 'The body is not a JSON-RPC request.', hint })
   }
   const card = agentCard(sdk, agent)
   const gone = new AbortController()
   const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, gone.signal)
   const failed = (thrown: unknown): object => {
-    const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server could not do this.')
+    const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server failed to handle the request.')
     return { jsonrpc: '2.0', id: body['id'] ?? null, error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error) }
   }
   try {
@@ -60,13 +61,13 @@ export async function answerA2a(
     sdk.validateVersion(context.requestedVersion, card, 'JSONRPC')
     const answer = await new sdk.JsonRpcTransportHandler(handler).handle(body, context)
     if (!(Symbol.asyncIterator in answer)) {
-      // The SDK says of an error that it does not know whatever that says.
+      // The SDK sends the message of an unknown error to the client.
       const error: unknown = 'error' in answer ? answer.error : undefined
       const internal = isCode(error, sdk.A2A_ERROR_CODE.INTERNAL_ERROR)
       return Response.json(internal ? failed(undefined) : answer)
     }
     const iterator = answer[Symbol.asyncIterator]()
-    // What is refused before anything happened is an answer, not a stream.
+    // A request that is rejected before the first event gets a response, not a stream.
     const first = await iterator.next()
     const options = {
       heartbeatMs: setup.limits.heartbeatMs,
@@ -79,7 +80,7 @@ export async function answerA2a(
   }
 }
 
-/** An error on the way is the last frame. */
+/** Yields the answers as frames. An error is the last frame. */
 async function* answerFrames(
   first: IteratorResult<unknown, void>,
   rest: AsyncIterator<unknown, void>,

@@ -5,7 +5,7 @@ import { sendOperations } from './send-operations.ts'
 import { sessionOperations } from './session-operations.ts'
 import { waitOperations } from './wait-operations.ts'
 
-/** The routes under `/api/agent`, and the inbox. */
+/** Returns the routes under `/api/agent`, and the inbox. */
 export function agentOperations(setup: OperationSetup): readonly Operation[] {
   return [executeOperation(setup), ...sessionOperations(setup), ...sendOperations(setup), ...waitOperations(setup)]
 }

@@ -8,7 +8,7 @@ import type { Cursor } from '../stream/cursor.ts'
 import { frameStream } from '../stream/frame-stream.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
-/** The events of a session as a response, counted among the principal's streams. */
+/** Returns the events of a session as a response. The response counts as one of the principal's streams. */
 export function streamed(
   { limits, connections, report }: OperationSetup,
   live: LiveSession,
@@ -46,7 +46,7 @@ export function streamed(
   })
 }
 
-/** The events behind a cursor, and those that follow. */
+/** Returns the events after a cursor, and those that follow, as a response. */
 export function followed(setup: OperationSetup, live: LiveSession, principal: Principal, after: Cursor): Response {
   const { host, limits } = setup
   const { waitingBytes } = limits

@@ -16,14 +16,14 @@ import { atBeginning, givenCursor } from '../stream/cursor.ts'
 import { followed, streamed } from './event-response.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
-/** The description of the header, for operations that heed it. */
-export const resumeHeader = { 'Last-Event-ID': 'The id of the last event that came: the stream goes on behind it.' }
+/** The description of the header, for operations that read it. */
+export const resumeHeader = { 'Last-Event-ID': 'Id of the last received event: the stream resumes after it.' }
 
 /** `POST /api/agent/execute` */
 export function executeOperation(setup: OperationSetup): Operation {
   const { host, limits, allow, accepting, deciding } = setup
 
-  /** Begins a run; one that is refused before it has said anything is an error, not a stream. */
+  /** Starts a run. A run that is rejected before its first event becomes an error response, not a stream. */
   async function begun(
     live: LiveSession,
     principal: Principal,
@@ -62,7 +62,7 @@ export function executeOperation(setup: OperationSetup): Operation {
       throw badRequest('Give either `input` or answers (`approvals`, `toolResults`, `uncertain`, `inputs`).')
     }
     if (sessionId === undefined) {
-      if (input === undefined) throw badRequest('Answers are for a session: give its `sessionId`.')
+      if (input === undefined) throw badRequest('Answers without a `sessionId`. Name the session that waits for them.')
       await allow(principal, { kind: 'run', ...(agent !== undefined && { agent }) })
       const history = toHistory(messages, setup.allowProviderOptions)
       const id = key === undefined ? uuidv7() : idFor(principal, key)
@@ -110,7 +110,7 @@ export function executeOperation(setup: OperationSetup): Operation {
     method: 'post',
     path: '/api/agent/execute',
     operationId: 'execute',
-    summary: 'Begins a run, or goes on with one, and streams its events. The last is `execute_complete`.',
+    summary: 'Starts or resumes a run and streams its events. The last is `execute_complete`.',
     headers: { ...keyHeader, ...resumeHeader },
     body: executeSchema,
     success: 200,

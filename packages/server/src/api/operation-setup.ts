@@ -7,7 +7,7 @@ import type { Limits } from '../options/limits.ts'
 import type { Action, ErrorPlace } from '../options/server-options.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 
-/** What the operations of a server work with. */
+/** Dependencies of the operations of a server. */
 export interface OperationSetup {
   readonly host: SessionHost
   readonly limits: Limits
@@ -18,10 +18,10 @@ export interface OperationSetup {
   readonly allowProviderOptions: readonly string[]
   /** @throws HttpError 403 */
   allow(principal: Principal, action: Action): Promise<void>
-  /** Whether `allow` would let it pass. */
+  /** Whether `allow` would accept the action. */
   permits(principal: Principal, action: Action): Promise<boolean>
   /** @throws HttpError 503 while the server shuts down. */
   accepting(): void
-  /** Tells whoever runs the server what its clients are not told. */
+  /** Reports to the operator an error that clients see as `internal`. */
   report(thrown: unknown, place: ErrorPlace): void
 }

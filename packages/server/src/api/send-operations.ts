@@ -11,7 +11,7 @@ import { decisionsOf, toInput } from '../requests/request-decisions.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
-/** The routes that tell a session something. */
+/** Returns the routes that send input, decisions or an abort to a session. */
 export function sendOperations({ host, allow, accepting, deciding }: OperationSetup): readonly Operation[] {
   async function accepted(live: LiveSession): Promise<Response> {
     return Response.json({ sessionId: live.id, status: live.session.status }, { status: 202 })
@@ -56,18 +56,23 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
   }
 
   return [
-    said('steer', '/api/agent/session/{id}/steer', 'steer', 'Says something that enters before the next model call.'),
+    said(
+      'steer',
+      '/api/agent/session/{id}/steer',
+      'steer',
+      'Sends input that the run receives before its next model call.',
+    ),
     said(
       'queue',
       '/api/agent/session/{id}/follow-up',
       'followUp',
-      'Says something that enters when the run would end.',
+      'Sends input that the run receives when it would end.',
     ),
     operation({
       method: 'post',
       path: '/api/agent/session/{id}/abort',
       operationId: 'abort',
-      summary: 'Ends the run that goes on or waits, in whatever process it lives.',
+      summary: 'Aborts the active or suspended run, in any process.',
       body: abortSchema,
       success: 202,
       answer: acceptedSchema,
@@ -87,7 +92,7 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
       method: 'post',
       path: '/api/agent/session/{id}/approvals',
       operationId: 'decide',
-      summary: 'Answers what a run waits for: approvals, remote and uncertain calls, questions of tools.',
+      summary: 'Answers pending approvals, remote calls, uncertain calls and questions of tools.',
       headers: keyHeader,
       body: decisionsSchema,
       success: 202,
@@ -98,7 +103,7 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
       method: 'post',
       path: '/api/agent/session/{id}/tool-results',
       operationId: 'giveToolResults',
-      summary: 'Brings what remote tools gave.',
+      summary: 'Delivers the results of remote tools.',
       headers: keyHeader,
       body: toolResultsSchema,
       success: 202,

@@ -14,7 +14,7 @@ import { followed } from './event-response.ts'
 import { resumeHeader } from './execute-operation.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
-/** The routes that show sessions, and the one that removes them. */
+/** Returns the routes that list, read, export, delete and release sessions. */
 export function sessionOperations(setup: OperationSetup): readonly Operation[] {
   const { host, allow, accepting, approver, deciding } = setup
   return [
@@ -46,7 +46,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'get',
       path: '/api/agent/session/{id}',
       operationId: 'getSession',
-      summary: 'What was said in a session, how it stands and what it waits for.',
+      summary: 'The messages of a session, its status and its pending work.',
       success: 200,
       answer: sessionSchema,
       async handle({ principal, id }) {
@@ -69,7 +69,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'delete',
       path: '/api/agent/session/{id}',
       operationId: 'deleteSession',
-      summary: 'Ends what goes on in a session and removes it for good.',
+      summary: 'Aborts the run of a session and deletes the session permanently.',
       success: 204,
       async handle({ principal, id }) {
         const live = await host.open(principal, id)
@@ -84,7 +84,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'get',
       path: '/api/agent/session/{id}/events',
       operationId: 'events',
-      summary: 'The events behind one, and those that follow until nothing goes on.',
+      summary: 'Streams the events after one, and those that follow until no run is active.',
       headers: resumeHeader,
       query: eventsQuery,
       success: 200,
@@ -100,7 +100,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'post',
       path: '/api/agent/session/{id}/release',
       operationId: 'releaseSession',
-      summary: 'Ends the quarantine of a session, so that its run is resumed. For operators.',
+      summary: 'Releases a session from quarantine, so that its run is resumed. For operators.',
       success: 200,
       answer: releaseSchema,
       async handle({ principal, id }) {
@@ -116,7 +116,7 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
       method: 'get',
       path: '/api/agent/session/{id}/export',
       operationId: 'exportSession',
-      summary: 'What was said, as JSON lines, without reasoning, prompts, secrets and the audit trail.',
+      summary: 'Exports the messages as JSON lines, without reasoning, prompts, secrets and the audit trail.',
       success: 200,
       stream: 'application/x-ndjson',
       async handle({ principal, id }) {
@@ -133,10 +133,10 @@ export function sessionOperations(setup: OperationSetup): readonly Operation[] {
   ]
 }
 
-/** Milliseconds that reading a session whose writer died may take before another process tries. */
+/** Milliseconds to read a session whose writer died. After them another process may try. */
 const readingMs = 5_000
 
-/** A store whose logs say of errors what clients may have. */
+/** Returns a store whose logs have errors as clients may receive them. */
 function outwardStore({ store, outward }: SessionHost): SessionStore {
   return {
     ...store,
@@ -146,7 +146,7 @@ function outwardStore({ store, outward }: SessionHost): SessionStore {
   }
 }
 
-/** Read as fast as the client takes it. */
+/** Returns lines as a byte stream with backpressure. */
 function byteStream(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const iterator = lines[Symbol.asyncIterator]()

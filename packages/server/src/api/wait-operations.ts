@@ -12,7 +12,7 @@ import { waitsQuery } from '../http/request-schema.ts'
 import { waitsSchema } from '../http/response-schema.ts'
 import type { OperationSetup } from './operation-setup.ts'
 
-/** The inbox of operators. */
+/** Returns the route of the operators' inbox. */
 export function waitOperations({ host, allow, permits, approver }: OperationSetup): readonly Operation[] {
   return [
     operation({
@@ -20,7 +20,7 @@ export function waitOperations({ host, allow, permits, approver }: OperationSetu
       path: '/api/waits',
       operationId: 'listWaits',
       summary:
-        'For operators: what waits for a decision in all sessions, with the evidence. `next` is the `after` of the page behind it.',
+        'For operators: pending decisions of all sessions, with their evidence. `next` is the `after` of the next page.',
       query: waitsQuery,
       success: 200,
       answer: waitsSchema,
@@ -33,7 +33,7 @@ export function waitOperations({ host, allow, permits, approver }: OperationSetu
           limit,
           shows: async ({ id, agent: name }, requester, waiting) => {
             const agent = host.agentNamed(name)
-            // Another server over the same store has its agent.
+            // Another server over the same store has this agent.
             if (!agent) return false
             const place = { live: { id, agent }, requester, via: 'http' } as const
             return permits(principal, actionOf(waiting, questionOf(place, waiting)))

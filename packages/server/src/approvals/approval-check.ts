@@ -4,13 +4,13 @@ import { isRecord, ProvostError } from '@provost/core'
 import type { ServerOptions } from '../options/server-options.ts'
 
 /**
- * Refuses a server that asks who its principals are and does not say who of them approves, where something can ask.
+ * Checks `operator` and `approvals`. With `authenticate`, `approvals` is required where an agent can ask for one.
  *
  * @throws ProvostError `invalid-option`
  */
 export function checkApprovals({ agents, approvals, authenticate, operator }: ServerOptions): void {
   if (operator !== undefined && typeof operator !== 'function') {
-    throw invalid(`\`operator\` is ${typeof operator}.`, 'Give a function: operator: (principal) => …')
+    throw invalid(`\`operator\` of createServer is ${typeof operator}.`, 'Give a function: operator: (principal) => …')
   }
   if (approvals !== undefined) return checkRule(approvals)
   if (!authenticate) return
@@ -18,7 +18,7 @@ export function checkApprovals({ agents, approvals, authenticate, operator }: Se
     const asker = whoAsks(agent)
     if (!asker) continue
     throw invalid(
-      `The ${asker.kind} ${asker.name} of agent ${asker.agent} can ask for an approval, and \`approvals\` does not say who gives it.`,
+      `The ${asker.kind} ${asker.name} of agent ${asker.agent} can ask for an approval, but \`approvals\` is missing.`,
       "Give createServer({ approvals: { by: 'requester' | 'operator' | (principal, question) => … } }). An extension that never asks says so with `asks: false`.",
     )
   }

@@ -4,15 +4,15 @@ import { HttpError } from '../http/http-error.ts'
 import type { ApprovalQuestion } from '../options/approval-options.ts'
 import type { ServerOptions } from '../options/server-options.ts'
 
-/** The rules of a server about who decides. */
+/** The rules of a server about who may decide. */
 export interface Approver {
-  /** Whether a principal has the one operator role. Without `authenticate`, everybody on this machine has. */
+  /** Whether a principal has the operator role. Without `authenticate`, each request from this machine has it. */
   isOperator(principal: Principal): Promise<boolean>
-  /** Whether principals may decide in sessions of others. */
-  readonly anybody: boolean
+  /** Whether `approvals.by` is a function, so that principals may decide in other principals' sessions. */
+  readonly isRule: boolean
   /** @throws HttpError 403 `approvals-unset`, `peer-approval`, `not-approver` */
   mayDecide(principal: Principal, question: ApprovalQuestion): Promise<void>
-  /** Whether changed arguments run without a new question. */
+  /** Whether changed arguments run without a new approval. */
   mayEdit(principal: Principal, question: ApprovalQuestion): Promise<boolean>
 }
 
@@ -33,12 +33,12 @@ export function createApprover({
 
   return {
     isOperator,
-    anybody: typeof approvals?.by === 'function',
+    isRule: typeof approvals?.by === 'function',
 
     async mayDecide(principal, question) {
       const { kind, via } = question
       if (via !== 'http' && approvals?.peers !== true) throw peerApproval(via)
-      // What nobody asked about beforehand is the requester's: a call whose process died.
+      // An uncertain call had no earlier question: its requester may decide.
       if (!approvals && authenticate && kind === 'approval') throw approvalsUnset()
       if (!(await permits(principal, question))) throw notApprover(question)
     },
@@ -50,12 +50,12 @@ export function createApprover({
   }
 }
 
-/** Nothing but `true` permits, whatever JavaScript answers. */
+/** Only `true` permits; other truthy values of untyped code do not. */
 function isYes(answer: unknown): boolean {
   return answer === true
 }
 
-/** Whether it is the principal's own session. */
+/** Whether the principal is the requester of the session. */
 export function isRequester({ id }: Principal, { requester }: Pick<ApprovalQuestion, 'requester'>): boolean {
   return requester?.id === id
 }
@@ -63,16 +63,16 @@ export function isRequester({ id }: Principal, { requester }: Pick<ApprovalQuest
 function approvalsUnset(): HttpError {
   return new HttpError(403, {
     code: 'approvals-unset',
-    message: 'This server does not say who approves calls.',
-    hint: 'Give createServer an `approvals`.',
+    message: 'The option approvals of createServer is missing, so no call can be approved.',
+    hint: 'Give createServer { approvals: { by: … } }.',
   })
 }
 
 function peerApproval(via: string): HttpError {
   return new HttpError(403, {
     code: 'peer-approval',
-    message: `Calls are not approved over ${via === 'a2a' ? 'A2A' : 'MCP'} on this server.`,
-    hint: 'Have a person decide over /api/waits, or set `approvals.peers`.',
+    message: `This server does not accept approvals over ${via === 'a2a' ? 'A2A' : 'MCP'}.`,
+    hint: 'Decide over /api/waits, or set `approvals.peers`.',
   })
 }
 
@@ -80,6 +80,6 @@ function notApprover({ toolName }: ApprovalQuestion): HttpError {
   return new HttpError(403, {
     code: 'not-approver',
     message: `You may not decide on ${toolName === '' ? 'this answer' : `this call of ${toolName.slice(0, 128)}`}.`,
-    hint: 'Ask an operator, who finds it at /api/waits.',
+    hint: 'Ask an operator to decide: GET /api/waits lists it.',
   })
 }

@@ -14,42 +14,43 @@ import { isRequester } from './approver.ts'
 import type { Waiting } from './pending-question.ts'
 import { questionOf, waitsOf } from './pending-question.ts'
 
-/** A session that somebody wants to look into or decide in. */
+/** A session in which a principal reads or decides. */
 export interface Reached {
   readonly live: LiveSession
-  /** On whose behalf it acts. */
+  /** Principal of the session. */
   readonly requester: Principal | undefined
 }
 
-/** Lets principals decide: in their own sessions, and in those of others as far as the rules of the server go. */
+/** Decisions of principals: in their own sessions, and in other sessions as the rules of the server permit. */
 export interface Deciding {
   /**
-   * Opens a session to decide in it: the principal's own; any for operators, and where `approvals.by` is a function.
+   * Opens a session to decide in it: the principal's own, or any session for operators and where `approvals.by` is a
+   * function.
    *
    * @throws HttpError 404
    */
   reach(principal: Principal, id: string): Promise<Reached>
   /**
-   * Opens a session to read it: the principal's own; for an operator any that `authorize` permits.
+   * Opens a session to read it: the principal's own, or for an operator any session that `authorize` permits.
    *
    * @throws HttpError 403, 404
    */
   read(principal: Principal, id: string): Promise<LiveSession>
   /**
-   * Looks at a session without opening it, as one in quarantine cannot be: the same rules as for `read`.
+   * Reads a session without opening it, also in quarantine. The rules of `read` apply.
    *
    * @throws HttpError 403, 404
    */
   view(principal: Principal, id: string, kind: 'read' | 'export'): Promise<SessionView>
   /**
-   * Checks each decision before any is delivered, and makes proposals of arguments that the approver may not edit.
+   * Checks each decision before any is delivered. Arguments that the approver may not edit become proposals.
    *
    * @throws HttpError 403, 404; ProvostError `unknown-wait`
    */
   check(principal: Principal, reached: Reached, decisions: Decisions, via: Via): Promise<Decisions>
 }
 
-/** What deciding works with. */
+/** Dependencies of {@link Deciding}. */
 interface DecidingSetup {
   readonly host: SessionHost
   readonly approver: Approver
@@ -63,7 +64,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
     if (!isCode(refused, 'unknown-session')) throw refused
     const owner = await ownership(host.store, id)
     if (!owner || owner.principal?.id === principal.id) throw refused
-    // Opened as it is taken up again after a crash: on behalf of its own principal.
+    // Opened with its own principal, as after a crash.
     return { live: await host.open(owner.principal, id), requester: owner.principal }
   }
 
@@ -71,15 +72,15 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
     try {
       return { live: await host.open(principal, id), requester: principal }
     } catch (refused) {
-      if (!approver.anybody && !(await approver.isOperator(principal))) throw refused
+      if (!approver.isRule && !(await approver.isOperator(principal))) throw refused
       return foreign(principal, id, refused)
     }
   }
 
   /**
-   * Looks at a session on behalf of its own principal, or of an operator whom `authorize` permits to.
+   * Reads a session for its own principal, or for an operator that `authorize` permits.
    *
-   * @param look opens or views the session of a principal; undefined for a session of no principal.
+   * @param look opens or views the session of a principal; receives undefined for a session without a principal.
    */
   async function looked<T>(
     principal: Principal,
@@ -92,7 +93,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
     try {
       found = await look(principal)
     } catch (refused) {
-      // Without `authorize` no operator may read the sessions of others.
+      // Without `authorize`, operators may not read other principals' sessions.
       if (!isCode(refused, 'unknown-session') || !authorized || !(await approver.isOperator(principal))) throw refused
       const owner = await ownership(host.store, id)
       if (!owner) throw refused
@@ -130,7 +131,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
       const waiting = await waits.find(kind, id)
       if (waiting) return checkOne(principal, reached, waiting, via, given)
       if (!(await waits.isOver(id))) throw unknownWait(id)
-      // Nothing comes of it any more, unless the call waits again by the time that this is delivered.
+      // The call is no longer uncertain. The check still applies, since it may be again at the time of delivery.
       if (kind === 'uncertain') await approver.mayDecide(principal, unseen(reached, id, via))
       return undefined
     }
@@ -170,7 +171,7 @@ export function createDeciding({ host, approver, authorized, allow }: DecidingSe
       try {
         return await check(principal, reached, decisions, via)
       } catch (refused) {
-        // To others the session is not there.
+        // For principals without permission the session does not exist.
         throw isRefusal(refused) ? unknownSession(reached.live.id) : refused
       }
     },
@@ -199,7 +200,7 @@ export function actionOf(waiting: Waiting, question: ApprovalQuestion, verdict?:
   }
 }
 
-/** A call that is not known any more: it may have been anything. */
+/** Returns the question of an unknown call, which may have had any effect. */
 function unseen({ live, requester }: Reached, callId: string, via: Via): ApprovalQuestion {
   return {
     ...{ kind: 'uncertain', sessionId: live.id, ...(requester && { requester }), via, id: callId, callId },
@@ -210,7 +211,7 @@ function unseen({ live, requester }: Reached, callId: string, via: Via): Approva
 const actions = { approval: 'approve', uncertain: 'uncertain', input: 'answer', remote: 'tool-result' } as const
 
 function unknownWait(id: string): ProvostError {
-  return new ProvostError('unknown-wait', `This run never waited for ${id.slice(0, 1_000)}.`, {
-    hint: 'Take ids from result.pending or from the event that asked.',
+  return new ProvostError('unknown-wait', `The run has no wait ${id.slice(0, 1_000)}.`, {
+    hint: 'Use an id from result.pending or from the event of the question.',
   })
 }

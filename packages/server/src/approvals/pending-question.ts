@@ -5,7 +5,7 @@ import type { ApprovalQuestion, Via } from '../options/approval-options.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { foldSession } from '../sessions/session-end.ts'
 
-/** One thing that a session waits for, of any kind. */
+/** One pending wait of a session, of any kind. */
 export type Waiting = {
   [K in keyof WaitKinds]: { readonly kind: K; readonly wait: PendingWork[WaitKinds[K]][number] }
 }[keyof WaitKinds]
@@ -17,7 +17,7 @@ interface WaitKinds {
   remote: 'remoteCalls'
 }
 
-/** Returns all that is waited for, approvals first. */
+/** Returns all pending waits, approvals first. */
 export function waitingIn({ approvals, inputs, uncertain, remoteCalls }: PendingWork): readonly Waiting[] {
   return [
     ...approvals.map((wait) => ({ kind: 'approval', wait }) as const),
@@ -27,15 +27,15 @@ export function waitingIn({ approvals, inputs, uncertain, remoteCalls }: Pending
   ]
 }
 
-/** What a session waits for, looked up once for all decisions of a request. */
+/** The pending waits of a session, read once for all decisions of a request. */
 export interface Waits {
-  /** By the id of the wait, or of the call. */
+  /** Finds a wait by its id, or by the id of its call. */
   find(kind: Waiting['kind'], id: string): Promise<Waiting | undefined>
-  /** Whether it was waited for, and is over. */
+  /** Whether a wait existed and is over. */
   isOver(id: string): Promise<boolean>
 }
 
-/** Reads what a session waits for: as this process knows it, else as its log says. */
+/** Reads the pending waits of a session from this process, else from its log. */
 export function waitsOf(store: SessionStore, live: LiveSession): Waits {
   let read: ReturnType<typeof foldSession> | undefined
   const matches =
@@ -56,7 +56,7 @@ export function waitsOf(store: SessionStore, live: LiveSession): Waits {
   }
 }
 
-/** Where a question stands. */
+/** The session and the protocol of a question. */
 export interface QuestionPlace {
   readonly live: Pick<LiveSession, 'id' | 'agent'>
   readonly requester: Principal | undefined
@@ -77,7 +77,7 @@ export function questionOf({ live, requester, via }: QuestionPlace, waiting: Wai
   return { ...place, ...own, input: waiting.wait.input, reason: '' }
 }
 
-/** Of a tool that a child has, nothing is known here: it may do anything. */
+/** Returns the effect of a tool. A child's tool is unknown here, so the strongest effect is assumed. */
 function effectOf({ agent }: Pick<LiveSession, 'agent'>, toolName: string): Effect {
   return agent.registry.get(toolName)?.effect ?? 'egress'
 }

@@ -5,7 +5,7 @@ import { displayText, questionText } from '@provost/core'
 import type { Waiting } from './pending-question.ts'
 import { waitingIn } from './pending-question.ts'
 
-/** One thing that somebody outside has to decide, over all sessions. */
+/** A row of the operators' inbox: one pending decision of any session. */
 export interface WaitRow {
   /** `quarantined`: the session itself waits to be released. */
   readonly kind: Waiting['kind'] | 'quarantined'
@@ -14,13 +14,13 @@ export interface WaitRow {
   /** The id of the session's principal. */
   readonly requester?: string
   readonly updatedAt: number
-  /** The question as one line that is safe to print. */
+  /** The question as one printable line. */
   readonly text: string
-  /** What `pending` of the session says of it. */
+  /** The wait as in `pending` of the session. */
   readonly wait?: Waiting['wait']
 }
 
-/** Where a page goes on: behind the wait `wait` of the session behind `after`, in the list of one status. */
+/** Where the next page starts: after the wait `wait` of the session after `after`, in the list of one status. */
 export interface InboxCursor {
   readonly status: SessionStatus
   readonly after?: string
@@ -33,14 +33,14 @@ export interface InboxPage {
   readonly next?: InboxCursor
 }
 
-/** The lists of the store that a page reads, in this order. A running session may have branches that wait. */
+/** Statuses whose lists a page reads, in this order. A running session may have waiting branches. */
 const statuses: readonly SessionStatus[] = ['quarantined', 'suspended', 'running']
 
-/** What a page is looked up with. */
+/** Parameters of a page. */
 export interface InboxReading {
   readonly store: SessionStore
   readonly from: InboxCursor | undefined
-  /** Rows, and sessions whose logs are read. */
+  /** Rows at most, and sessions whose logs are read at most. */
   readonly limit: number
   /** Whether the reader may see a wait. */
   shows(info: SessionInfo, requester: Principal | undefined, waiting: Waiting): Promise<boolean>
@@ -49,8 +49,8 @@ export interface InboxReading {
 }
 
 /**
- * Reads a page of what waits in all sessions. Sessions come from the store's list of a status; the logs of at most `limit`
- * of them are read, whatever comes of it, so a page may have fewer rows and still have a next one.
+ * Reads a page of the pending decisions of all sessions. Sessions come from the store's list of a status. At most `limit`
+ * logs are read, so a page may have fewer rows than `limit` and still have a next page.
  */
 export async function readInbox({ store, from, limit, shows, releases }: InboxReading): Promise<InboxPage> {
   const rows: WaitRow[] = []
@@ -94,7 +94,7 @@ async function rowsOf(
   const state = foldLog(entries)
   const requester = state.run?.principal
   const all = waitingIn(pendingWork(state))
-  // One that is over by now was before all that are still there.
+  // A wait that is over by now came before all that are pending.
   const start = behind === undefined ? 0 : all.findIndex(({ wait }) => wait.id === behind) + 1
   const rows: WaitRow[] = []
   for (const waiting of all.slice(start)) {
@@ -112,7 +112,7 @@ async function rowsOf(
   return rows
 }
 
-/** The log of a session in quarantine is not read: that may be what kills the process. */
+/** Returns the row of a session in quarantine without reading its log, which may kill the process. */
 async function quarantinedRow(info: SessionInfo, releases: InboxReading['releases']): Promise<readonly WaitRow[]> {
   if (!(await releases(info))) return []
   return [
@@ -122,7 +122,7 @@ async function quarantinedRow(info: SessionInfo, releases: InboxReading['release
       agent: info.agent,
       ...(info.principal !== undefined && { requester: info.principal }),
       updatedAt: info.updatedAt,
-      text: `Session ${displayText(info.id, { limit: 200 })} is in quarantine: its processes died again and again.`,
+      text: `Session ${displayText(info.id, { limit: 200 })} is in quarantine: its processes died repeatedly.`,
     },
   ]
 }

@@ -1,17 +1,17 @@
 import { HttpError } from './http-error.ts'
 
-/** The event streams that are open. */
+/** The open event streams of a server. */
 export interface Connections {
   /**
-   * Counts one more for a principal.
-   * @returns gives it back.
+   * Counts one more stream of a principal.
+   * @returns a function that ends the count.
    * @throws HttpError 429
    */
   take(principal: string): () => void
-  /** Of one stream, to end it from here. */
+  /** Returns the abort controller of one stream. */
   control(sessionId: string): AbortController
   done(control: AbortController): void
-  /** Ends the streams of a session, or all: their clients come back to whoever answers then. */
+  /** Ends the streams of a session, or all streams: their clients reconnect, to any process. */
   cut(sessionId?: string): void
 }
 

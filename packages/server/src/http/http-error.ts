@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '@provost/core'
 import { ProvostError, toErrorInfo } from '@provost/core'
 
-/** An answer that is no success, with its status. */
+/** An error response with its HTTP status. */
 export class HttpError extends ProvostError {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -36,7 +36,7 @@ const statuses: Readonly<Record<string, number>> = {
   'invalid-tool': 400,
 }
 
-/** How an error is told: what went wrong here, and is nobody else's business, is not. */
+/** Returns the status and the error of a response. Internal errors are replaced with a general one. */
 export function responseStatus(thrown: unknown): { readonly status: number; readonly error: ErrorInfo } {
   if (thrown instanceof HttpError) return { status: thrown.status, error: thrown.toJSON() }
   const error = toErrorInfo(thrown)
@@ -44,16 +44,16 @@ export function responseStatus(thrown: unknown): { readonly status: number; read
   if (status !== undefined) return { status, error }
   return {
     status: 500,
-    error: { code: 'internal', message: 'The server could not do this.', hint: 'Try again later.' },
+    error: { code: 'internal', message: 'The server failed to handle the request.', hint: 'Try again later.' },
   }
 }
 
-/** Whether it went wrong in here: then whoever asked is not told what it was. */
+/** Whether an error is the server's own failure, whose text clients do not receive. */
 export function isInternal(thrown: unknown): boolean {
   return responseStatus(thrown).status === 500
 }
 
-/** An error as the response says it. */
+/** Returns an error as a response. */
 export function errorResponse(thrown: unknown): Response {
   const { status, error } = responseStatus(thrown)
   return jsonError(status, error, thrown instanceof HttpError ? thrown.headers : {})
@@ -66,16 +66,16 @@ function jsonError(status: number, error: ErrorInfo, headers: Readonly<Record<st
 export function unknownSession(id: string): HttpError {
   return new HttpError(404, {
     code: 'unknown-session',
-    message: `There is no session ${id.slice(0, 200)}.`,
-    hint: 'Leave sessionId out to begin one.',
+    message: `Session ${id.slice(0, 200)} does not exist.`,
+    hint: 'Check its id, or leave sessionId out to create a session.',
   })
 }
 
-/** The call is for operators alone. */
+/** Returns the error of an operators' route for other principals. */
 export function notOperator(): HttpError {
   return new HttpError(403, {
     code: 'not-operator',
-    message: 'This call is for operators.',
-    hint: 'Give createServer an `operator` that says which principals have the role.',
+    message: 'This route requires the operator role.',
+    hint: 'Give createServer an `operator` function that returns true for this principal.',
   })
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '@provost/core'
 
-/** Whether a request was sent to this machine by one of its names. A page elsewhere cannot make a browser say so. */
+/** Whether a host name is one of this machine's own. A page of another site cannot make a browser send one. */
 export function isLocal(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
@@ -11,21 +11,21 @@ export function isLocal(hostname: string): boolean {
   )
 }
 
-/** What proxies say of those for whom they ask. */
+/** Headers in which proxies describe their clients. */
 const proxyHeader = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/u
 
 /**
- * Whether a request shows that somebody on another machine may have sent it: by the name that it asks for, by its peer's address
- * where the host of the server tells it, or by what a proxy has left on it.
+ * Whether a client on another machine may have sent a request. The signs are its host name, the address of its peer where
+ * the host of the server passes it, and traces of a proxy.
  *
- * @param env what Node's adapter of Hono gives along with a request.
+ * @param env value that Hono's adapter for Node passes with a request.
  */
 export function isRemote(request: Request, env: unknown): boolean {
   if (!isLocal(new URL(request.url).hostname)) return true
   for (const name of request.headers.keys()) if (proxyHeader.test(name)) return true
   const incoming = incomingOf(env)
   if (!incoming) return false
-  // A proxy that says nothing else still speaks the old HTTP: nginx does, unless told otherwise.
+  // A proxy without headers still shows by HTTP/1.0, which is nginx's default.
   return incoming.httpVersion === '1.0' || !isLocal(String(incoming.address))
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Operation } from './operation.ts'
 import { errorSchema } from './response-schema.ts'
 
-/** The description of a server, in OpenAPI 3.1: its schemas are those that requests are checked with. */
+/** Returns the OpenAPI 3.1 description of a server. Its schemas are the ones that validate requests. */
 export function openApiOf(operations: readonly Operation[], authenticated: boolean): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
@@ -24,7 +24,7 @@ export function openApiOf(operations: readonly Operation[], authenticated: boole
   }
 }
 
-/** Routes that speak protocols of others, whose own documents say what goes in and out. */
+/** Routes of external protocols, whose specifications describe their bodies. */
 const protocols = [
   ['/mcp', 'post', 'mcp', 'The agents as tools of an MCP server, over streamable HTTP.'],
   ['/a2a/{agent}', 'post', 'a2a', 'An agent over A2A: JSON-RPC, or a stream of it.'],
@@ -45,14 +45,14 @@ function describeProtocol(path: string, method: 'get' | 'post', operationId: str
         description: 'Done.',
         content: { ...json, ...(method === 'post' && { 'text/event-stream': { schema: { type: 'string' } } }) },
       },
-      ...(path === '/mcp' && { 202: { description: 'A notification was taken.' } }),
+      ...(path === '/mcp' && { 202: { description: 'A notification was accepted.' } }),
       '4XX': { ...refusal, content: { 'application/json': { schema: { anyOf: [errorRef, rpcError] } } } },
     },
   }
 }
 
 const errorRef = { $ref: '#/components/schemas/Error' }
-/** How JSON-RPC says so. */
+/** The form of a JSON-RPC error. */
 const rpcError = {
   type: 'object',
   properties: { jsonrpc: { const: '2.0' }, error: { type: 'object', required: ['code', 'message'] } },

@@ -1,7 +1,7 @@
 import type { Principal } from '@provost/core'
 import type { z } from 'zod'
 
-/** A request that was let in, with what it says checked. */
+/** An authenticated request with its validated body and query. */
 export interface Asked {
   readonly principal: Principal
   readonly request: Request
@@ -10,25 +10,25 @@ export interface Asked {
   readonly body: unknown
 }
 
-/** One thing that a server can be asked for: its route, its description and what answers. */
+/** An operation of the HTTP API: its route, its description and its handler. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'delete'
-  /** With `{id}` where the id of a session stands. */
+  /** Path of the route, with `{id}` for the id of a session. */
   readonly path: string
   readonly operationId: string
   readonly summary: string
   readonly body?: z.ZodType
   readonly query?: z.ZodType
-  /** Headers that it heeds. */
+  /** Headers that it reads, with descriptions. */
   readonly headers?: Readonly<Record<string, string>>
   readonly success: 200 | 202 | 204
-  /** Of a JSON answer; `stream` names the media type of another one. */
+  /** Schema of a JSON response; `stream` names another media type. */
   readonly answer?: z.ZodType
   readonly stream?: string
   handle(asked: Asked): Promise<Response>
 }
 
-/** An operation whose handler gets what its schemas let through. */
+/** Creates an operation whose handler receives the output of its schemas. */
 export function operation<B extends z.ZodType = z.ZodNever, Q extends z.ZodType = z.ZodNever>(
   options: Omit<Operation, 'body' | 'query' | 'handle'> & {
     readonly body?: B

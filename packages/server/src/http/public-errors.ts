@@ -1,15 +1,15 @@
 import type { AgentEvent, Entry, ErrorInfo, Message, ToolOutput } from '@provost/core'
 
-/** What of errors clients get: events, messages and errors as they may leave the server. */
+/** Converts events, messages and errors to what clients may receive. */
 export interface Outward {
   event(event: AgentEvent): AgentEvent
   message(message: Message): Message
   error(error: ErrorInfo): ErrorInfo
-  /** Of what is exported. */
+  /** Converts an exported entry. */
   entry(entry: Entry): Entry
 }
 
-/** The runtime's own words about a call, which hold nothing of what a tool threw. */
+/** Codes of errors whose text is the runtime's own, without the text of an exception. */
 const ownWords: ReadonlySet<string> = new Set([
   'tool-denied',
   'tool-deferred',
@@ -21,15 +21,15 @@ const ownWords: ReadonlySet<string> = new Set([
   'unknown-tool',
 ])
 
-/** Codes of runs whose message repeats what a tool, a hook or a child threw. */
+/** Codes of run errors whose message repeats the exception of a tool, a hook or a child. */
 const foreignWords: ReadonlySet<string> = new Set(['unexpected', 'tool-failed', 'hook-failed', 'fan-out-failed'])
 const hiddenOutput: ToolOutput = Object.freeze({ type: 'error-text', value: 'The tool failed.' })
 
 /**
- * Keeps the text of exceptions from clients: they get the code and a general text. The log, the model, spans and `onError`
- * have it all.
+ * Hides the text of exceptions from clients: they receive the code and a general text. The log, the model, spans and
+ * `onError` have the text.
  *
- * @param exposeErrors lets all of it through.
+ * @param exposeErrors sends the text to clients too.
  */
 export function createOutward(exposeErrors: boolean): Outward {
   if (exposeErrors) return { event: same, message: same, error: same, entry: same }
@@ -110,7 +110,9 @@ function runError(error: ErrorInfo): ErrorInfo {
 
 function errorFrom(kind: Extract<AgentEvent, { type: 'agent.error' }>['source']['kind'], error: ErrorInfo): ErrorInfo {
   if (kind === 'tool') return toolError(error)
-  return kind === 'model' || kind === 'loop' ? runError(error) : general(error, 'Something failed beside the run.')
+  return kind === 'model' || kind === 'loop'
+    ? runError(error)
+    : general(error, 'A part of the server outside the run failed.')
 }
 
 function general({ code, retryable }: ErrorInfo, message: string): ErrorInfo {

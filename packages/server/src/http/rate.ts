@@ -1,6 +1,6 @@
-/** Counts what each principal asks for. */
+/** Limits the requests of each principal. */
 export interface Rate {
-  /** @returns seconds to wait; 0 where it may be. */
+  /** Counts a request. @returns seconds to wait; 0 where the request is allowed. */
   take(key: string): number
 }
 
@@ -11,7 +11,7 @@ interface Bucket {
 
 const mostKeys = 10_000
 
-/** A bucket of tokens for each key, which fills up in a minute. @param now milliseconds; default the monotonic clock. */
+/** Creates a token bucket for each key, which refills in a minute. @param now milliseconds; default the monotonic clock. */
 export function createRate(perMinute: number, now: () => number = () => performance.now()): Rate {
   const buckets = new Map<string, Bucket>()
   const perMs = perMinute / 60_000
@@ -25,7 +25,7 @@ export function createRate(perMinute: number, now: () => number = () => performa
       buckets.delete(key)
       buckets.set(key, bucket)
       if (buckets.size > mostKeys) {
-        // The one that was seen least lately has had the most time to fill up.
+        // Drops the least recently used bucket, which has refilled the most.
         const [oldest] = buckets.keys()
         if (oldest !== undefined) buckets.delete(oldest)
       }

@@ -3,10 +3,10 @@ import { badRequest } from './request-error.ts'
 import { isTooDeep } from './request-schema.ts'
 
 /**
- * The body of a request as text, whether it says how long it is or comes in chunks.
+ * Returns the body of a request as text, with or without a content length.
  *
- * @param most bytes.
- * @throws HttpError 413, 400 where it breaks off
+ * @param most bytes at most.
+ * @throws HttpError 413; 400 where the body breaks off
  */
 export async function textOf(request: Request, most: number): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most)
@@ -20,25 +20,25 @@ export async function textOf(request: Request, most: number): Promise<string> {
       text += decoder.decode(bytes, { stream: true })
     }
   } catch (thrown) {
-    // Whoever sent it is gone: nothing failed in here.
-    throw thrown instanceof HttpError ? thrown : badRequest('The body broke off.')
+    // The client has disconnected: this is not a failure of the server.
+    throw thrown instanceof HttpError ? thrown : badRequest('The body of the request broke off.')
   }
   return text + decoder.decode()
 }
 
 /**
- * The body of a request as what its JSON says.
+ * Returns the parsed JSON body of a request.
  *
- * @param most bytes.
+ * @param most bytes at most.
  * @throws HttpError 413, 415, 400
  */
 export async function jsonOf(request: Request, most: number): Promise<unknown> {
   const type = request.headers.get('content-type') ?? ''
-  // A page of another origin cannot send this type without being asked for its right to.
+  // A browser sends this type to another origin only after a preflight request.
   if (!/^application\/json\s*(?:;|$)/iu.test(type)) {
     throw new HttpError(415, {
       code: 'not-json',
-      message: 'The body is not JSON.',
+      message: 'The content type of the body is not application/json.',
       hint: 'Send content-type: application/json.',
     })
   }
@@ -47,11 +47,11 @@ export async function jsonOf(request: Request, most: number): Promise<unknown> {
   try {
     if (!tooDeep) return JSON.parse(text)
   } catch {
-    // Said below.
+    // The error below reports it.
   }
   throw new HttpError(400, {
     code: 'not-json',
-    message: tooDeep ? 'The JSON of the body is nested too deeply.' : 'The body is not JSON.',
+    message: tooDeep ? 'The JSON of the body is nested too deeply.' : 'The body is not valid JSON.',
     hint: 'Send what /openapi.json describes.',
   })
 }
@@ -59,9 +59,9 @@ export async function jsonOf(request: Request, most: number): Promise<unknown> {
 function tooLarge(most: number): HttpError {
   const error = {
     code: 'too-large',
-    message: `A body has up to ${most} bytes here.`,
-    hint: 'Send less at once.',
+    message: `The body has more than ${most} bytes.`,
+    hint: 'Send a smaller body.',
   }
-  // What is still to come is not read.
+  // Closes the connection, since the rest of the body is not read.
   return new HttpError(413, error, { connection: 'close' })
 }

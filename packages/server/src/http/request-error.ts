@@ -13,15 +13,15 @@ export function badRequest(message: string): HttpError {
 export function waits(id: string): HttpError {
   return new HttpError(409, {
     code: 'session-suspended',
-    message: `Session ${id} waits for answers.`,
-    hint: 'Answer what is in its `pending`, send it a follow-up, or abort its run.',
+    message: `Session ${id} waits for decisions.`,
+    hint: 'Answer its `pending` work, send a follow-up, or abort its run.',
   })
 }
 
 export function busy(id: string): HttpError {
   return new HttpError(409, {
     code: 'session-busy',
-    message: `A run goes on in session ${id}.`,
+    message: `Session ${id} has an active run.`,
     hint: 'Steer it, send a follow-up, or wait for its end.',
   })
 }

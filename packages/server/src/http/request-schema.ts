@@ -7,10 +7,10 @@ interface GivenFile {
   filename?: string | undefined
   data: { type: 'data'; data: string } | { type: 'url'; url: string } | { type: 'text'; text: string }
 }
-/** What a client says. */
+/** Input of a client. */
 export type GivenInput = string | ({ type: 'text'; text: string } | GivenFile)[]
 
-/** What a client answers. */
+/** Decisions of a client. */
 export interface DecisionsBody {
   approvals?:
     | {
@@ -26,7 +26,7 @@ export interface DecisionsBody {
   inputs?: { id: string; value?: unknown }[] | undefined
 }
 
-/** What a client wants done. */
+/** The body of `POST /api/agent/execute`. */
 export interface ExecuteBody extends DecisionsBody {
   agent?: string | undefined
   sessionId?: string | undefined
@@ -43,7 +43,7 @@ export interface ExecuteBody extends DecisionsBody {
   options?: { maxSteps?: number | undefined } | undefined
 }
 
-/** What a client says to a run. */
+/** The body of a steer or a follow-up. */
 interface SendBody {
   input: GivenInput
   to?: string | undefined
@@ -61,7 +61,7 @@ interface ListQuery {
   status?: 'idle' | 'running' | 'suspended' | 'failed' | 'quarantined' | undefined
 }
 
-/** What a user says: text, or parts. Whatever else a message may carry (labels, roles) is not a client's to say. */
+/** User input: text, or parts. A client cannot set other fields of a message, such as labels and roles. */
 const textPart = z.strictObject({ type: z.literal('text'), text: z.string() })
 const filePart = z.strictObject({
   type: z.literal('file'),
@@ -122,7 +122,7 @@ const remoteTool = z.strictObject({
   timeoutMs: z.int().min(1).max(604_800_000).optional(),
 })
 
-/** A history of the client's: made anew, imported, repaired, labelled untrusted. A system message of it instructs nobody. */
+/** A message of a client's history. The server rebuilds, repairs and imports it as untrusted; system messages lose their authority. */
 const historyMessage = z.looseObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
@@ -147,9 +147,7 @@ export const executeSchema: z.ZodType<ExecuteBody> = z
 
 export const sendSchema: z.ZodType<SendBody> = z.strictObject({
   input: inputSchema,
-  to: runId
-    .optional()
-    .describe('Id of the run that is meant, as its events have it: a child of the one that goes on, however deep.'),
+  to: runId.optional().describe('Id of the receiving run, from its events: a descendant of the active run.'),
 })
 
 export const abortSchema: z.ZodType<AbortBody> = z.strictObject({
@@ -173,10 +171,10 @@ export const eventsQuery: z.ZodType<{ after?: string | undefined }> = z.object({
   after: z.string().min(1).max(10_000).optional(),
 })
 
-/** Nothing that a client sends is deeper: what walks through it may be recursive. */
+/** Depth of a client's JSON at most, since recursive code reads it. */
 const deepest = 100
 
-/** Whether a JSON text nests deeper than anything reads. */
+/** Whether a JSON text is nested deeper than the limit. */
 export function isTooDeep(text: string): boolean {
   let depth = 0
   let inString = false

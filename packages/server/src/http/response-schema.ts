@@ -52,7 +52,7 @@ export const waitsSchema: z.ZodType = z.object({
       agent: z.string(),
       requester: z.string().optional(),
       updatedAt: z.number(),
-      text: z.string().describe('The question as one line that is safe to print.'),
+      text: z.string().describe('The question as one printable line.'),
       wait: z.looseObject({ id: z.string(), callId: z.string(), toolName: z.string() }).optional(),
     }),
   ),

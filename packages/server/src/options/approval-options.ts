@@ -1,51 +1,50 @@
 import type { Effect, Json, MaybePromise, Principal, QuestionSubject, Timestamp } from '@provost/core'
 
-/** By which protocol something was asked for. `http` is the routes under `/api`. */
+/** Protocol of a request. `http` is the routes under `/api`. */
 export type Via = 'http' | 'a2a' | 'mcp'
 
-/** What an approver decides on: a call that asks, or one of unknown outcome. */
+/** What an approver decides on: a call that needs approval, or a call of unknown outcome. */
 export interface ApprovalQuestion extends Partial<QuestionSubject> {
-  /** `approval`: a call, an answer or a handoff that asks. `uncertain`: its process died in it. */
+  /** `approval`: a call, an answer or a handoff that needs approval. `uncertain`: a call whose process died in it. */
   readonly kind: 'approval' | 'uncertain'
   readonly sessionId: string
-  /** On whose behalf the session acts. */
+  /** Principal of the session. */
   readonly requester?: Principal
   readonly via: Via
   readonly id: string
   readonly callId: string
-  /** Empty where it is about an answer of the model. */
+  /** Name of the tool; empty for an answer of the model. */
   readonly toolName: string
   readonly agent: string
   readonly runPath: readonly string[]
   readonly effect: Effect
-  /** Of a call: as the approver saw it. */
+  /** Input of the call, as the approver saw it. */
   readonly input: Json
   readonly reason: string
   readonly evidence?: Json
   readonly expiresAt?: Timestamp
-  /** What the approver wants to have run instead of `input`, where that is something else. */
+  /** Arguments that the approver wants to run instead of `input`, where they differ. */
   readonly args?: Json
 }
 
-/** Whether a principal may do something about a question. Asked for each decision; one that throws permits nothing. */
+/** Returns whether a principal may decide on a question. Called for each decision; a rule that throws permits nothing. */
 export type ApprovalRule = (principal: Principal, question: ApprovalQuestion) => MaybePromise<boolean>
 
-/** Who approves what the agents of a server ask about. */
+/** Who approves the calls of a server's agents. */
 export interface ApprovalOptions {
   /**
-   * `requester`: the principal of the session, and operators. `operator`: operators alone. A function: whom it permits, in
-   * the sessions of all principals. The requester may deny in any case.
+   * `requester`: the principal of the session, and operators. `operator`: operators alone. A function: each principal that
+   * it permits, in the sessions of all principals. The requester may always deny.
    */
   readonly by: 'requester' | 'operator' | ApprovalRule
   /**
-   * Whether the arguments that an approver changes run at once. Without it they are a new question, about what they are
-   * now. Default false.
+   * Whether arguments that an approver changes run at once. Without it the changed arguments are a new question. Default
+   * false.
    */
   readonly mayEdit?: boolean | ApprovalRule
   /**
-   * Whether `by` holds for calls over A2A and MCP too. Without it nothing is approved over these protocols, whatever
-   * `by` says. A peer whose credentials are good for the routes under `/api` is a requester there: give machines
-   * principals of their own and write `by` as a function. Default false.
+   * Whether `by` applies to A2A and MCP too. Without it these protocols approve nothing. A peer with credentials for the
+   * routes under `/api` is a requester there: give machines separate principals, and make `by` a function. Default false.
    */
   readonly peers?: boolean
 }

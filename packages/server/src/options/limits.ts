@@ -1,24 +1,24 @@
-/** How much a server takes, from all and from each principal. */
+/** Limits of a server, in total and for each principal. */
 export interface Limits {
   /** Bytes of a request's body. Default 1 MiB. */
   readonly bodyBytes: number
-  /** Bytes of live events that may wait for a slow reader; one further behind goes on from what is kept. Default 1 MiB. */
+  /** Bytes of live events queued for a slow reader; one further behind reads the kept events. Default 1 MiB. */
   readonly waitingBytes: number
-  /** Events that the process keeps of each session that goes on, for readers who come back. Default 2,000. */
+  /** Events that the process keeps of each active session, for readers that reconnect. Default 2,000. */
   readonly keptEvents: number
   /** Open event streams of one principal. Default 100. */
   readonly connections: number
-  /** Runs of one principal that go on here at the same time. Default 20. */
+  /** Concurrent runs of one principal in this process. Default 20. */
   readonly runs: number
-  /** Requests of one principal in a minute; as many may come at once. Default 600. */
+  /** Requests of one principal in a minute, also as one burst. Default 600. */
   readonly requestsPerMinute: number
-  /** Session objects kept in memory while nothing happens in them. Default 1,000. */
+  /** Idle session objects kept in memory. Default 1,000. */
   readonly sessions: number
-  /** Tools that a client may bring. Default 32. */
+  /** Tools that a client may send for a session. Default 32. */
   readonly remoteTools: number
-  /** Bytes of the definitions of those tools, together. Default 64 KiB. */
+  /** Bytes of the definitions of those tools in total. Default 64 KiB. */
   readonly remoteToolBytes: number
-  /** Milliseconds between signs of life on a quiet event stream. Default 15,000. */
+  /** Milliseconds between heartbeats on a quiet event stream. Default 15,000. */
   readonly heartbeatMs: number
 }
 

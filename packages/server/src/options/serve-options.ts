@@ -1,17 +1,17 @@
-/** Where a server listens. */
+/** Options of `serve`. */
 export interface ServeOptions {
-  /** Default 8080; 0 takes a free one. */
+  /** Port; default 8080. 0 takes a free one. */
   readonly port?: number
-  /** Default `127.0.0.1`. One that others can reach needs a server with `authenticate`. */
+  /** Address; default `127.0.0.1`. An address that other machines can reach requires `authenticate`. */
   readonly hostname?: string
   /**
-   * Milliseconds for which a connection without requests is kept. A load balancer in front must keep its own for less, or it meets
-   * closed ones now and then. Default 65,000: most of them take 60 s.
+   * Milliseconds for which an idle connection is kept. A load balancer in front needs a shorter idle timeout, or it reuses
+   * closed connections. Default 65,000: most load balancers use 60 s.
    */
   readonly keepAliveMs?: number
   /**
-   * Milliseconds after which a connection is cut whose client takes nothing of what waits for it. Default 60,000. Readers of
-   * events can come back and go on where they were.
+   * Milliseconds after which the server closes a connection whose client reads none of the sent data. Default 60,000.
+   * Readers of events can reconnect and resume.
    */
   readonly stalledMs?: number
 }

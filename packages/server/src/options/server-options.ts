@@ -4,90 +4,91 @@ import type { Effect, Json, MaybePromise, Principal, SessionStore } from '@provo
 import type { ApprovalOptions, Via } from './approval-options.ts'
 import type { Limits } from './limits.ts'
 
-/** What somebody is about to do. */
+/** What a principal is about to do. */
 export type Action =
   | { readonly kind: 'run' | 'list' | 'waits'; readonly agent?: string }
   | {
       readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release'
       readonly sessionId: string
-      /** On whose behalf the session acts; absent where it is the principal who asks. */
+      /** Principal of the session; absent where it is the one that sends the request. */
       readonly requester?: Principal
     }
   | DecideAction
 
-/** A decision in a session, before it is taken; of the inbox, one that the principal is about to be shown. */
+/** A decision in a session before it is made, or a row of the inbox before the principal sees it. */
 export interface DecideAction {
   /** `approve`: of a call, an answer or a handoff that asks. `answer`: to a question of a tool. */
   readonly kind: 'approve' | 'answer' | 'uncertain' | 'tool-result'
   readonly sessionId: string
-  /** On whose behalf the session acts. */
+  /** Principal of the session. */
   readonly requester?: Principal
   readonly via: Via
-  /** Of the wait. */
+  /** Id of the wait. */
   readonly id: string
   readonly callId: string
   readonly agent: string
   readonly toolName: string
   readonly effect: Effect
-  /** Of the call; null for questions of tools. */
+  /** Input of the call; null for questions of tools. */
   readonly input: Json
-  /** What an approver wants to have run instead. */
+  /** Arguments that an approver wants to run instead. */
   readonly args?: Json
-  /** Absent in the inbox. */
+  /** The decision; absent in the inbox. */
   readonly decision?: 'approve' | 'deny'
 }
 
-/** What was asked for, or whose events were read, when something failed. Nothing of it: the server looked for runs that were left. */
+/** The request or session of an error. Both are absent where the recovery of runs failed. */
 export interface ErrorPlace {
   readonly request?: Request
   readonly sessionId?: string
 }
 
-/** What a server is made of. */
+/** Options of `createServer`. */
 export interface ServerOptions {
-  /** The agents that it runs; the first is the one that is meant where a request names none. */
+  /** Agents of the server. The first is the default of requests that name none. */
   readonly agents: readonly Agent<unknown, never>[]
-  /** Where all sessions are. For several processes: `postgresStore`, or `sqliteStore` on one machine. */
+  /** Store of all sessions. For several processes: `postgresStore`, or `sqliteStore` on one machine. */
   readonly store: SessionStore
   /**
-   * Who asks, or `undefined` for nobody that is known (401). Without it the server answers requests from this machine
-   * only, and all are the principal `local`.
+   * Returns the principal of a request, or `undefined` for an unknown one (401). Without it the server answers requests
+   * from this machine only, and their principal is `local`.
    */
   readonly authenticate?: (request: Request) => MaybePromise<Principal | undefined>
-  /** Whether a principal may do something; default yes, in sessions of their own. Sessions of others are open to operators and approvers alone. */
+  /** Returns whether a principal may do something; default yes in its own sessions. Only operators and approvers reach other sessions. */
   readonly authorize?: (principal: Principal, action: Action) => MaybePromise<boolean>
   /**
-   * Who approves calls. Without `authenticate` it may be left out: the requester approves. With it, a server whose tools
-   * or extensions can ask is refused without; what asks all the same waits until it is set.
+   * Who approves calls. Without `authenticate` it is optional: the requester approves. With `authenticate` it is required
+   * where tools or extensions can ask. A question that still comes without it waits until it is set.
    */
   readonly approvals?: ApprovalOptions
   /**
-   * Who has the operator role: sees `GET /api/waits` and decides in the sessions of all; reads a whole session only where
-   * `authorize` permits it. Default: nobody with `authenticate`, everybody on this machine without it.
+   * Returns whether a principal has the operator role. An operator sees `GET /api/waits` and decides in the sessions of all
+   * principals, but reads a whole session only where `authorize` permits it. Default: no principal with `authenticate`,
+   * each request from this machine without it.
    */
   readonly operator?: (principal: Principal) => MaybePromise<boolean>
-  /** The app value of a principal's runs, as `context` of `agent.run`; asked for again when a run goes on. */
+  /** Returns the app value of a principal's runs, as `context` of `agent.run`; called again when a run resumes. */
   readonly context?: (principal: Principal) => MaybePromise<unknown>
   /** Origins of web pages that may call this server. Default none. */
   readonly origins?: readonly string[]
-  /** The address of this server as others know it, for agent cards (A2A). Default: the one that was asked at. */
+  /** Public address of this server, for agent cards (A2A). Default: the address of the request. */
   readonly publicUrl?: string
   readonly limits?: Partial<Limits>
   /**
-   * Providers whose `providerOptions` a client's history may carry, by name: `['anthropic']`. They reach the provider as they
-   * are. Default none: they are dropped.
+   * Names of providers whose `providerOptions` a client's history may carry: `['anthropic']`. They reach the provider
+   * unchanged. Default none: they are dropped.
    */
   readonly allowProviderOptions?: readonly string[]
   /**
-   * Whether clients get the text of what tools, hooks and listeners throw. Default false: the code and a general text. The
-   * model, the log, spans and `onError` have it in any case.
+   * Whether clients receive the text of errors that tools, hooks and listeners throw. Default false: the code and a general
+   * text. The model, the log, spans and `onError` always receive the text.
    */
   readonly exposeErrors?: boolean
   /**
-   * Is told of what failed in here: clients hear `internal` and no more. Default: `console.error`, with the method and path of
-   * the request, and the id of the session.
+   * Receives errors of the server itself, of which clients receive only `internal`. Default: `console.error`, with the
+   * method and path of the request, and the id of the session.
    */
   readonly onError?: (error: unknown, place: ErrorPlace) => void
-  /** Milliseconds between two looks for runs whose process died. Default 5,000. */
+  /** Milliseconds between searches for runs whose process died. Default 5,000. */
   readonly recoverMs?: number
 }

@@ -1,18 +1,18 @@
 import { Hono } from 'hono'
 
-/** A server: a Hono app, which anything that speaks `fetch` can run, and its end. */
+/** A server: a Hono app that any `fetch` host can run, and its shutdown. */
 export interface Server {
-  /** Add routes of your own to it, or mount it in an app of yours. */
+  /** The Hono app. Add your own routes to it, or mount it in your own app. */
   readonly app: Hono
-  /** @param env what the host of the server knows of the connection: pass on what Node's adapter of Hono gives. */
+  /** @param env connection details from the host: pass on the value of Hono's adapter for Node. */
   readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>
-  /** Whether requests say who they come from. Without, only this machine may ask. */
+  /** Whether `authenticate` is set. Without it, only this machine may send requests. */
   readonly authenticated: boolean
   /**
-   * Lets what goes on come to a stop and ends all streams. Runs that are not over by then are left where the next process
-   * goes on with them: no tool is cut off in the middle unless it takes longer than the grace. The store stays open.
+   * Stops active runs and ends all streams. Unfinished runs stay in the log, and the next process resumes them. A tool is
+   * interrupted only if it takes longer than the grace period. The store stays open.
    *
-   * @param options.graceMs milliseconds that runs have to end by themselves. Default 5,000.
+   * @param options.graceMs milliseconds within which runs may finish. Default 5,000.
    */
   close(options?: { graceMs?: number }): Promise<void>
 }

@@ -11,27 +11,27 @@ import { endOf, whereSaid } from '../sessions/session-end.ts'
 import type { SessionHost } from '../sessions/session-host.ts'
 import type { Cursor } from '../stream/cursor.ts'
 
-/** The description of the header, for operations that heed it. */
-export const keyHeader = { 'Idempotency-Key': 'The same key again, and the same thing is not done again.' }
+/** The description of the header, for operations that read it. */
+export const keyHeader = { 'Idempotency-Key': 'A repeated request with the same key has no further effect.' }
 
 /**
- * The key of a request.
+ * Returns the idempotency key of a request.
  *
  * @throws HttpError 400
  */
 export function keyOf(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key') ?? undefined
   if (key !== undefined && (key === '' || key.length > 200))
-    throw badRequest('An Idempotency-Key has 1 to 200 characters.')
+    throw badRequest('The Idempotency-Key does not have 1 to 200 characters.')
   return key
 }
 
-/** What a principal says under a key, in the inbox of a session: nobody else's key is the same. */
+/** Returns the inbox token of a principal's key. Keys of different principals never collide. */
 export function keyToken(principal: Principal, key: string): string {
   return `key/${digestOf(principal, key)}`
 }
 
-/** The id of a session that a key stands for: the same in every process. */
+/** Returns the id of the session that a key creates: the same in every process. */
 export function idFor(principal: Principal, key: string): string {
   const hex = digestOf(principal, key)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
@@ -43,23 +43,23 @@ function digestOf({ id }: Principal, key: string): string {
     .digest('hex')
 }
 
-/** What somebody asks for under a key. */
+/** A request with an idempotency key. */
 export interface Keyed {
   readonly host: SessionHost
   readonly live: LiveSession
   readonly principal: Principal
   readonly key: string
-  /** All that was asked: under the same key only the same may be asked again. */
+  /** The whole request: a repeated key must come with the same body. */
   readonly body: unknown
 }
 
-/** Where a key counts: for a new session, for what is said in one. */
+/** Scope of a key: a new session, or input to one. */
 type KeyScope = 'begin' | 'say'
 
 /**
- * Binds a key to the body that came with it first.
+ * Binds a key to the body of its first request.
  *
- * @throws HttpError 422 where the key came with another one
+ * @throws HttpError 422 where the key was used with another body
  */
 export async function bindKey(
   store: SessionStore,
@@ -88,16 +88,16 @@ async function valueUnder(store: SessionStore, sessionId: string, token: string)
 function reusedKey(): HttpError {
   return new HttpError(422, {
     code: 'key-reused',
-    message: 'This Idempotency-Key came with another body before.',
-    hint: 'Send each request under a key of its own, and repeat it with the same body.',
+    message: 'The Idempotency-Key was used with another body.',
+    hint: 'Use a new key for each request, and repeat a request with the same body.',
   })
 }
 
 /**
- * Begins a run under a key, in whatever process and however often it is asked for: the first time counts.
+ * Starts a run once for each key, in any process. Repeated requests read the events of the first run.
  *
- * @param ready is called before it begins the first time.
- * @returns where its events begin.
+ * @param ready is called before the run starts the first time.
+ * @returns the cursor at which its events begin.
  * @throws HttpError
  */
 export async function beginOnce(
@@ -127,12 +127,12 @@ export async function beginOnce(
   }
 }
 
-/** Errors that say that nothing is left to decide. */
+/** Codes of decisions that were made or are no longer needed. */
 const settled = ['already-decided', 'unknown-wait', 'wait-expired']
 
 /**
- * Answers what a run waits for, under a key: asked again, it does nothing and says what it said the first time. One that
- * died in the middle is done the second time.
+ * Delivers decisions once for each key. A repeated request has no effect and returns the first response. A request whose
+ * process died is completed by its repetition.
  *
  * @throws HttpError, ProvostError
  */
@@ -142,7 +142,7 @@ export async function decideOnce(
 ): Promise<void> {
   const { store } = host
   const token = `decide/${keyToken(principal, key)}`
-  // The answers alone: they may come by more than one route.
+  // Hashes only the decisions, since several routes accept them.
   const body = bodyHash(decisions)
   const first = (await store.deliver(live.id, token, { body }, principal.id)) === 'accepted'
   const before = first ? undefined : await valueUnder(store, live.id, token)

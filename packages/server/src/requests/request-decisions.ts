@@ -4,7 +4,7 @@ import type { DecisionsBody, ExecuteBody, GivenInput } from '../http/request-sch
 import type { SessionHost } from '../sessions/session-host.ts'
 import { givenHistory } from './client-history.ts'
 
-/** What a principal answers; undefined where that is nothing. */
+/** Returns the decisions in a request; undefined where it has none. */
 export function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {
   const by = principal.id
   const { approvals = [], toolResults = [], uncertain = [], inputs = [] } = given
@@ -44,7 +44,7 @@ export function toHistory(
   allowed: readonly string[],
 ): Parameters<SessionHost['begin']>[1]['messages'] {
   if (messages === undefined) return undefined
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each message and part was made anew, in the AI SDK's form
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each message and part was rebuilt in the AI SDK's form
   return givenHistory(messages, allowed) as Parameters<SessionHost['begin']>[1]['messages']
 }
 

@@ -62,17 +62,17 @@ export function checkServerOptions(options: ServerOptions): void {
   checkOptions(options, serverKeys, 'createServer', movedServer)
   if (isRecord(options.approvals)) checkOptions(options.approvals, approvalKeys, '"approvals" of createServer')
   if (!Array.isArray(options?.agents)) {
-    throw new ProvostError('invalid-option', 'createServer has no list of agents.', {
+    throw new ProvostError('invalid-option', 'The option agents of createServer is not a list.', {
       hint: 'Give createServer({ agents: [agent], store }).',
     })
   }
   const { limits, recoverMs } = options
   checkOptions(limits, limitKeys, '"limits" of createServer')
   for (const [name, limit] of Object.entries({ ...limits, recoverMs })) {
-    // What is not a number is never reached: NaN would mean no limit at all.
+    // Written as `>= 0` so that NaN, which no value exceeds, is rejected too.
     if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
     throw new ProvostError('invalid-option', `The option ${name} of createServer is ${String(limit)}.`, {
-      hint: 'Give a number from 0.',
+      hint: 'Give 0 or a positive number.',
     })
   }
 }

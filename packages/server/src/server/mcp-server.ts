@@ -12,13 +12,17 @@ import type { SessionHost } from '../sessions/session-host.ts'
 type Sdk = typeof import('@modelcontextprotocol/server')
 
 const toolInput = z.object({
-  input: z.string().min(1).describe('What the agent is to do or to answer.'),
-  sessionId: z.string().max(200).optional().describe('To go on with a conversation: what an earlier result named.'),
+  input: z.string().min(1).describe('Task or question for the agent.'),
+  sessionId: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('Session id from an earlier result, to continue that conversation.'),
 })
 
 /**
- * The agents as tools of an MCP server, over streamable HTTP. A call is a run; its session can be gone on with. What waits
- * for a human says so: nobody approves anything over MCP.
+ * Answers an MCP request over streamable HTTP, with each agent as a tool. A call is a run, and a later call can continue
+ * its session. The result of a suspended run names what waits for a human: MCP clients cannot approve.
  *
  * @throws HttpError 404 where `@modelcontextprotocol/server` is not installed.
  */
@@ -91,7 +95,7 @@ async function load(): Promise<Sdk> {
   } catch {
     throw new HttpError(404, {
       code: 'not-installed',
-      message: 'This server does not speak MCP.',
+      message: 'MCP is not available on this server.',
       hint: 'Install @modelcontextprotocol/server beside @provost/server.',
     })
   }

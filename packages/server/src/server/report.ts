@@ -3,9 +3,9 @@ import type { Agent } from '@provost/agent'
 import type { ErrorPlace } from '../options/server-options.ts'
 
 /**
- * Tells the operator of the server. Nothing that goes wrong with the telling disturbs what is going on.
+ * Returns a function that reports errors to the operator of the server. A failing report does not affect requests or runs.
  *
- * @param agents whose secrets are taken out of what is told.
+ * @param agents whose secrets are redacted in the reported errors.
  */
 export function reporter(
   agents: readonly Pick<Agent<unknown, never>, 'scrub'>[],
@@ -25,10 +25,10 @@ export function reporter(
   }
 }
 
-/** Of a request only its method and path: what is in the query, the headers and the body may be secret. */
+/** Prints only the method and path of a request: its query, headers and body may hold secrets. */
 function toConsole(thrown: unknown, { request, sessionId }: ErrorPlace): void {
   const asked = request ? ` at ${request.method} ${new URL(request.url).pathname}` : ''
   const session = sessionId === undefined ? '' : ` in session ${sessionId}`
-  // oxlint-disable-next-line no-console -- where nobody has said where to tell it
+  // oxlint-disable-next-line no-console -- the default where `onError` is not set
   console.error(`Provost failed${asked}${session}:`, thrown)
 }

@@ -8,18 +8,18 @@ import type { ServeOptions } from '../options/serve-options.ts'
 import type { Server } from '../options/server.ts'
 import { checkCloseOptions, checkServeOptions } from './known-server-options.ts'
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listening {
   readonly url: string
   readonly port: number
-  /** Takes no more requests, closes the server, then the socket: {@link Server.close}. */
+  /** Stops taking requests, closes the server, then the socket. See {@link Server.close}. */
   close(options?: { graceMs?: number }): Promise<void>
 }
 
 /**
  * Serves over HTTP with Node.
  *
- * @throws ProvostError `public-without-authentication`; `listen-failed` where the address cannot be had.
+ * @throws ProvostError `public-without-authentication`; `listen-failed` where the address is not available.
  *
  * @example
  * const listening = await serve(server, { port: 8080 })
@@ -31,7 +31,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   if (!server.authenticated && !isLocal(hostname)) {
     throw new ProvostError(
       'public-without-authentication',
-      `Anybody could run the agents of a server at ${hostname}.`,
+      `A server without \`authenticate\` cannot listen at ${hostname}: any client could run its agents.`,
       {
         hint: 'Give createServer an `authenticate`, or listen at 127.0.0.1.',
       },
@@ -43,7 +43,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     async fetch(request, env) {
       const response = await server.fetch(request, env)
       const { outgoing } = env
-      // Where nothing waits to be taken, it is the answer that is slow.
+      // With an empty send buffer the response is slow, not the client.
       outgoing.setTimeout(stalledMs, () => {
         if (outgoing.writableLength > 0) outgoing.destroy()
       })
@@ -54,7 +54,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   http.on('request', ({ socket }: { socket: object }, answer: Answer) => answers.set(socket, answer))
   http.on('clientError', (error: RequestError, socket: Refusable) => {
     const answer = answers.get(socket)
-    // An answer that is on its way is no place for another one.
+    // A second response must not be written into one that is being sent.
     if (answer?.headersSent && !answer.writableFinished) socket.destroy()
     else refuse(error, socket)
   })
@@ -62,7 +62,7 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     http.once('error', (cause) =>
       reject(
         new ProvostError('listen-failed', `The server cannot listen at ${hostname}:${port}.`, {
-          hint: 'Choose another port, or end what has this one.',
+          hint: 'Choose another port or hostname, or stop the process that uses this one.',
           cause,
         }),
       ),
@@ -102,9 +102,9 @@ interface Refusable {
   destroy(): unknown
 }
 
-/** Milliseconds that a request has to come, with its body. Node's own 300,000 let one principal keep thousands of them open. */
+/** Milliseconds for a whole request, with its body. Node's default of 300,000 lets one client keep thousands open. */
 const requestMs = 60_000
-/** Milliseconds for which whoever is refused may read why. */
+/** Milliseconds for which a rejected client may read the response. */
 const refusedMs = 1_000
 
 const refusals = {
@@ -114,15 +114,19 @@ const refusals = {
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: '408 Request Timeout',
-    error: { code: 'request-timeout', message: 'The request did not come to its end.', hint: 'Send it at once.' },
+    error: {
+      code: 'request-timeout',
+      message: 'The request was not complete in time.',
+      hint: 'Send it without pauses.',
+    },
   },
 }
 const noHttp = {
   status: '400 Bad Request',
-  error: { code: 'invalid-http', message: 'This is not HTTP.', hint: 'Send a well-formed request.' },
+  error: { code: 'invalid-http', message: 'The request is not valid HTTP.', hint: 'Send a well-formed request.' },
 }
 
-/** What is no HTTP, has headers beyond measure or does not end is told so in the form of all other errors. */
+/** Rejects invalid HTTP, oversized headers and incomplete requests in the form of all other errors. */
 function refuse({ code }: RequestError, socket: Refusable): void {
   if (!socket.writable || code === 'ECONNRESET') return
   const { status, error } =
@@ -131,6 +135,6 @@ function refuse({ code }: RequestError, socket: Refusable): void {
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
-  // It would stay for as long as its peer does.
+  // Otherwise the peer decides how long the connection stays.
   setTimeout(() => socket.destroy(), refusedMs).unref()
 }

@@ -33,7 +33,7 @@ import { answerMcp } from './mcp-server.ts'
 import { reporter } from './report.ts'
 
 /**
- * Makes a server of agents over one store. Any number of processes can serve the same sessions.
+ * Creates a server of agents over one store. Any number of processes can serve the same sessions.
  *
  * @throws ProvostError `unknown-option`, `invalid-option`
  *
@@ -68,7 +68,7 @@ export function createServer(options: ServerOptions): Server {
       if (!isRemote(request, env)) return localPrincipal
       throw new HttpError(403, {
         code: 'not-local',
-        message: 'This server does not ask who you are, so it answers this machine only, and nobody through a proxy.',
+        message: 'A server without `authenticate` answers only direct requests from its own machine.',
         hint: 'Give createServer an `authenticate`.',
       })
     }
@@ -76,7 +76,11 @@ export function createServer(options: ServerOptions): Server {
     if (principal && typeof principal.id === 'string' && principal.id !== '') return principal
     throw new HttpError(
       401,
-      { code: 'unauthenticated', message: 'Who are you?', hint: 'Send the credentials that this server asks for.' },
+      {
+        code: 'unauthenticated',
+        message: 'The request has no valid credentials.',
+        hint: 'Send the credentials that this server requires.',
+      },
       { 'www-authenticate': 'Bearer' },
     )
   }
@@ -89,7 +93,7 @@ export function createServer(options: ServerOptions): Server {
     throw new HttpError(403, {
       code: 'forbidden',
       message: `You may not ${action.kind} here.`,
-      hint: 'Ask for the right to.',
+      hint: 'Ask the operator of the server to permit it.',
     })
   }
 
@@ -109,7 +113,7 @@ export function createServer(options: ServerOptions): Server {
     report,
   }
 
-  /** One for all who ask at the same time: anybody may. */
+  /** One probe of the store for all concurrent requests, since `/ready` needs no credentials. */
   let reaching: Promise<void> | undefined
   async function reach(): Promise<void> {
     for await (const _ of host.store.list({ limit: 1 })) break
@@ -121,7 +125,7 @@ export function createServer(options: ServerOptions): Server {
       method: 'get',
       path: '/health',
       operationId: 'health',
-      summary: 'The process is alive.',
+      summary: 'Reports that the process is alive.',
       success: 200,
       answer: healthSchema,
       handle: async () => Response.json({ status: 'ok' }),
@@ -130,7 +134,7 @@ export function createServer(options: ServerOptions): Server {
       method: 'get',
       path: '/ready',
       operationId: 'ready',
-      summary: 'It takes requests, and its store answers.',
+      summary: 'Reports that the server takes requests and its store answers.',
       success: 200,
       answer: healthSchema,
       async handle() {
@@ -149,7 +153,11 @@ export function createServer(options: ServerOptions): Server {
   })
   app.notFound(() =>
     errorResponse(
-      new HttpError(404, { code: 'unknown-route', message: 'There is nothing here.', hint: 'See /openapi.json.' }),
+      new HttpError(404, {
+        code: 'unknown-route',
+        message: 'The path of the request is unknown.',
+        hint: 'See /openapi.json.',
+      }),
     ),
   )
   if (origins.length > 0) {
@@ -183,7 +191,7 @@ export function createServer(options: ServerOptions): Server {
   app.all('/mcp', async (context) => {
     const request = context.req.raw
     const origin = request.headers.get('origin')
-    // A page of another origin may not use whom its visitor is.
+    // A page of another origin must not act with its visitor's credentials.
     if (origin !== null && !origins.includes(origin)) throw foreignOrigin()
     const principal = await principalOf(context)
     const wait = rate.take(principal.id)
@@ -215,7 +223,7 @@ export function createServer(options: ServerOptions): Server {
     app.all(path.replace('{id}', ':id'), () => {
       const error = {
         code: 'method-not-allowed',
-        message: 'This is asked for in another way.',
+        message: 'The path of the request does not support its method.',
         hint: `Use ${allowed.join(' or ')}.`,
       }
       return errorResponse(new HttpError(405, error, { allow: allowed.join(', ') }))
@@ -223,7 +231,7 @@ export function createServer(options: ServerOptions): Server {
   }
 
   let looking: Promise<void> | undefined
-  /** Looks for runs that others left behind: where the store is slow, no second time beside the first. */
+  /** Looks for runs whose process died. With a slow store, a second look does not start beside the first. */
   function look(): void {
     looking ??= host
       .recoverAll()
@@ -231,7 +239,7 @@ export function createServer(options: ServerOptions): Server {
       .finally(() => (looking = undefined))
   }
   const recovery = setInterval(look, recoverMs).unref()
-  // Whatever a process before this one left behind goes on at once.
+  // Runs that an earlier process left are resumed at once.
   look()
 
   async function allIdle(): Promise<void> {
@@ -271,12 +279,12 @@ export function createServer(options: ServerOptions): Server {
 function checkOptions({ agents, store }: ServerOptions): void {
   const names = new Set(agents.map(({ name }) => name))
   if (agents.length === 0 || names.size < agents.length) {
-    throw new ProvostError('invalid-option', 'A server has agents, each with a name of its own.', {
-      hint: 'Give createServer({ agents: [agent], store }).',
+    throw new ProvostError('invalid-option', 'The option agents of createServer is empty or has the same name twice.', {
+      hint: 'Give createServer at least one agent, each with a different name.',
     })
   }
   if (!isRecord(store)) {
-    throw new ProvostError('invalid-option', 'A server has a store.', {
+    throw new ProvostError('invalid-option', 'The option store of createServer is missing.', {
       hint: 'Give it sqliteStore(path) or postgresStore(url).',
     })
   }
@@ -296,12 +304,21 @@ function parse(schema: z.ZodType, value: unknown, what: string): unknown {
 }
 
 function tooFast(seconds: number): HttpError {
-  const error = { code: 'too-many', message: 'You ask too often.', hint: `Wait ${seconds} s.`, retryable: true }
+  const error = {
+    code: 'too-many',
+    message: 'You have sent too many requests.',
+    hint: `Wait ${seconds} s.`,
+    retryable: true,
+  }
   return new HttpError(429, error, { 'retry-after': String(seconds) })
 }
 
 function foreignOrigin(): HttpError {
-  const error = { code: 'forbidden', message: 'Pages of this origin may not call.', hint: 'Name it in `origins`.' }
+  const error = {
+    code: 'forbidden',
+    message: 'Pages of this origin may not call this server.',
+    hint: 'Name it in `origins`.',
+  }
   return new HttpError(403, error)
 }
 
@@ -309,7 +326,7 @@ function shuttingDown(): HttpError {
   const error = {
     code: 'shutting-down',
     message: 'This process is shutting down.',
-    hint: 'Come back in a moment.',
+    hint: 'Try again in a moment.',
     retryable: true,
   }
   return new HttpError(503, error, { 'retry-after': '1' })

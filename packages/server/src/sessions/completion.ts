@@ -3,13 +3,13 @@ import { noPendingWork } from '@provost/core'
 
 import type { Outward } from '../http/public-errors.ts'
 
-/** The last frame of a stream: how the run stands, and what it waits for. */
+/** The last frame of a stream: the status of the run and its pending work. */
 export interface ExecuteComplete {
   readonly type: 'execute_complete'
   readonly sessionId: string
-  /** Absent where the session never had a run. */
+  /** Absent where the session has had no run. */
   readonly runId?: string
-  /** `idle`: the session never had a run. */
+  /** `idle`: the session has had no run. */
   readonly status: RunStatus | 'idle'
   readonly text: string
   readonly pending: PendingWork
@@ -40,7 +40,7 @@ export function completionOf(
   }
 }
 
-/** Of a run whose events nobody could give: it never got as far as its log. */
+/** Returns the completion of a run that failed before its first log entry and therefore has no events. */
 export function completionOfResult(result: RunResult<unknown>, outward: Outward): ExecuteComplete {
   const { sessionId, runId, status, text, pending, usage, cost, error } = result
   return {

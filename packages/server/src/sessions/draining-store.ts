@@ -1,21 +1,21 @@
 import type { Appended, Lease, NewEntry, SessionStore } from '@provost/core'
 import { isRecord, ProvostError } from '@provost/core'
 
-/** A store that can be closed to the runs of this process, so that they stop where another process can go on. */
+/** A store that rejects the runs of this process on shutdown, so that they stop where another process can resume them. */
 export interface DrainingStore {
   readonly store: SessionStore
-  /** From now on runs stop before the next tool or run starts; what is under way may still write its result. */
+  /** Stops runs before the next tool or run starts; running tools may still write their results. */
   drain(): void
-  /** Nothing of runs is written any more. */
+  /** Rejects all further writes of runs. */
   stop(): void
 }
 
 /**
- * Wraps a store: what is in it is the same, and a run that it refuses is left as if its process had died there.
+ * Wraps a store. A run whose append it rejects stays in the log as if its process had died there.
  *
- * @param onRefused is called before the run hears of it.
- * @param before what has to be in the store before more is appended to a log.
- * @param onQuarantined is told of each session that the store sets aside, once.
+ * @param onRefused is called before the run receives the error.
+ * @param before returns writes that must be in the store before an append to a log.
+ * @param onQuarantined is called once for each session that the store quarantines.
  */
 export function drainingStore(
   inner: SessionStore,
@@ -24,7 +24,7 @@ export function drainingStore(
   onQuarantined: (sessionId: string, thrown: unknown) => void,
 ): DrainingStore {
   let phase: 'open' | 'draining' | 'stopped' = 'open'
-  /** Logs whose writer was refused once: nothing may follow, not even that it failed. */
+  /** Logs whose writer was rejected once: no entry may follow, not even that the run failed. */
   const refused = new Set<string>()
 
   async function append(...[log, entries, at]: Parameters<SessionStore['append']>): Promise<Appended> {
@@ -38,7 +38,7 @@ export function drainingStore(
     return inner.append(log, entries, at)
   }
 
-  /** Sessions that were told of: each attempt to lease one fails likewise. */
+  /** Reported sessions: each attempt to lease one fails, and only the first is reported. */
   const told = new Set<string>()
 
   async function lease(...asked: Parameters<SessionStore['lease']>): Promise<Lease | 'busy'> {
@@ -70,7 +70,7 @@ export function drainingStore(
   }
 }
 
-/** Methods of a store may rely on what they are called on. */
+/** Binds the methods to the wrapped store, since they may use `this`. */
 function withAppend(inner: SessionStore, append: SessionStore['append']): SessionStore {
   return {
     ...(inner.ephemeral && { ephemeral: true as const }),
@@ -99,7 +99,7 @@ function isStart(entry: NewEntry): boolean {
 
 function closing(): ProvostError {
   return new ProvostError('shutting-down', 'This process is shutting down.', {
-    hint: 'The run goes on in another process, or when this one has started again.',
+    hint: 'Another process resumes the run, or this one after a restart.',
     retryable: true,
   })
 }

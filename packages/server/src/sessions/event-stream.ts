@@ -3,8 +3,8 @@ import type { ExecuteComplete } from './completion.ts'
 import type { SessionEvents } from './session-reader.ts'
 
 /**
- * Events as frames of server-sent events, each under its id, and `execute_complete` at the end. A stream that ends without it was
- * cut, and the client can come back with `Last-Event-ID`.
+ * Yields events as frames of server-sent events, each under its id, and `execute_complete` at the end. A stream that ends
+ * without it was cut: the client can reconnect with `Last-Event-ID`.
  */
 export async function* eventFrames(events: SessionEvents): AsyncGenerator<Iterable<string>, void, undefined> {
   let seq = 0
@@ -12,7 +12,7 @@ export async function* eventFrames(events: SessionEvents): AsyncGenerator<Iterab
     for (const { item, id } of sent) {
       const line = id === undefined ? '' : `id: ${lineOf(id)}\n`
       yield `${line}event: ${item.event.type}\ndata: {"seq":${++seq},`
-      // By itself: it is one text for all who read it live, however long.
+      // Yielded separately: all live readers share this text.
       yield item.json()
       yield '\n\n'
     }
@@ -36,7 +36,7 @@ function completeFrame(complete: ExecuteComplete): string {
   return `event: execute_complete\ndata: ${JSON.stringify(complete)}\n\n`
 }
 
-/** No field of a frame can hold the end of a line. */
+/** Removes line ends, which no field of a frame can hold. */
 function lineOf(text: string): string {
   return text.replaceAll(/[\r\n\0]/gu, '')
 }

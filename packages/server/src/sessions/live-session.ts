@@ -13,28 +13,28 @@ import { remoteTools } from './remote-tool.ts'
 export interface LiveSession {
   readonly id: string
   readonly agent: Agent<unknown, never>
-  /** Absent for a session of nobody. */
+  /** Absent for a session without a principal. */
   readonly principal: string | undefined
   readonly session: Session<unknown, never>
   readonly feed: EventFeed
-  /** While something goes on: resolves when nothing does. */
+  /** Set while a run is active; resolves when the session is idle. */
   idle: Promise<void> | undefined
 }
 
 const lastOffset: Fold<number> = { key: 'server/offset', initial: 0, apply: (_, entry) => entry.offset }
 
-/** The name under which the definitions of a client's tools are in the log. */
+/** The extension name under which the log records the definitions of a client's tools. */
 export const serverExtension = 'server'
 export const toolsKey = 'tools'
 
-/** What the server hangs on each session: the tools that a client brought belong to it. */
+/** Returns the extension that adds a client's tools to its session. */
 function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
   return defineExtension<never>({
     name: serverExtension,
     tools: remoteTools(tools, serverExtension),
     ...(tools.length > 0 && {
       hooks: {
-        // In the log, so that whatever process goes on with the session has them too.
+        // Recorded in the log, so that any process that resumes the session has them.
         async 'session.start'(ctx) {
           await ctx.append(toolsKey, JSON.parse(JSON.stringify(tools)))
         },
@@ -43,7 +43,7 @@ function toolsExtension(tools: readonly RemoteToolInit[]): Extension {
   })
 }
 
-/** All events of a session go to its feed: those of children and of agents that were handed over to, too. */
+/** Returns the extension that sends all events of a session to its feed, also those of children and of handoffs. */
 function feedExtension(feed: EventFeed): Extension {
   return defineExtension({
     name: 'server-feed',
@@ -57,7 +57,7 @@ function feedExtension(feed: EventFeed): Extension {
   })
 }
 
-/** What a session is opened with. */
+/** Options with which a session is opened. */
 export interface Opening {
   readonly id: string
   readonly agent: Agent<unknown, never>
@@ -65,7 +65,7 @@ export interface Opening {
   readonly tools: readonly RemoteToolInit[]
   readonly keptEvents: number
   readonly outward: Outward
-  /** Keeps what passes for readers in other processes. */
+  /** Stores transient events for readers in other processes. */
   readonly passing?: TransientWriter | undefined
   open(extensions: readonly Extension[]): Promise<Session<unknown, never>>
 }

@@ -4,29 +4,29 @@ import { isRecord, uuidv7 } from '@provost/core'
 import { isCode } from '../http/request-error.ts'
 import type { LiveSession } from './live-session.ts'
 
-/** What a recovery works with. */
+/** Dependencies of a recovery. */
 export interface RecoverySetup {
   readonly store: SessionStore
-  /** Whether this server has the agent of that name. */
+  /** Whether this server has an agent of that name. */
   serves(agent: string): boolean
-  /** Whether something goes on in the session here. */
+  /** Whether the session has an active run in this process. */
   isRunning(id: string): Promise<boolean>
-  /** Opens a session for whoever it belongs to. The store counts the takeover before anything of the log is read. */
+  /** Opens a session for its own principal. The store counts the takeover before the log is read. */
   open(id: string): Promise<LiveSession>
-  /** Resumes the run of a session. @param broken is told what broke it off before the log saw it end. */
+  /** Resumes the run of a session. @param broken receives an error that stops the run before its end is in the log. */
   resume(live: LiveSession, broken: (thrown: unknown) => void): Promise<void>
   report(thrown: unknown, sessionId: string): void
 }
 
 /** Resumes runs whose process died. */
 export interface Recovery {
-  /** Looks once. Resolves when each run that it found was tried, but one on probation. */
+  /** Looks once for such runs. Resolves when each found run was tried, except one on probation. */
   look(): Promise<void>
-  /** Takes no further run. */
+  /** Takes over no further run. */
   stop(): void
 }
 
-/** Sessions that failed without a process dying of it, and when each may be tried again. */
+/** The backoff of a session whose recovery failed without killing the process. */
 interface Delay {
   readonly tries: number
   readonly until: number
@@ -35,16 +35,18 @@ interface Delay {
 const firstDelayMs = 5_000
 const longestDelayMs = 300_000
 const mostDelays = 10_000
-/** How long a session on probation is alone, at most, by its takeovers without a step. */
+/** Returns the milliseconds of probation at most, by the number of takeovers without a completed step. */
 const probationMs = (takeovers: number): number => Math.min(2_000 * 4 ** (takeovers - 1), 300_000)
 const lookMs = 100
-/** Another process has it, or the store has told of it. */
+/** Codes that need no report: another process has the session, or the store has reported it. */
 const harmless = ['session-busy', 'session-quarantined', 'shutting-down', 'unknown-session', 'fenced']
 
 /**
- * Takes runs over in the order of their takeovers, the healthy ones at once. One whose last takeover brought no step is
- * on probation: the next of its kind waits until it has completed a step, rests, or its time is over. A run that brings
- * the process down therefore drags few others along, and those are not counted as often as it is.
+ * Creates a recovery. It takes runs over in the order of their takeovers, the healthy ones at once.
+ *
+ * A run whose last takeover completed no step is on probation. The next such run waits until this one completes a step,
+ * is idle, or its probation ends. A run that kills the process therefore interrupts few other runs, and their takeovers
+ * grow more slowly than its own.
  */
 export function createRecovery(setup: RecoverySetup): Recovery {
   const { store, serves, isRunning, open, resume, report } = setup
@@ -52,7 +54,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
   let probation: Promise<void> | undefined
   const stopping = new AbortController()
 
-  /** Sessions without a living writer, those with the fewest takeovers first. */
+  /** Returns the sessions without a living writer, those with the fewest takeovers first. */
   async function abandoned(): Promise<readonly { readonly id: string; readonly takeovers: number }[]> {
     const found: { readonly id: string; readonly takeovers: number }[] = []
     for await (const { id, agent } of store.list({ status: 'running' })) {
@@ -74,7 +76,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
     }
   }
 
-  /** A run that cannot begin is counted like one that killed its writer, unless the remedy may come by itself. */
+  /** Counts a run that cannot begin like one that killed its writer, unless the error is retryable. */
   async function failed(id: string, thrown: unknown): Promise<void> {
     if (harmless.some((code) => isCode(thrown, code))) return
     report(thrown, id)
@@ -85,7 +87,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
       if (delays.size <= mostDelays) break
       delays.delete(oldest)
     }
-    // A lease that nobody keeps counts as that of a writer that died.
+    // An unreleased lease counts as the lease of a dead writer.
     if (isRetryable(thrown)) return
     try {
       await store.lease(id, `failed/${uuidv7()}`, 1)
@@ -94,7 +96,7 @@ export function createRecovery(setup: RecoverySetup): Recovery {
     }
   }
 
-  /** Leaves a session alone with the process until it has shown what it does. */
+  /** Waits until a session on probation completes a step, is idle, or its probation ends. */
   async function watch(live: LiveSession, takeovers: number): Promise<void> {
     for (const end = performance.now() + probationMs(takeovers); performance.now() < end && !stopping.signal.aborted;) {
       if (!live.idle || (await store.leaseState(live.id)).takeovers === 0) return

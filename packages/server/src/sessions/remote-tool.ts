@@ -4,29 +4,29 @@ import { foreignSchema, patternAllowance, schemaProblems, tool, toolSet } from '
 
 import type { Limits } from '../options/limits.ts'
 
-/** A tool that a client runs: what the model is told of it. */
+/** The definition of a tool that a client runs. */
 export interface RemoteToolInit {
   readonly name: string
   readonly description?: string | undefined
   readonly inputSchema: Readonly<Record<string, Json>>
-  /** Milliseconds that its results have. Default: as long as it takes. */
+  /** Milliseconds within which its result must arrive. Default: unlimited. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Problems of a schema that an error names. */
+/** Problems of a schema that an error lists at most. */
 const mostNamed = 5
 
 /**
- * Checks what a client brought against the limits, and that its schemas can be checked in bounded time. Tools out of a
- * log are not checked again: what cannot be checked of their schemas allows everything.
+ * Checks a client's tools against the limits, and that their schemas can be checked in bounded time. Tools from a log are
+ * not checked again: unsupported parts of their schemas accept every value.
  *
  * @throws ProvostError `invalid-tool`
  */
 export function checkRemoteTools(tools: readonly RemoteToolInit[], limits: Limits): void {
   const bytes = Buffer.byteLength(JSON.stringify(tools))
   if (tools.length > limits.remoteTools || bytes > limits.remoteToolBytes) {
-    throw new ProvostError('invalid-tool', `These are ${tools.length} tools in ${bytes} bytes.`, {
-      hint: `A session takes up to ${limits.remoteTools} tools in ${limits.remoteToolBytes} bytes.`,
+    throw new ProvostError('invalid-tool', `The request has ${tools.length} tools in ${bytes} bytes.`, {
+      hint: `Send up to ${limits.remoteTools} tools in ${limits.remoteToolBytes} bytes for a session.`,
     })
   }
   const allowance = patternAllowance()
@@ -41,10 +41,10 @@ export function checkRemoteTools(tools: readonly RemoteToolInit[], limits: Limit
 }
 
 /**
- * Tools of a client for an agent. Their code and their words are not the developer's: each counts as reaching the
- * outside, its results are untrusted, and its description and schema vouch for no value.
+ * Returns a client's tools for an agent. They are not the developer's code: each has the effect `egress`, its results are
+ * untrusted, and its description and schema make no value trusted.
  *
- * @param set names where they come from.
+ * @param set name of their origin.
  */
 export function remoteTools(inits: readonly RemoteToolInit[], set: string): readonly Tool[] {
   const made: readonly Tool[] = inits.map(({ name, description, inputSchema, timeoutMs }) =>
@@ -60,7 +60,7 @@ export function remoteTools(inits: readonly RemoteToolInit[], set: string): read
   return toolSet(set, made)
 }
 
-/** The tools that are in a session's log. */
+/** Returns the tools in the data of a session's log. */
 export function loggedTools(data: Json): readonly RemoteToolInit[] {
   if (!Array.isArray(data)) return []
   return data.flatMap((one): readonly RemoteToolInit[] => {

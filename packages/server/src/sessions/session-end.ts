@@ -10,7 +10,7 @@ import { origin } from '../stream/event-position.ts'
 import { readCursor } from '../stream/read-cursor.ts'
 import { sessionTree } from './session-tree.ts'
 
-/** A session as its logs tell it now, and what somebody has had who has had all of it. */
+/** Returns the present state of a session from its logs, and the cursor of a reader that has received all of it. */
 export async function foldSession(
   store: SessionStore,
   id: string,
@@ -21,12 +21,12 @@ export async function foldSession(
   return { state: tree.state, last: place.cursor }
 }
 
-/** Where the events of a session end for now. */
+/** Returns the cursor at the present end of a session's events. */
 export async function endOf(store: SessionStore, id: string): Promise<Cursor> {
   return (await foldSession(store, id)).last
 }
 
-/** Where what was said under a key entered a session, or its end where it is still to; undefined where nobody said it. */
+/** Returns the cursor where the input of a key entered a session, or the session's end where it is still queued; undefined for an unused key. */
 export async function whereSaid(store: SessionStore, id: string, key: string): Promise<Cursor | undefined> {
   const token = `send/${key}`
   const log = logEvents(id)

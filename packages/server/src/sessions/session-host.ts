@@ -17,7 +17,7 @@ import { createRecovery } from './recovery.ts'
 import type { RemoteToolInit } from './remote-tool.ts'
 import { checkRemoteTools } from './remote-tool.ts'
 
-/** What a new session begins with. */
+/** Initial content of a new session. */
 export interface Beginning {
   readonly id?: string | undefined
   readonly agent?: string | undefined
@@ -25,63 +25,63 @@ export interface Beginning {
   readonly tools?: readonly RemoteToolInit[] | undefined
 }
 
-/** The sessions that this process has open, and the runs in them. */
+/** The open sessions of this process, and their runs. */
 export interface SessionHost {
   readonly store: SessionStore
-  /** What clients may have of events and errors. */
+  /** Redacts events and errors for clients. */
   readonly outward: Outward
   agentOf(name: string | undefined): Agent<unknown, never>
-  /** Undefined where this server has none of that name. */
+  /** Returns the agent of a name; undefined where this server has none. */
   agentNamed(name: string): Agent<unknown, never> | undefined
   begin(principal: Principal, beginning: Beginning): Promise<LiveSession>
   /**
-   * A session of a principal's own.
-   * @throws HttpError 404 where there is none, or it is another's; ProvostError `session-quarantined`
+   * Opens a session of a principal.
+   * @throws HttpError 404 where it does not exist or belongs to another principal; ProvostError `session-quarantined`
    */
   open(principal: Principal | undefined, id: string): Promise<LiveSession>
   start(live: LiveSession, input: Input, options: RunOptions): AgentStream<unknown>
   decide(live: LiveSession, decisions: Decisions): Promise<void>
-  /** Says something in a session, once under a key; resolves when it is in the store. */
+  /** Sends input to a session, once for each key; resolves when the store has it. */
   send(live: LiveSession, input: Input, options: Saying): Promise<void>
-  /** A session as it can be read without opening it, also in quarantine. @throws HttpError 404 */
+  /** Reads a session without opening it, also in quarantine. @throws HttpError 404 */
   view(principal: Principal | undefined, id: string): Promise<SessionView>
-  /** Resumes a run whose process died, unless another process has it. @throws ProvostError `session-quarantined` */
+  /** Resumes a run whose process died, unless another process has resumed it. @throws ProvostError `session-quarantined` */
   recover(live: LiveSession): Promise<void>
-  /** Looks for such runs. */
+  /** Looks for such runs and resumes them. */
   recoverAll(): Promise<void>
-  /** From now on no run is taken over. */
+  /** Stops taking runs over. */
   stopRecovery(): void
-  /** Ends the quarantine of a session. @returns false where it had none; undefined where there is no such session. */
+  /** Ends the quarantine of a session. @returns false where it is not in quarantine; undefined for an unknown session. */
   releaseQuarantine(id: string): Promise<boolean | undefined>
   forget(id: string): void
-  /** Removes a session that a request began which is refused after all; one that has had a run stays. */
+  /** Removes a session whose first request is rejected; keeps a session that has had a run. */
   discard(id: string): Promise<void>
   /**
-   * Reserves one of the runs that a principal may have at the same time.
+   * Reserves one of the concurrent runs of a principal.
    *
-   * @returns gives the place back: a run that has begun counts by itself.
+   * @returns a function that releases the reservation; a run that has begun is counted separately.
    * @throws HttpError 429
    */
   admit(principal: Principal): () => void
   readonly running: ReadonlySet<LiveSession>
 }
 
-/** How something is said in a session. */
+/** Options of {@link SessionHost.send}. */
 export interface Saying {
   readonly mode: 'steer' | 'queue'
   readonly key?: string | undefined
   readonly maxSteps?: number | undefined
-  /** The run that is meant; default the session's own. */
+  /** Id of the receiving run; default the session's own. */
   readonly to?: string | undefined
 }
 
-/** What is known of a session that is not open. */
+/** The state of a session that is not open. */
 export interface SessionView {
   readonly agent: string
   readonly quarantined: boolean
 }
 
-/** Milliseconds that the opening of a session whose writer died may take before another process tries it. */
+/** Milliseconds to open a session whose writer died. After them another process may try. */
 const openingMs = 5_000
 
 type Opened = SessionOptions & { readonly context?: unknown }
@@ -104,21 +104,21 @@ export function createSessionHost(
   function agentOf(name: string | undefined): Agent<unknown, never> {
     const agent = name === undefined ? agents[0] : byName.get(name)
     if (agent) return agent
-    throw new ProvostError('unknown-agent', `There is no agent ${name?.slice(0, 100)}.`, {
-      hint: 'Leave `agent` out for the first one.',
+    throw new ProvostError('unknown-agent', `This server has no agent ${name?.slice(0, 100)}.`, {
+      hint: 'Leave `agent` out to use the first one.',
     })
   }
 
-  /** @param principal absent for a session of nobody, whose runs are nobody's either. */
+  /** @param principal absent for a session without a principal, whose runs have none either. */
   async function openingOf(principal: Principal | undefined): Promise<Opened> {
     const app = context && { context: await context(principal ?? localPrincipal) }
     return { store, ...(principal && { principal }), ...app }
   }
 
   /**
-   * Opens a session. A process that dies of it has been counted by then.
+   * Opens a session. The store counts the takeover first, so a log that kills the process is counted.
    *
-   * @param principal default whose it is.
+   * @param principal default: the principal of the session.
    */
   async function openAs(
     id: string,
@@ -128,7 +128,7 @@ export function createSessionHost(
     const known = await open.get(id)?.catch(() => undefined)
     if (known) {
       if (!allowed(known.principal)) throw unknownSession(id)
-      // What was used last is dropped last.
+      // Moves it to the end: sessions are dropped in the order of their last use.
       open.delete(id)
       open.set(id, Promise.resolve(known))
       return known
@@ -155,7 +155,7 @@ export function createSessionHost(
     })
   }
 
-  /** Resumes a run. @param broken is told what broke it off before the log saw it end. */
+  /** Resumes a run. @param broken receives an error that stops the run before its end is in the log. */
   async function takeUp(live: LiveSession, broken: (thrown: unknown) => void): Promise<void> {
     if (live.session.status === 'running') return
     const stream = live.session.resume()
@@ -177,7 +177,7 @@ export function createSessionHost(
     return live
   }
 
-  /** Lets go of what nothing has happened in for longest; the log has all of it. */
+  /** Closes the sessions that are idle for longest; their logs have everything. */
   async function drop(): Promise<void> {
     for (const [id, opening] of open) {
       if (open.size <= limits.sessions) return
@@ -186,7 +186,7 @@ export function createSessionHost(
     }
   }
 
-  /** Keeps count of a session in which something goes on. */
+  /** Counts a session as active until it is idle. */
   function track(live: LiveSession): void {
     if (running.has(live)) return
     running.add(live)
@@ -197,7 +197,7 @@ export function createSessionHost(
       running.delete(live)
       live.idle = undefined
       live.feed.rest()
-      // Something began again before anybody heard that it was over.
+      // A new run began before this callback ran.
       if (live.session.status === 'running') track(live)
     })
     live.idle.catch(() => {})
@@ -231,7 +231,7 @@ export function createSessionHost(
       try {
         return await openAs(id, (whose) => whose === principal?.id, principal)
       } catch (thrown) {
-        // What is in quarantine is nobody else's to know either.
+        // The view checks the owner: other principals do not learn of the quarantine.
         if (isCode(thrown, 'session-quarantined')) await host.view(principal, id)
         throw thrown
       }
@@ -246,7 +246,7 @@ export function createSessionHost(
 
     start(live, input, given) {
       const stream = live.session.stream(input, ...contextless(given))
-      // Readers are at the feed; nobody iterates this one.
+      // Readers use the feed; this iterator is not read.
       void stream[Symbol.asyncIterator]().return?.()
       stream.result.catch(() => {})
       track(live)
@@ -270,11 +270,11 @@ export function createSessionHost(
       try {
         await takeUp(live, () => {})
       } catch {
-        // Another process has it, or it is over.
+        // Another process has the run, or it has ended.
       }
       const { quarantinedAt } = live.session.status === 'running' ? {} : await store.leaseState(live.id)
       if (quarantinedAt === undefined) return
-      // The next request for it is refused before anything is opened.
+      // The next request for this session is rejected before the log is opened.
       host.forget(live.id)
       throw sessionQuarantined(live.id)
     },
@@ -320,7 +320,7 @@ export function createSessionHost(
     store,
     serves: (agent) => byName.has(agent),
     isRunning: async (id) => (await open.get(id)?.catch(() => undefined))?.idle !== undefined,
-    // Where everybody says who they are, there is no context for a run of nobody.
+    // With `authenticate`, a run without a principal has no app context.
     open: (id) => openAs(id, (whose) => whose !== undefined || !authenticate || !context),
     resume: takeUp,
     report: (thrown, sessionId) => report(thrown, { sessionId }),
@@ -328,15 +328,15 @@ export function createSessionHost(
   return host
 }
 
-/** Whether somebody has answered what a suspended run waits for, and nobody has gone on with it yet. */
+/** Whether the inbox has an answer for a suspended run that no process has resumed yet. */
 export async function hasNews(store: SessionStore, id: string, waits: ReadonlyMap<string, unknown>): Promise<boolean> {
   for await (const { token } of store.inbox(id)) if (waits.has(token)) return true
   return false
 }
 
-/** The context of a run is given with its session. */
+/** Casts run options: the session has the app context already. */
 function contextless(options: RunOptions): [RunOptions & { readonly context: never }] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server knows no agent's app type: `context` of the server gives the value, untyped
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server does not know the app type of an agent: its `context` option returns an untyped value
   return [options as RunOptions & { readonly context: never }]
 }
 

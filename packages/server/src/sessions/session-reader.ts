@@ -16,23 +16,23 @@ import { hasNews } from './session-host.ts'
 import type { SessionTree } from './session-tree.ts'
 import { sessionTree } from './session-tree.ts'
 
-/** Events in the order in which they happened, a batch at a time, and at the end how it stands. */
+/** Yields batches of events in the order in which they happened; returns the completion, or undefined where it was cut. */
 export type SessionEvents = AsyncGenerator<readonly Sent[], ExecuteComplete | undefined, undefined>
 
-/** How somebody reads. */
+/** Options of a reader. */
 export interface Reading {
   readonly host: SessionHost
   readonly live: LiveSession
-  /** Ends the reading. */
+  /** Stops reading. */
   readonly signal: AbortSignal
-  /** Bytes of live events that may wait; a reader who is further behind goes on from what is kept and from the log. */
+  /** Bytes of live events that may be queued; a slower reader continues from the kept events and the log. */
   readonly waitingBytes: number
 }
 
 /**
- * The events of a run that this process starts, from its first.
+ * Yields the events of a run that this process starts, from the first one.
  *
- * @param start is called once somebody listens, so that no event is missed.
+ * @param start is called when the reader listens, so that no event is missed.
  */
 export function readRun(
   reading: Reading,
@@ -86,7 +86,7 @@ export function readRun(
   return { run, events: events() }
 }
 
-/** What the last events said of the run's end. */
+/** The end of the run as its last events report it. */
 interface Ending {
   readonly pending?: PendingWork
   readonly end?: EventOf<'agent.end'>
@@ -102,14 +102,14 @@ function endingAfter(items: readonly FeedItem[], before: Ending | undefined): En
   return ending
 }
 
-/** Milliseconds between looks at a run elsewhere, beside the hints of the store: while it speaks, is silent, and waits. */
+/** Milliseconds between polls of a run in another process, beside the store's hints: while it streams, is silent, and is suspended. */
 const soonMs = 60
 const silentMs = 300
 const lookMs = 1_000
 
 /**
- * The events of a session behind a cursor, wherever its run goes on, until none does. What lasts is given once; what
- * passes too, where this process has it, or the store keeps it for others.
+ * Yields the events of a session after a cursor until no run is active, in whatever process it runs. Durable events come
+ * once. Transient events come once too, where this process or the store's buffer still has them.
  */
 export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
   const { host, live, signal } = reading
@@ -149,7 +149,7 @@ export async function* followSession(reading: Reading, after: Cursor): SessionEv
   }
 }
 
-/** What the process has of a session in which something goes on here, until nothing does or the reader falls behind. */
+/** Yields the events of a session with an active run in this process, until it is idle or the reader falls behind. */
 async function* localEvents(
   { live, signal, waitingBytes }: Reading,
   place: ReadCursor,
@@ -165,7 +165,7 @@ async function* localEvents(
     let items = live.feed.since(place.cursor)
     const torn = items === undefined
     if (!items) {
-      // What happens while the logs are read waits; what of it is in them by then is left out.
+      // Events that happen while the logs are read are queued; those that the logs contained are skipped.
       items = live.feed.kept()
       yield* tree.read(place)
     }
@@ -192,13 +192,13 @@ async function* localEvents(
   }
 }
 
-/** What is said where going on with a run was refused, as others have it or it is over: the log tells how it stands. */
+/** Whether an event reports that resuming was rejected, since another process has the run or it has ended. The log has its status. */
 function isRefusal({ event, position }: FeedItem): boolean {
   if (event.parents.length > 0 || position?.passing !== true) return false
   return event.type === 'agent.end' || (event.type === 'agent.error' && event.source.kind === 'loop')
 }
 
-/** Hints of a store, taken one at a time. */
+/** Returns the hints of a store, one at a time. */
 function watch(
   store: SessionStore,
   id: string,
@@ -220,7 +220,7 @@ function watch(
       if (!begun) {
         begun = true
         listen().catch(() => {})
-        // What came before the watch began is looked for at once.
+        // Entries from before the watch began need a look at once.
         return true
       }
       if (!hinted && !either.aborted) {

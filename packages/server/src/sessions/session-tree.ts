@@ -9,13 +9,13 @@ import type { ReadCursor, Sent } from '../stream/read-cursor.ts'
 import { joined } from '../stream/read-cursor.ts'
 import { eventsIn } from '../stream/transient-chunk.ts'
 
-/** The log of a session and those of the children below it, read from their beginnings on. */
+/** The log of a session and the logs of its children, read from their first entries. */
 export interface SessionTree {
-  /** What the session's own log comes to. */
+  /** State folded from the session's own log. */
   readonly state: SessionState
-  /** Of the last run that ended. */
+  /** End event of the last finished run. */
   readonly end: EventOf<'agent.end'> | undefined
-  /** What has come since the last time, and what passes at the end of it, as far as the reader has not had it. */
+  /** Yields the entries since the last call and the transient events after them, without what the reader has received. */
   read(place: ReadCursor): AsyncGenerator<readonly Sent[]>
 }
 
@@ -23,7 +23,7 @@ interface Branch {
   readonly log: string
   readonly parents: readonly string[]
   readonly events: LogEvents
-  /** Those that go on, by their logs. */
+  /** Active children by their logs. */
   readonly children: Map<string, Branch>
 }
 
@@ -31,8 +31,8 @@ interface Branch {
 const batchSize = 64
 
 /**
- * @param outward makes of each event what clients may have of it.
- * @param buffer what passes; without it only what lasts is read.
+ * @param outward removes from each event what clients may not receive.
+ * @param buffer transient events; without it only durable events are read.
  */
 export function sessionTree(
   store: SessionStore,
@@ -58,7 +58,7 @@ export function sessionTree(
     })
   }
 
-  /** What passes in a log behind where the reader is there. */
+  /** Returns the transient events of a log after the reader's position. */
   async function passingIn({ log }: Branch, place: ReadCursor): Promise<readonly FeedItem[]> {
     const pieces = (await buffer?.read(log, place.at(log)?.offset ?? 0)) ?? []
     return pieces.flatMap(eventsIn)
@@ -71,11 +71,11 @@ export function sessionTree(
     const from = lastOf(branch)
     for await (const entry of store.read(log, from)) {
       const items = itemsOf(branch, events.take(entry))
-      // What a run starts with is told of when the next entry comes.
+      // The events of a run's start are due when the next entry comes.
       const late = items.filter((item) => offsetOf(item) < entry.offset)
       yield* late
       if (entry.offset > (place.at(log)?.offset ?? 0)) {
-        // What passed before an entry was there before it.
+        // Transient events before an entry precede the events of the entry.
         passing ??= await passingIn(branch, place)
         for (; offsetOf(passing[next]) < entry.offset && next < passing.length; next++) {
           yield* passing.slice(next, next + 1)
@@ -87,7 +87,7 @@ export function sessionTree(
     yield* itemsOf(branch, events.end())
     const rest = lastOf(branch) > 0 ? await passingIn(branch, place) : []
     for (const item of rest) {
-      // Behind an entry that has not been read yet: it comes with that.
+      // It follows an entry that is not read yet and comes with that entry.
       if (offsetOf(item) > lastOf(branch)) break
       yield item
     }
@@ -97,7 +97,7 @@ export function sessionTree(
     }
   }
 
-  /** What an entry says of children: one that is over is read to its end before it. */
+  /** Yields the events of the children that an entry names: a finished child is read to its end first. */
   async function* readChildren(branch: Branch, entry: Entry, place: ReadCursor): AsyncGenerator<FeedItem> {
     const { log, parents, children } = branch
     if (entry.type === 'child' && entry.op === 'spawned') {

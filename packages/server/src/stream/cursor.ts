@@ -3,8 +3,8 @@ import type { EventPosition } from './event-position.ts'
 import { origin, placeOf, readPosition, writePosition } from './event-position.ts'
 
 /**
- * What a reader has had of a session: how far it is in the session's log, and in the logs of the children that it has
- * not seen the end of. Whatever process is asked can tell by it which events come next.
+ * The position of a reader in a session: in the session's log, and in the logs of the children that are not finished for
+ * it. Any process can determine the next events from it.
  */
 export interface Cursor {
   readonly root: EventPosition
@@ -12,22 +12,22 @@ export interface Cursor {
   readonly children: ReadonlyMap<string, EventPosition>
 }
 
-/** Of somebody who has had nothing. */
+/** The cursor of a reader that has received no event. */
 export const atBeginning: Cursor = Object.freeze({ root: origin, children: new Map<string, EventPosition>() })
 
 export function cursorAt(root: EventPosition): Cursor {
   return { root, children: atBeginning.children }
 }
 
-/** How many children a cursor names at most: it has to fit into a header. */
+/** Children that a cursor names at most: it must fit into a header. */
 export const mostChildren = 256
 
-/** @returns undefined for the log of no child. */
+/** @returns undefined for a log that is not a child's. */
 export function childKey(log: string): string | undefined {
   return /\/child\/([0-9a-f]{12})[0-9a-f]{20}$/u.exec(log)?.[1]
 }
 
-/** As the id of a server-sent event: that of the last event of the session's own log, and where its children stand. */
+/** Returns a cursor as the id of a server-sent event: the position in the session's own log, then those of its children. */
 export function writeCursor(sessionId: string, { root, children }: Cursor): string {
   let text = `${sessionId}:${writePosition(root)}`
   for (const [key, position] of children) text += ` ${key}=${writePosition(position)}`
@@ -35,7 +35,7 @@ export function writeCursor(sessionId: string, { root, children }: Cursor): stri
 }
 
 /**
- * What a client says it had last.
+ * Parses the id of the last event that a client received.
  *
  * @throws HttpError `invalid-event-id`
  */
@@ -44,8 +44,8 @@ export function givenCursor(sessionId: string, id: string): Cursor {
   if (cursor) return cursor
   throw new HttpError(400, {
     code: 'invalid-event-id',
-    message: 'This is not the id of an event of this session.',
-    hint: 'Send the id of the last event that came, unchanged, or none.',
+    message: `The event id is not one of session ${sessionId.slice(0, 200)}.`,
+    hint: 'Send the id of the last received event unchanged, or leave it out.',
   })
 }
 

@@ -9,34 +9,34 @@ import { compare, placeOf } from './event-position.ts'
 /** An event on its way to clients. */
 export interface FeedItem {
   readonly event: AgentEvent
-  /** Of the session, or of the child that the event is of. */
+  /** Log of the session, or of the child that emitted the event. */
   readonly log: string
-  /** Absent where nobody can come back to it. */
+  /** Absent where a reader cannot resume at this event. */
   readonly position?: EventPosition
-  /** How far the session's own log was when it happened. */
+  /** Position of the session's own log when the event happened. */
   readonly under?: EventPosition
-  /** It shares its place with the event behind it, and comes again with that. */
+  /** The event shares its position with the next one and is replayed with it. */
   readonly unmarked?: true
-  /** All of the event but its number, which is each reader's own. */
+  /** The event as JSON without its number, which differs for each reader. */
   json(): string
 }
 
-/** The events of a session that goes on in this process: the last of them, and whoever listens. */
+/** The recent events of a session that runs in this process, and their listeners. */
 export interface EventFeed {
   push(event: AgentEvent, offset: () => number): void
-  /** What is kept behind a cursor, with some of what lies before it; undefined where something behind it is not kept. */
+  /** Returns the kept events after a cursor, with some before it; undefined where an event after it is not kept. */
   since(cursor: Cursor): readonly FeedItem[] | undefined
   kept(): readonly FeedItem[]
-  /** Nothing goes on: few are kept, for those who were just cut off. */
+  /** The session is idle: keeps only a few events, for readers that reconnect. */
   rest(): void
-  /** Nothing more is pushed: what a run says of being left here is not for clients. */
+  /** Stops publishing: clients do not receive the events of a run that this process leaves. */
   mute(): void
   /** @returns stops listening. */
   listen(listener: (item: FeedItem) => void): () => void
   readonly listeners: number
 }
 
-/** Events about a wait bear its token as their id; each is the first of its entry. */
+/** Events about a wait have its token as their id; each is the first event of its entry. */
 const ofWait: ReadonlySet<string> = new Set([
   'tool.approval.requested',
   'tool.approval.resolved',
@@ -49,8 +49,8 @@ const ofWait: ReadonlySet<string> = new Set([
 const keptAtRest = 100
 
 /**
- * @param outward makes of each event what clients may have of it.
- * @param pass is told of each event before anybody else.
+ * @param outward removes from each event what clients may not receive.
+ * @param pass receives each event before the listeners.
  */
 export function createEventFeed(
   sessionId: string,
@@ -61,7 +61,7 @@ export function createEventFeed(
   let items: FeedItem[] = []
   let muted = false
   let under: EventPosition | undefined
-  /** Logs by the runs that write them. */
+  /** Log of each run. */
   const logs = new Map<string, string>()
   const listeners = new Set<(item: FeedItem) => void>()
 
@@ -81,7 +81,7 @@ export function createEventFeed(
       const item = itemOf(event, offset)
       pass?.(item)
       items.push(item)
-      // Cut now and then, not each time.
+      // Trimmed at twice the limit, so that a push costs constant time on average.
       if (items.length > keep * 2) items = items.slice(-keep)
       for (const listener of listeners) listener(item)
     },
@@ -99,7 +99,7 @@ export function createEventFeed(
     },
     kept: () => items.slice(),
     rest() {
-      // Without their texts.
+      // Drops the cached JSON texts.
       items = items.slice(-keptAtRest).map((item) => feedItem(item.event, item.log, item))
       logs.clear()
     },
@@ -139,7 +139,7 @@ export function feedItem(
   }
 }
 
-/** Its text is made once, however many read it. */
+/** Caches the JSON text for all readers. */
 function shared(item: FeedItem): FeedItem {
   let json: string | undefined
   return { ...item, json: () => (json ??= item.json()) }

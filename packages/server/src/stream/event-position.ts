@@ -1,18 +1,18 @@
-/** Where an event stands in a log: the n-th of the entry with this offset, or the n-th that passed after it. */
+/** The position of an event in a log: the n-th of the entry with this offset, or the n-th transient event after it. */
 export interface EventPosition {
   readonly offset: number
   readonly n: number
   readonly passing: boolean
 }
 
-/** Before everything. */
+/** The position before the first event. */
 export const origin: EventPosition = Object.freeze({ offset: 0, n: 0, passing: true })
 
-/** The last number in it; a request says which event its sender had last. */
+/** A log name and a position. The limit of digits bounds what a client can send. */
 const form = /^(.*):(\d{1,15}[.~]\d{1,15})$/su
 const place = /^(\d{1,15})([.~])(\d{1,15})$/u
 
-/** @returns undefined for what is no place in a log, such as the token of a wait. */
+/** @returns undefined for an id that is not a position in a log, such as the token of a wait. */
 export function placeOf(eventId: string): { readonly log: string; readonly position: EventPosition } | undefined {
   const [, log, text = ''] = form.exec(eventId) ?? []
   const position = readPosition(text)
@@ -28,7 +28,7 @@ export function writePosition({ offset, n, passing }: EventPosition): string {
   return `${offset}${passing ? '~' : '.'}${n}`
 }
 
-/** Over 0 where `a` comes behind `b`. What passed after an entry lies behind all events of that entry. */
+/** Returns more than 0 where `a` comes after `b`. Transient events come after all events of their entry. */
 export function compare(a: EventPosition, b: EventPosition): number {
   if (a.offset !== b.offset) return a.offset - b.offset
   if (a.passing !== b.passing) return a.passing ? 1 : -1

@@ -1,27 +1,27 @@
-/** How frames of server-sent events are sent. */
+/** Options of a stream of server-sent events. */
 export interface FrameStreamOptions {
-  /** Milliseconds between signs of life while nothing comes. */
+  /** Milliseconds between heartbeats while no frame is sent. */
   readonly heartbeatMs: number
-  /** The stream is over, in whatever way. */
+  /** Called once when the stream ends, for any reason. */
   closed(): void
-  /** It could not be gone on with: it ends where it is. */
+  /** Called when reading fails: the stream ends without a last frame. */
   failed(thrown: unknown): void
 }
 
 const encoder = new TextEncoder()
-/** Characters that are encoded at a time: of one who does not read, a few times that waits and no more, however long a frame is. */
+/** Characters encoded at a time. A client that stops reading therefore holds only a few slices, even of a long frame. */
 const sliceLength = 16_384
 
 /**
- * Frames of server-sent events as the body of a response. It is read as fast as the client reads: a batch of frames is asked for
- * when the one before it is sent, and a frame is made into text when its turn comes.
+ * Returns frames of server-sent events as the body of a response, with backpressure: the next batch is requested when the
+ * previous one is sent, and a frame becomes text when its turn comes.
  */
 export function frameStream(
   batches: AsyncGenerator<Iterable<string>, void, undefined>,
   { heartbeatMs, closed, failed }: FrameStreamOptions,
 ): ReadableStream<Uint8Array> {
   let texts: Iterator<string> | undefined
-  /** What is left of the text on its way. */
+  /** Rest of the text that is being sent. */
   let rest = ''
   let ended = false
   let heart: NodeJS.Timeout | undefined
@@ -94,7 +94,7 @@ export function frameStream(
   )
 }
 
-/** As much of a text as fits, without half of a character that takes two. */
+/** Returns the length of text that fits without splitting a surrogate pair. */
 function lengthWithin(text: string, most: number): number {
   if (text.length <= most) return text.length
   const last = text.charCodeAt(most - 1)

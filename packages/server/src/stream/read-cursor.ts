@@ -7,25 +7,25 @@ import { feedItem } from './event-feed.ts'
 import type { EventPosition } from './event-position.ts'
 import { compare, origin } from './event-position.ts'
 
-/** An event as one reader gets it: under an id by which it can come back, wherever to. */
+/** An event as one reader receives it, under an id from which any process can resume. */
 export interface Sent {
   readonly item: FeedItem
   readonly event: AgentEvent
   readonly id?: string
 }
 
-/** How far one reader is: events come to it from the feed, from the logs and from what passes beside them, each once. */
+/** The position of one reader. Events from the feed, the logs and the transient buffer reach the reader once each. */
 export interface ReadCursor {
   readonly cursor: Cursor
-  /** How far it is in a log; undefined for that of a child of which it knows nothing. */
+  /** Position in a log; undefined for the log of an unknown child. */
   at(log: string): EventPosition | undefined
-  /** A child goes on, of which it may have had nothing yet. */
+  /** Records that a child runs whose events the reader may not have received. */
   opened(log: string): void
   /**
-   * An event as it is sent, and what its reader is to have had by then; undefined where the reader has had it.
+   * Returns the event to send, with the cursor after it; undefined where the reader has received it.
    *
-   * @param torn something may be missing in front of it: of a text whose middle is missing nothing more is sent, as the
-   * whole comes at its end.
+   * @param torn events may be missing before it. No more deltas of an incomplete text are sent: its end has the whole
+   * text.
    */
   take(item: FeedItem, torn?: boolean): Sent | undefined
 }
@@ -35,11 +35,11 @@ interface Child {
   readonly runId?: string
 }
 
-/** A place in a session, from which a reader goes on. */
+/** Creates the position of a reader that starts at a cursor. */
 export function readCursor(sessionId: string, start: Cursor): ReadCursor {
   let { root } = start
   const children = new Map<string, Child>([...start.children].map(([key, position]) => [key, { position }]))
-  /** Answers whose start it was sent, and those of which a piece is missing. */
+  /** Answers whose start was sent, and answers with a missing delta. */
   const begun = new Set<string>()
   const broken = new Set<string>()
 
@@ -53,7 +53,7 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
       const key = childKey(log)
       if (key !== undefined) children.set(key, { position, runId: event.runId })
     }
-    // What ran below a call is over when the call is, and what ran below a run when the run is.
+    // The end of a call ends the runs below it, and the end of a run ends its children.
     if (isCallEnd(event)) leave(({ runId = '' }) => runId === event.callId || runId.startsWith(`${event.callId}/`))
     else if (event.type === 'agent.end' && event.parents.length === 0 && event.status !== 'suspended') leave(() => true)
   }
@@ -89,7 +89,7 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
         note(event)
         return undefined
       }
-      // It knows nothing of this child, and was further when this happened: it saw its end.
+      // The reader is past this event and does not know the child: it has received the child's end.
       if (!had && under && compare(under, root) < 0) return undefined
       if (item.unmarked) {
         if (event.type === 'message.start' && begun.has(answerOf(event))) return undefined
@@ -114,7 +114,7 @@ export function readCursor(sessionId: string, start: Cursor): ReadCursor {
   }
 }
 
-/** What passed after an entry counts from 0. */
+/** Whether transient events are missing before this one. They are numbered from 0 after each entry. */
 function isGap({ offset, n, passing }: EventPosition, had: EventPosition | undefined): boolean {
   if (!passing) return false
   return had?.passing && had.offset === offset ? n > had.n + 1 : n > 0
@@ -122,7 +122,7 @@ function isGap({ offset, n, passing }: EventPosition, had: EventPosition | undef
 
 type Piece = Extract<AgentEvent, { readonly messageId: string; readonly attempt: number }>
 
-/** Whether an event is of an answer on its way: its end comes whole in any case. */
+/** Whether an event is a delta of an answer, whose end event has the whole text. */
 function isPiece(event: AgentEvent): event is Piece {
   return 'messageId' in event && 'attempt' in event && event.type !== 'message.end'
 }
@@ -137,10 +137,10 @@ function isCallEnd(
   return event.type === 'tool.execute.end' || event.type === 'tool.execute.error' || event.type === 'tool.skipped'
 }
 
-/** Characters of deltas that are joined: what is made for one reader alone stays short. */
+/** Characters of joined deltas at most: bounds the text that is built for a single reader. */
 const longestJoined = 65_536
 
-/** Deltas of one part side by side as one, before they are numbered. */
+/** Joins adjacent deltas of one part, before they are numbered. */
 export function joined(sent: readonly Sent[]): readonly Sent[] {
   if (sent.length < 2) return sent
   const out: Sent[] = []
@@ -157,7 +157,7 @@ function lengthOf({ event }: Sent): number {
   return 'delta' in event && event.delta !== undefined ? event.delta.length : 0
 }
 
-/** Two deltas of one part as one; undefined for what is none. */
+/** Joins two deltas of one part; undefined for other events. */
 export function sumOf(a: AgentEvent, b: AgentEvent): AgentEvent | undefined {
   if (a.runId !== b.runId) return undefined
   if (

@@ -3,13 +3,13 @@ import type { FeedItem } from './event-feed.ts'
 /** Events that wait for one reader. */
 export interface ReaderQueue {
   push(item: FeedItem): void
-  /** All that waits; when nothing does, what comes next. Empty when the queue was woken for nothing. */
+  /** Resolves with all queued events, or with the next one when none is queued. Empty after `wake`. */
   take(): Promise<readonly FeedItem[]>
-  /** Lets go whoever waits. */
+  /** Resolves a pending `take`. */
   wake(): void
-  /** Something waits. */
+  /** Whether an event is queued. */
   readonly ready: boolean
-  /** The reader is too slow. */
+  /** Whether the reader fell behind `limit`. */
   readonly overflown: boolean
 }
 
@@ -36,7 +36,7 @@ export function createReaderQueue(limit: number): ReaderQueue {
     push(item) {
       if (overflown) return
       waiting.push(item)
-      // A reader that keeps up has nothing waiting: only what piles up is measured.
+      // A reader that keeps up has at most one event queued, which is not measured.
       if (waiting.length > 1) size += item.json().length
       if (size > limit) {
         overflown = true

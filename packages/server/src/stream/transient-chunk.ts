@@ -5,14 +5,14 @@ import type { FeedItem } from './event-feed.ts'
 import { feedItem } from './event-feed.ts'
 import { sumOf } from './read-cursor.ts'
 
-/** Events that passed one after the other behind one entry, before they are kept. */
+/** Consecutive transient events after one entry, collected before they are stored. */
 export interface TransientChunk {
   readonly log: string
   readonly offset: number
   readonly from: number
   to: number
   length: number
-  /** A delta that was joined to the event before it is only its number and its words. */
+  /** A delta that is joined to the event before it is stored as its number and text. */
   readonly parts: (Part | Delta)[]
 }
 
@@ -22,10 +22,10 @@ interface Part {
 }
 type Delta = readonly [n: number, delta: string]
 
-/** A piece's body is as long as this at most, but for one of a single event that is longer. */
+/** Characters of a chunk's body at most, except for a single longer event. */
 const longest = 65_536
 
-/** @returns the piece that takes the event: the one that is given, where it follows there. */
+/** @returns the chunk that holds the event: the given one where the event follows it, else a new one. */
 export function addTo(
   open: TransientChunk | undefined,
   last: AgentEvent | undefined,
@@ -50,7 +50,7 @@ export function closed({ log, offset, from, to, parts }: TransientChunk): Passin
   return { log, offset, from, to, body: JSON.stringify(parts) }
 }
 
-/** The events of a piece, one by one. */
+/** Returns the events of a stored chunk. */
 export function eventsIn({ log, offset, body }: PassingPiece): readonly FeedItem[] {
   const parts: unknown = JSON.parse(body)
   if (!Array.isArray(parts)) return []

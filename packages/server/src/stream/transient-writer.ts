@@ -4,20 +4,20 @@ import type { FeedItem } from './event-feed.ts'
 import type { TransientChunk } from './transient-chunk.ts'
 import { addTo, closed } from './transient-chunk.ts'
 
-/** Keeps what passes in this process where readers in others find it. */
+/** Stores the transient events of this process for readers in other processes. */
 export interface TransientWriter {
-  /** An event of a session that goes on here, or of a child in it. */
+  /** Adds an event of a session that runs here, or of a child in it. */
   push(item: FeedItem): void
-  /** Brings what a log has passed so far to the store; undefined where all is there. */
+  /** Writes the collected events of a log to the store; undefined where all are written. */
   settle(log: string): Promise<void> | undefined
-  /** Drops what is told of in the logs, and stops. */
+  /** Drops the events that the logs replace, and stops. */
   close(): Promise<void>
 }
 
-/** Milliseconds for which events are collected. They grow with what a log has kept, so that ten minutes of talk fit. */
+/** Milliseconds for which events are collected. The time grows with the stored size, so that a ten-minute answer fits. */
 const collectMs = 50
 const longestMs = 500
-/** Milliseconds for which what passed is still there once the log has it whole: for readers who are about to come to it. */
+/** Milliseconds for which transient events stay after the log replaces them, for readers that are about to reach them. */
 const graceMs = 10_000
 
 interface Passing {
@@ -25,11 +25,11 @@ interface Passing {
   last: AgentEvent | undefined
   kept: number
   dueAt: number
-  /** Nothing fits any more: nothing is kept until the answer on its way is in the log. */
+  /** The buffer is full: nothing is stored until the current answer is in the log. */
   full: boolean
 }
 
-/** All logs together are written in one transaction, at most every {@link collectMs}. */
+/** Creates a writer. It writes all logs in one transaction, at most every {@link collectMs}. */
 export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
   const logs = new Map<string, Passing>()
   const told = new Map<string, { readonly offset: number; readonly at: number }>()
@@ -46,7 +46,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     return made
   }
 
-  /** What is kept of it is a luxury: a store that fails here has failed the run elsewhere. */
+  /** Ignores failures: the transient buffer is optional, and a failing store fails the run at its appends. */
   function write(names: readonly string[]): Promise<void> {
     const pieces = names.flatMap((log) => {
       const passing = logs.get(log)
@@ -67,7 +67,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     return writing
   }
 
-  /** What passed before an entry is told of in the log. */
+  /** Records that the log entry replaces the transient events before it. */
   function tell(log: string, offset: number, then: 'goes on' | 'over'): void {
     const passing = logs.get(log)
     if (passing) passing.full = false
@@ -100,7 +100,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     else if (told.size > 0) tickIn(graceMs / 3)
   }
 
-  /** What has to be written does not wait for what has time. */
+  /** Schedules the next write. An earlier deadline replaces a later one. */
   function tickIn(ms: number): void {
     const at = performance.now() + ms
     if (tickAt <= at) return

@@ -1,11 +1,11 @@
 import type { KnownKeys, Principal, SessionStore } from '@provost/core'
 import { checkOptions } from '@provost/core'
 
-/** How an agent stands in for one of the AI SDK. */
+/** Options of {@link aiAgent}. */
 export interface AiAgentOptions {
-  /** On whose behalf its runs act. Make one stand-in for each principal: approvals are answered where they were asked for. */
+  /** Principal of its runs. Make one wrapper for each principal: approvals are answered where they were requested. */
   readonly principal?: Principal
-  /** Where its sessions are. Default: the agent's. */
+  /** Store of its sessions. Default: the agent's. */
   readonly store?: SessionStore
 }
 

@@ -10,16 +10,18 @@ import { checkAiAgentOptions } from './ai-agent-options.ts'
 type Params = Parameters<AiSdkAgent['stream']>[0]
 type OpenSession = Session<unknown>
 
-/** Approvals that a stand-in remembers. */
+/** Pending approvals that a wrapper remembers at most. */
 const mostWaiting = 1_000
 
 /**
- * Dresses an agent as the AI SDK's `Agent`, for `createAgentUIStreamResponse` and whatever else takes one. Each call is a run
- * in a session of its own: the last words of the user are its input, what came before is imported and untrusted. Tools run
- * in the agent, as they always do; the AI SDK sees them as executed by a provider. What waits for approval is an approval
- * request, and a call with the response goes on with the same run, in the same process. Needs the package `ai`.
+ * Wraps an agent as the AI SDK's `Agent`, for `createAgentUIStreamResponse` and other functions that take one. Needs the
+ * package `ai`.
  *
- * @throws ProvostError from a call: `unknown-wait` for an approval that nobody waits for (any more), `invalid-input`,
+ * - Each call is a run in a new session. The last user message is its input; earlier messages are imported as untrusted.
+ * - Tools run in the agent; the AI SDK sees them as executed by a provider.
+ * - A pending approval is an approval request. A call with the response resumes the same run, in the same process.
+ *
+ * @throws ProvostError from a call: `unknown-wait` for an approval that is not pending here, `invalid-input`,
  * `missing-package`
  *
  * @example
@@ -68,7 +70,7 @@ export function aiAgent(agent: Agent<unknown, never>, options: AiAgentOptions = 
     },
     async stream(params) {
       const { streamText } = await load()
-      // An error is in the stream, and in the events of the run: it need not be printed as well.
+      // The stream and the events of the run report the error; `streamText` would print it too.
       return streamText({ ...params, model: modelOf(agent.name, () => run(params)), maxRetries: 0, onError() {} })
     },
   }
@@ -87,7 +89,7 @@ async function load(): Promise<typeof import('ai')> {
 
 type Answered = NonNullable<Decisions['approvals']>
 
-/** What the user answered to approvals since they last said something; undefined where they said something since. */
+/** Returns the approval responses after the last user message; undefined where a user message follows them. */
 function answersIn(messages: readonly ModelMessage[]): Answered | undefined {
   const last = messages.at(-1)
   if (last?.role !== 'tool') return undefined
@@ -109,7 +111,7 @@ function sessionOf(answers: Answered, waiting: ReadonlyMap<string, OpenSession>)
     const session = waiting.get(id)
     if (session) return session
   }
-  throw new ProvostError('unknown-wait', 'Nobody waits for these answers here.', {
+  throw new ProvostError('unknown-wait', 'No call in this process waits for these answers.', {
     hint: 'Answer each approval once, in the process that asked; `/api/chat` of a server takes them in any.',
   })
 }
@@ -117,11 +119,11 @@ function sessionOf(answers: Answered, waiting: ReadonlyMap<string, OpenSession>)
 type Creating = SessionOptions & { readonly messages?: readonly ModelMessage[] }
 
 async function create(agent: Agent<unknown, never>, options: Creating): Promise<OpenSession> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an agent whose hooks need a context of the app cannot stand in: the AI SDK has none to give
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an agent whose hooks need an app context cannot be wrapped: the AI SDK passes none
   return (agent as Agent<unknown>).createSession(options)
 }
 
-/** A run as the AI SDK's view of one answer of a model. */
+/** Presents a run as one model answer of the AI SDK. */
 function modelOf(name: string, run: () => Promise<AgentStream<unknown>>): LanguageModelV4 {
   return {
     specificationVersion: 'v4',
@@ -188,11 +190,11 @@ function partsOf(
   })
 }
 
-/** What a provider ran is known as that, and only what the caller has no tool for. */
+/** Marks a call as executed by the provider, without a tool of the caller. */
 const elsewhere = { providerExecuted: true, dynamic: true } as const
 
 function partsIn(event: AgentEvent): readonly LanguageModelV4StreamPart[] {
-  // What children say is theirs.
+  // Events of child runs are not part of this answer.
   if (event.parents.length > 0) return []
   switch (event.type) {
     case 'text.start':

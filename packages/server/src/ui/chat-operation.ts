@@ -44,7 +44,7 @@ export function chatOperation({
     try {
       return { live: await host.begin(principal, { id, agent: body.agent }), isNew: true }
     } catch (thrown) {
-      // Two tabs may begin the same chat.
+      // Two tabs may start the same chat.
       const live = await host.open(principal, id).catch(() => {
         throw thrown
       })
@@ -67,7 +67,7 @@ export function chatOperation({
       const called = new Set(remoteCalls.map(({ callId }) => callId))
       const by = principal.id
       const decisions = {
-        // The page sends all that it ever answered.
+        // The page sends every approval response of the chat.
         approvals: turn.approvals.filter(({ id }) => waiting.has(id)).map((one) => ({ ...one, by })),
         toolResults: turn.toolResults.filter(({ callId }) => called.has(callId)).map((one) => ({ ...one, by })),
       }
@@ -76,7 +76,7 @@ export function chatOperation({
       }
       return (signal) => followSession({ ...reading, signal }, after)
     }
-    // Whoever goes on talking has not approved: what waits is not done.
+    // A new message aborts a suspended run: its pending calls never start.
     const leave = async (): Promise<void> => {
       if (live.session.status === 'suspended') await live.session.abort()
     }
@@ -103,13 +103,13 @@ export function chatOperation({
       if (!turn) {
         throw new HttpError(400, {
           code: 'invalid-request',
-          message: 'The last message says nothing.',
-          hint: 'Send a message of the user, or the answer with its approvals.',
+          message: 'The last message has no text, file or approval response.',
+          hint: 'Send a user message, or the assistant message with its approval responses.',
         })
       }
       await allow(principal, { kind: 'run', ...(body.agent !== undefined && { agent: body.agent }) })
       const key = keyOf(request)
-      // Refused before anything is begun.
+      // Rejected before a session or run is created.
       const release = connections.take(principal.id)
       let admitted = (): void => {}
       let control: AbortController | undefined
@@ -140,7 +140,7 @@ export function chatOperation({
   })
 }
 
-/** The session of a chat: nobody can name that of another. */
+/** Returns the session id of a chat. It contains the principal, so a chat id never reaches another principal's session. */
 function sessionOf(principal: Principal, chat: string): string {
   return `chat-${createHash('sha256')
     .update(JSON.stringify([principal.id, chat]))
@@ -168,7 +168,7 @@ async function* chunkFrames(
     }
   } catch (thrown) {
     failed(thrown)
-    // The page would take what it has for the whole.
+    // Without an error the page would treat the partial answer as complete.
     yield framesOf([{ type: 'error', errorText: responseStatus(thrown).error.message }])
   } finally {
     await events.return(undefined)

@@ -20,7 +20,7 @@ const uiMessage = z.looseObject({
   parts: z.array(z.looseObject({ type: z.string() })).max(10_000),
 })
 
-/** What `useChat` sends. Of its history only the last message counts: the server has the rest. */
+/** The body that `useChat` sends. The server reads only the last message: it has the rest of the history. */
 export const chatSchema: z.ZodType<ChatBody> = z.looseObject({
   id: z.string().min(1).max(200).describe('Of the chat; the session is its own for each principal.'),
   messages: z.array(uiMessage).min(1).max(10_000),
@@ -37,7 +37,7 @@ export interface ChatBody {
 type GivenToolPart = z.output<typeof toolPart>
 type UiMessage = ChatBody['messages'][number]
 
-/** What the last message of a chat says or answers. */
+/** The input or the approval responses in the last message of a chat. */
 export type ChatTurn =
   | { readonly kind: 'input'; readonly input: readonly ChatPart[] }
   | {
@@ -62,8 +62,8 @@ type ChatPart = { readonly providerOptions?: ProviderOptions } & (
 
 /**
  * @param allowed providers whose metadata a page's parts may carry.
- * @returns undefined where it says nothing.
- * @throws HttpError 400, naming the path of a file that is none
+ * @returns undefined where the message has no content.
+ * @throws HttpError 400, naming the path of an invalid file
  */
 export function turnOf({ messages }: ChatBody, allowed: readonly string[]): ChatTurn | undefined {
   const last = messages.at(-1)

@@ -4,7 +4,7 @@ import { reasonText, textOf, toJson } from '@provost/core'
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { readonly type: string } & { readonly [key: string]: Json }
 
-/** Says the events of a run as chunks of a UI message. */
+/** Converts the events of a run to chunks of a UI message. */
 export interface UiStream {
   take(event: AgentEvent): readonly UiChunk[]
   finish(pending: PendingWork): readonly UiChunk[]
@@ -13,9 +13,9 @@ export interface UiStream {
 export function createUiStream(sessionId: string): UiStream {
   let begun = false
   let inStep = false
-  /** Calls of which the page has the input. */
+  /** Calls whose input the page has received. */
   const known = new Set<string>()
-  /** Texts that the page has of the answer under way. */
+  /** Text of the current answer that the page has received. */
   let streamed = ''
 
   function start(): readonly UiChunk[] {
@@ -36,7 +36,7 @@ export function createUiStream(sessionId: string): UiStream {
     return [{ type: 'tool-input-available', toolCallId, toolName, input: value, dynamic: true }]
   }
 
-  /** Of an answer that nobody saw live: what the page lacks. */
+  /** Returns the chunks of a finished answer that the page has not received as deltas. */
   function whole(event: AgentEvent & { type: 'message.end' }): readonly UiChunk[] {
     const { message, discarded, messageId } = event
     if (message.role !== 'assistant' || discarded) return []
@@ -58,7 +58,7 @@ export function createUiStream(sessionId: string): UiStream {
   }
 
   function chunks(event: AgentEvent): readonly UiChunk[] {
-    // What children say is theirs; the call that they are shows their result.
+    // Events of child runs are hidden; the call that started the child shows its result.
     if (event.parents.length > 0) return []
     switch (event.type) {
       case 'step.start':
@@ -86,7 +86,7 @@ export function createUiStream(sessionId: string): UiStream {
       case 'tool.call.end':
         return input(event.callId, event.toolName, event.input)
       case 'message.end':
-        // The page forgets what a failed try had said.
+        // The page removes the text of a failed attempt.
         if (event.discarded) return [{ type: 'reset-step' }]
         return whole(event)
       case 'tool.approval.requested':
@@ -107,7 +107,7 @@ export function createUiStream(sessionId: string): UiStream {
           { type: 'tool-output-available', toolCallId: event.callId, output: valueOf(event.output), dynamic: true },
         ]
       case 'tool.execute.error':
-        // That it was denied has been said.
+        // An earlier chunk reported the denial.
         if (event.error.code === 'tool-denied') return []
         return [{ type: 'tool-output-error', toolCallId: event.callId, errorText: event.error.message, dynamic: true }]
       case 'tool.skipped':

@@ -1,25 +1,25 @@
 import type { Entry, EntryOf, Label, Message, Timestamp } from '@provost/core'
 import { positionId } from '@provost/core'
 
-/** Who said a message, and how it got into the log. */
+/** The author of a message, and how it entered the log. */
 export interface Attribution {
   readonly messageId: string
   readonly role: Message['role']
-  /** The agent that said it; for what a human or a tool said, the agent that it was said to. */
+  /** Agent that wrote the message; for a message of a human or a tool, the agent that received it. */
   readonly agent: string
   readonly runId: string
   readonly step: number
-  /** `view`: it stands in for others in what the model sees, as a summary or an edit does. */
+  /** `view`: the message replaces others in the model's view, as a summary or an edit does. */
   readonly via: EntryOf<'message'>['via'] | 'view'
-  /** The model that wrote it, as `provider/model`. */
+  /** Model that wrote it, as `provider/model`. */
   readonly model?: string
   readonly at: Timestamp
   readonly label?: Label
 }
 
 /**
- * Who said each message of a log, in its order: those of the log, the results of each step, and those that edits and
- * summaries put in their place.
+ * Yields the author of each message of a log, in its order: messages of the log, results of each step, and replacements by
+ * edits and summaries.
  *
  * @example
  * for await (const { agent, role, model } of attributionOf(store.read(sessionId))) console.log(agent, role, model)

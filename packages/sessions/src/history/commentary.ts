@@ -1,14 +1,13 @@
-/** Elements in which models think, or call tools, where a provider passes them on as text. */
+/** Elements for reasoning and tool calls that some providers pass on as text. */
 const marker =
   /<(\/?)(think|thinking|thought|reasoning|analysis|scratchpad|commentary|tool_calls?|tool_response|function_calls?)(?:\s[^<>]{0,200})?>|<\|([a-z_]{1,20})\|>/gi
 
-/** After these, what comes first says who speaks, and to whom. */
+/** Markers after which the first text names the speaker and the recipient. */
 const headers: ReadonlySet<string> = new Set(['start', 'channel', 'constrain'])
 
 /**
- * A text without what a model said to itself or to its tools: thinking in tags, calls in tags, channels other than the
- * final one, the frames of stack traces, and the names of secrets. What is opened and not closed is left out to the end.
- * Linear in the text.
+ * Returns a model's text without reasoning and calls in tags, channels other than the final one, frames of stack traces,
+ * and names of secrets. An unclosed element is left out up to the end. Linear in the text.
  *
  * @example
  * sanitizeCommentary('<think>they owe us</think>Done.') // 'Done.'
@@ -18,7 +17,7 @@ export function sanitizeCommentary(text: string): string {
 }
 
 /**
- * A text without the frames of stack traces and the names of secrets: for what was not said by a model. Linear.
+ * Returns a text without frames of stack traces and names of secrets, for texts that are not a model's. Linear.
  */
 export function sanitizeTrace(text: string): string {
   const hidden = text.replace(/⟦secret:[^⟦⟧]{0,200}⟧/g, '⟦secret⟧')
@@ -38,7 +37,7 @@ function isFrame(line: string): boolean {
 function withoutAsides(text: string): string {
   let kept: string[] = []
   let from = 0
-  /** The element that hides what is in it, and how often it stands in itself. */
+  /** The hidden element, and its nesting depth. */
   let inside = ''
   let depth = 0
   let channel: 'none' | 'header' | 'hidden' = 'none'
@@ -71,7 +70,7 @@ function withoutAsides(text: string): string {
       kept.push(before)
       inside = name
       depth = 1
-      // An end without a beginning: some templates open the element in the prompt.
+      // An end tag without a start tag: some templates open the element in the prompt.
     } else if (name.startsWith('th')) kept = []
     else kept.push(before)
   }

@@ -1,24 +1,24 @@
 import type { ToolCallPart } from '@provost/core'
 
-/** A call that has no result yet. */
+/** A call without a result. */
 export interface OpenCall {
-  /** As it stands in the repaired history. */
+  /** The call in the repaired history. */
   readonly call: ToolCallPart
-  /** Of its message in the history that came in, and in the repaired one. */
+  /** Index of its message in the given history, and in the repaired one. */
   readonly index: number
   readonly place: number
 }
 
-/** Calls that wait for their results, by the ids they came with, which need not be unique. */
+/** Calls without results, by their original ids, which need not be unique. */
 export interface OpenCalls {
   add(callId: string, open: OpenCall): void
-  /** The oldest one of an id, which waits no longer. */
+  /** Removes and returns the oldest call of an id. */
   take(callId: string): OpenCall | undefined
-  /** All, in their order; none waits any longer. */
+  /** Removes and returns all calls, in their order. */
   takeAll(): readonly OpenCall[]
 }
 
-/** No calls yet. */
+/** Creates an empty set of calls. */
 export function createOpenCalls(): OpenCalls {
   const waiting = new Set<OpenCall>()
   const byId = new Map<string, { readonly calls: OpenCall[]; taken: number }>()

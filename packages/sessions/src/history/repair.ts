@@ -4,20 +4,22 @@ import { untrustedLabel } from '@provost/core'
 import type { OpenCall } from './open-calls.ts'
 import { createOpenCalls } from './open-calls.ts'
 
-/** A history that is well formed, and what was done to make it so. */
+/** A well-formed history and its repairs. */
 export interface Repaired {
   readonly messages: readonly Message[]
-  /** One line for each repair, with the index of the message in the history that came in. */
+  /** One line for each repair, with the index of the message in the given history. */
   readonly repairs: readonly string[]
 }
 
 /**
- * Repairs a history from outside, so that any provider takes it. System messages move to the front; the first turn
- * becomes the user's; a call without a result gets an error result; results without a call, calls that are not the
- * assistant's, reasoning that led to nothing and answers that say nothing go; a call id that was there before is made
- * unique, with its result; answers without a label are untrusted. What is well formed stays as it is.
+ * Repairs an external history, so that any provider accepts it. Well-formed messages stay the same objects.
  *
- * @param agent for messages that have to be added.
+ * - System messages move to the front, and the first turn becomes the user's.
+ * - A call without a result gets an error result. A repeated call id becomes unique, with its result.
+ * - Removed: results without a call, calls outside assistant messages, reasoning without an answer, empty answers.
+ * - Answers without a label are untrusted.
+ *
+ * @param agent agent name for added messages.
  *
  * @example
  * repairHistory(messages, 'desk').repairs // ['message 3: call c1 of search had no result']
@@ -26,11 +28,11 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
   const repairs: string[] = []
   const systems: Message[] = []
   const rest: Message[] = []
-  /** Calls of the present step, and those that the provider runs, which may take more steps. */
+  /** Calls of the current step, and calls that the provider runs, which may take more steps. */
   const own = createOpenCalls()
   const deferred = createOpenCalls()
   const named = new Map<string, number>()
-  /** Where in `rest` the step's results stand, or its calls while there are none. */
+  /** Index in `rest` of the step's results, or of its calls while it has no results. */
   let stepAt = -1
   let userSpoke = false
 
@@ -43,7 +45,7 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
     else rest.splice(stepAt + 1, 0, added(`${last.id}/repair`, 'tool', content, agent, last.createdAt))
   }
 
-  /** What a provider ran has its result in the assistant's own message. */
+  /** Closes calls that the provider ran, whose results belong into the assistant message. */
   function closeDeferred(): void {
     for (const open of deferred.takeAll()) {
       const message = rest[open.place]
@@ -79,7 +81,7 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
     return undefined
   }
 
-  /** The parts that may stand in a message; the same list where all may. */
+  /** Returns the permitted parts of a message; the same list where all are permitted. */
   function partsOf(message: Message, index: number): readonly Part[] {
     const kept: Part[] = []
     let changed = false
@@ -133,7 +135,7 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
   return { messages: [...systems, ...rest], repairs }
 }
 
-/** What has to stand beside the content of a message. */
+/** Completes the fields of a message beside its content. */
 function explained(message: Message, index: number, repairs: string[]): Message {
   const { role, label, error, partial, content } = message
   if (role === 'assistant' && label === undefined) return { ...message, label: untrustedLabel('import') }
@@ -162,7 +164,7 @@ function isReasoning(part: Part | undefined): boolean {
   return part?.type === 'reasoning' || part?.type === 'reasoning-file'
 }
 
-/** @param named counts how often an id was given. */
+/** Returns a unique form of a call id. @param named counts the uses of each id. */
 function uniqueId(id: string, named: Map<string, number>): string {
   let times = named.get(id) ?? 0
   let unique = id

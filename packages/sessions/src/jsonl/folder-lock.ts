@@ -4,22 +4,22 @@ import { join } from 'node:path'
 
 import { isRecord, ProvostError } from '@provost/core'
 
-/** Who has a folder. */
+/** The process that holds a folder. */
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** Tells a process from a later one with the same id, where the system says it. */
+  /** Distinguishes a process from a later one with the same id, on systems that report it. */
   readonly birth?: string | undefined
 }
 
-/** Folders of this process: its own pid is alive in any case. */
+/** Folders of this process, whose own pid is always alive. */
 const own = new Set<string>()
 const takeoverMs = 10_000
 
 /**
- * Takes a folder for this process, as long as the lock file stands. One that a dead process left is taken over.
+ * Locks a folder for this process, as long as the lock file exists. The lock of a dead process is taken over.
  *
- * @returns gives the folder back.
+ * @returns a function that releases the folder.
  * @throws ProvostError `store-locked`, naming the holder.
  */
 export function lockFolder(folder: string): () => void {
@@ -44,7 +44,7 @@ export function lockFolder(folder: string): () => void {
   }
 }
 
-/** Creates the lock with its content in one step, or not at all: nobody reads half of it. */
+/** Creates the lock with its content atomically, so that no process reads a partial lock. */
 function place(draft: string, path: string): boolean {
   try {
     linkSync(draft, path)
@@ -55,11 +55,11 @@ function place(draft: string, path: string): boolean {
   }
 }
 
-/** Of several that find the lock of a dead process, one may remove it; the others see its lock, or that it is at it. */
+/** Takes over the lock of a dead process. Of several processes one may remove it; the others see its guard or its lock. */
 function takeOver(draft: string, path: string, folder: string): void {
   const guard = `${path}.takeover`
   if (!place(draft, guard)) {
-    // One that died at it leaves the guard behind.
+    // A process that died during the takeover leaves its guard.
     if (ageOf(guard) > takeoverMs) rmSync(guard, { force: true })
     throw locked(folder, holderOf(path))
   }
@@ -85,7 +85,7 @@ function holderOf(path: string): Holder | undefined {
 }
 
 function isAlive({ pid, host, birth }: Holder, path: string): boolean {
-  // Another machine's processes cannot be seen from here.
+  // Processes of other machines are not visible here.
   if (host !== hostname() || own.has(path)) return true
   try {
     process.kill(pid, 0)
@@ -96,12 +96,12 @@ function isAlive({ pid, host, birth }: Holder, path: string): boolean {
   return birth === undefined || now === undefined || birth === now
 }
 
-/** When a process began, on systems that have it in a file: ids are used again, in containers at once. */
+/** Returns the start time of a process, on systems with `/proc`. Process ids are reused, in containers immediately. */
 function birthOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program stands in front in brackets, and can hold anything.
+    // The program name precedes in parentheses and can hold any characters.
     return `${boot} ${fields.slice(fields.lastIndexOf(')') + 2).split(' ')[19]}`
   } catch {
     return undefined
@@ -120,6 +120,6 @@ function locked(folder: string, holder: Holder | undefined): ProvostError {
     hint:
       holder && holder.host !== hostname()
         ? `If that process has ended, remove ${join(folder, 'lock')}.`
-        : 'Close it there first, or use sqliteStore, which several processes can share.',
+        : 'Close it there, or use sqliteStore, which several processes can share.',
   })
 }

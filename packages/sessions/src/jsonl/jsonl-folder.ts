@@ -17,7 +17,7 @@ import { inWords, newerStore } from '../kit/store-error.ts'
 import { fileName } from '../text/name-key.ts'
 import { damaged, parseLine } from './log-file.ts'
 
-/** Where a store of files keeps what. */
+/** The paths of a JSONL store. */
 export interface JsonlFolder {
   readonly logs: string
   readonly leases: string
@@ -28,11 +28,11 @@ export interface JsonlFolder {
 }
 
 const version = 1
-/** Fences of one opening of the folder. */
+/** Fences for each opening of the folder. */
 const fencesEach = 2 ** 26
 
 /**
- * The folders of a store, which come into being if they are missing, for the eyes of their owner only.
+ * Returns the folders of a store. Missing folders are created with access for their owner only.
  *
  * @throws ProvostError `store-unusable`
  */
@@ -43,8 +43,8 @@ export function makeFolder(dir: string): JsonlFolder {
   try {
     for (const path of [logs, inbox, blobs, leases]) mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    throw new ProvostError('store-unusable', `The store ${dir} cannot be made: ${toErrorInfo(cause).message}.`, {
-      hint: 'Give a folder that can be written.',
+    throw new ProvostError('store-unusable', `The store ${dir} cannot be created: ${toErrorInfo(cause).message}.`, {
+      hint: 'Give a writable folder.',
       cause,
     })
   }
@@ -59,9 +59,9 @@ export function makeFolder(dir: string): JsonlFolder {
 }
 
 /**
- * Begins another time of a folder being open.
+ * Starts a new epoch of an open folder.
  *
- * @returns the fence below all that this opening gives: above those of all before it.
+ * @returns a fence below all fences of this opening and above those of all earlier openings.
  * @throws ProvostError `newer-store`, `log-damaged`
  */
 export function beginEpoch(dir: string): number {
@@ -75,7 +75,7 @@ export function beginEpoch(dir: string): number {
   return next * fencesEach
 }
 
-/** Writes a file that is there complete or not at all. */
+/** Writes a file atomically. */
 export function writeWhole(path: string, bytes: Uint8Array, forced: boolean): void {
   const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`
   const file = openSync(draft, 'wx', 0o600)
@@ -91,7 +91,7 @@ export function writeWhole(path: string, bytes: Uint8Array, forced: boolean): vo
   renameSync(draft, path)
 }
 
-/** Forces the names in a folder to the disk, where the system can do so. */
+/** Flushes the names in a folder to the disk, where the system supports it. */
 export function flushFolder(path: string): void {
   try {
     const folder = openSync(path, 'r')
@@ -101,6 +101,6 @@ export function flushFolder(path: string): void {
       closeSync(folder)
     }
   } catch {
-    // Windows opens no folders; there the names need no care of their own.
+    // Windows cannot open folders and does not need this flush.
   }
 }

@@ -8,12 +8,12 @@ import type { JsonlFolder } from './jsonl-folder.ts'
 import { damaged, openLines, parseLine } from './log-file.ts'
 import type { Torn } from './log-file.ts'
 
-/** What was delivered to the sessions of a folder. */
+/** The inboxes of the sessions of a folder. */
 export interface JsonlInboxes {
-  /** @returns whether it was the first for its token. */
+  /** Delivers a value. @returns whether it was the first for its token. */
   deliver(sessionId: string, token: string, value: Json, by: string, forced: boolean): Promise<boolean>
   read(sessionId: string, after: string): AsyncIterable<Delivery>
-  /** Forgets what is kept in memory of a session. */
+  /** Drops the cached inbox of a session. */
   drop(sessionId: string): void
   remove(sessionId: string): void
 }
@@ -45,7 +45,7 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
     return inbox
   }
 
-  /** The inbox that all use at this moment: one that was dropped while it was waited for may not have what came since. */
+  /** Returns the current inbox. An inbox that was dropped while it loaded may lack later deliveries, so it is loaded again. */
   async function inboxOf(sessionId: string): Promise<Inbox> {
     for (;;) {
       const loading = inboxes.get(sessionId) ?? load(sessionId)
@@ -54,7 +54,7 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
         const inbox = await loading
         if (inboxes.get(sessionId) === loading) return inbox
       } catch (error) {
-        // Its file may be there at the next try.
+        // The next attempt may succeed.
         if (inboxes.get(sessionId) === loading) inboxes.delete(sessionId)
         throw error
       }
@@ -102,6 +102,6 @@ function add(inbox: Inbox, delivery: Delivery): void {
 }
 
 function deliveryOf(value: unknown): Delivery {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- deliver wrote it, and a line is whole or not there.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- deliver wrote it, and a torn line is cut off.
   return value as Delivery
 }

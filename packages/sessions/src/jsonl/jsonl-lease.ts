@@ -4,9 +4,9 @@ import { isRecord } from '@provost/core'
 
 import type { JsonlFolder } from './jsonl-folder.ts'
 
-/** What the folder keeps of the lease of a log, for the process after this one. Most logs have none. */
+/** The stored state of a log's lease, for the next process. Most logs have none. */
 export interface LeaseMark {
-  /** Its owner has not released it. Left behind by a process that died, it is lapsed. */
+  /** Whether its owner has not released it. The held lease of a dead process is expired. */
   readonly held: boolean
   readonly takeovers: number
   readonly quarantinedAt?: number
@@ -14,7 +14,7 @@ export interface LeaseMark {
 
 const none: LeaseMark = Object.freeze({ held: false, takeovers: 0 })
 
-/** Reads the mark of a log. One that a crash tore is as that of a writer that died. */
+/** Reads the mark of a log. A torn mark counts as that of a dead writer. */
 export function leaseMark(folder: JsonlFolder, log: string): LeaseMark {
   const path = folder.leasePath(log)
   if (!existsSync(path)) return none
@@ -25,12 +25,12 @@ export function leaseMark(folder: JsonlFolder, log: string): LeaseMark {
       return { held: held !== false, takeovers, ...(typeof quarantinedAt === 'number' && { quarantinedAt }) }
     }
   } catch {
-    // Torn: see above.
+    // Torn by a crash.
   }
   return { held: true, takeovers: 0 }
 }
 
-/** Writes the mark of a log; one that says nothing is removed. */
+/** Writes the mark of a log, or removes an empty one. */
 export function markLease(folder: JsonlFolder, log: string, mark: LeaseMark): void {
   const path = folder.leasePath(log)
   const says = mark.held || mark.takeovers > 0 || mark.quarantinedAt !== undefined

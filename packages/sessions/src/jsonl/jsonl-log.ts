@@ -21,19 +21,19 @@ import { leaseMark, markLease } from './jsonl-lease.ts'
 import { damaged, openLines } from './log-file.ts'
 import type { LineFile, Torn } from './log-file.ts'
 
-/** A log that is being written in this process. */
+/** A log that this process writes. */
 interface OpenLog {
   readonly path: string
   fence: number
   lease: { readonly owner: string; readonly until: number; readonly part: boolean } | undefined
   takeovers: number
-  /** Missing until there is something in it. */
+  /** Missing until the first entry. */
   file: LineFile | undefined
   ids: Promise<KnownIds> | undefined
   flushing: Promise<void>
 }
 
-/** The logs of a folder and the right to write them. */
+/** The logs of a folder and their leases. */
 export interface JsonlLogs {
   lease(name: string, owner: string, ttlMs: number, terms?: LeaseTerms): Lease | 'busy'
   leaseState(name: string): LeaseState
@@ -46,21 +46,21 @@ export interface JsonlLogs {
   close(): Promise<void>
 }
 
-/** What is done with a file after these entries were written to it, before the append is answered. */
+/** Called after entries were written to a file, before the append resolves. */
 export type Flushed = (file: LineFile, entries: readonly NewEntry[], created: boolean) => Promise<void> | undefined
 
-/** Each file begins with a line that says whose log it is: its own name is disguised. */
+/** Each file begins with a line that names its log, since the file name is encoded. */
 const headerLines = 1
 
-/** What the logs of a folder need of their store. */
+/** Dependencies of the logs of a folder. */
 export interface JsonlLogsOptions {
   readonly folder: JsonlFolder
-  /** All fences are above it. */
+  /** All fences are greater than this one. */
   readonly firstFence: number
   /** Throws when the store is closed. */
   alive(): void
   repaired(torn: Torn): void
-  /** Told of what was appended. */
+  /** Receives the appended lines. */
   wrote(lines: readonly string[]): void
 }
 
@@ -126,7 +126,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
         if (collects) for (const { id, offset } of entries) ids.set(id, offset)
         yield entries
       }
-      // Whoever is about to write reads the log first: its ids need not be read a second time.
+      // A writer reads the log before it writes: its ids are collected here instead of in a second read.
       if (collects && ids.size === end && tailOf(log) === end) log.ids ??= Promise.resolve(ids)
     } finally {
       if (!log.lease && logs.get(name) === log) await forgetLog(name, log)
@@ -141,7 +141,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
       const held = logs.get(name)?.lease
       if (held && held.owner !== owner && held.until > now) return 'busy'
       const renews = held?.owner === owner
-      // A mark without a lease here is that of a process before this one, which died with it.
+      // A held mark without a lease in this process belongs to an earlier process that died.
       const takeovers = mark.takeovers + (mark.held && !renews && !part ? 1 : 0)
       if (takeovers > mostTakeovers) {
         markLease(folder, name, { held: false, takeovers: mark.takeovers, quarantinedAt: Date.now() })
@@ -225,7 +225,7 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
 
 async function* nothing(): AsyncIterable<never> {}
 
-/** The entries behind an offset. Whatever else stands in their place is not read as if it were them. */
+/** Parses the entries after an offset. A line with another offset is an error. */
 function entriesIn(path: string, lines: readonly string[], after: number): readonly Entry[] {
   let entries: readonly Entry[]
   try {
@@ -237,7 +237,7 @@ function entriesIn(path: string, lines: readonly string[], after: number): reado
   return entries
 }
 
-/** The name of a log from the first line of its file. */
+/** Returns the name of a log from the first line of its file. */
 export function nameIn(header: string): string | undefined {
   try {
     const value: unknown = JSON.parse(header)

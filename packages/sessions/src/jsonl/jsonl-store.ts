@@ -20,19 +20,21 @@ import { jsonlLogs, nameIn } from './jsonl-log.ts'
 import { readLines } from './log-file.ts'
 import type { LineFile, Torn } from './log-file.ts'
 
-/** How a {@link jsonlStore} is kept. */
+/** Options of {@link jsonlStore}. */
 export interface JsonlStoreOptions {
   /**
-   * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
+   * Which writes are flushed to the disk before the store answers, so that they survive a power cut. A crash of the process
    * loses nothing in any case.
    *
-   * `calls` (the default): the start of a tool call that must not happen twice, with all that was appended before it, and
-   * what is delivered to an inbox. After a power cut no such tool runs a second time unasked and no accepted approval is
-   * lost; what the model said last may have to be asked for again, and what reads may read again. `always`: every append. `interval`: once a second, behind the answers.
-   * `never`: whenever the system likes to.
+   * - `calls` (default): the start of a tool call that must not run twice, with all earlier appends, and deliveries to an
+   *   inbox. After a power cut no such tool runs twice without approval, and no accepted approval is lost. The last model
+   *   call and reading tools may run again.
+   * - `always`: every append.
+   * - `interval`: once a second, after the answers.
+   * - `never`: nothing; the operating system flushes.
    */
   readonly sync?: 'calls' | 'always' | 'interval' | 'never'
-  /** Told of each file whose end a crash tore off, and that goes on without it. Default: a process warning. */
+  /** Receives each file whose torn end was cut off after a crash. Default: a process warning. */
   readonly onRepair?: (torn: Torn) => void
 }
 
@@ -44,11 +46,11 @@ const optionKeys = {
 } satisfies KnownKeys<JsonlStoreOptions>
 
 /**
- * A store of JSON lines in a folder, a file for each log, to be read with any tool. For one process at a time: a lock
- * file keeps others out, and one that a dead process left is taken over. Lists and deletions read all files. The folder
- * is made where it is missing.
+ * Returns a store of JSON lines in a folder, with a file for each log that any tool can read. One process at a time may use
+ * it: a lock file excludes others, and the lock of a dead process is taken over. Lists and deletions read all files. A
+ * missing folder is created.
  *
- * @throws ProvostError `store-locked`, naming the process that has it; `store-unusable`, `newer-store`, `log-damaged`
+ * @throws ProvostError `store-locked`, naming the holding process; `store-unusable`, `newer-store`, `log-damaged`
  *
  * @example
  * const agent = createAgent({ name: 'desk', model, store: jsonlStore('data/sessions') })
@@ -92,7 +94,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
 
   function flushDirty(): void {
-    // One that was closed meanwhile, or whose disk fails, is the next append's to tell.
+    // The next append reports a closed file or a failing disk.
     for (const file of dirty) file.flush().catch(() => {})
     dirty.clear()
   }
@@ -107,7 +109,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     return info
   }
 
-  /** Looks through the files of logs for blobs that are mentioned in them. */
+  /** Returns the blobs that the files of logs mention. */
   async function mentionedIn(paths: readonly string[]): Promise<ReadonlySet<string>> {
     const found = new Set<string>()
     for (const path of paths) {
@@ -198,7 +200,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       const mentioned = new Set<string>()
       for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
         const path = folder.logPath(name)
-        // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+        // An entry may name a separate session as its child: that session is not deleted.
         if (existsSync(path) && (name === sessionId || !(await readInfo(path)))) {
           for await (const line of linesOf(path)) {
             for (const hash of hashesIn(line)) if (existsSync(folder.blobPath(hash))) mentioned.add(hash)
@@ -235,7 +237,7 @@ async function* linesOf(path: string): AsyncIterable<string> {
   for await (const page of readLines(path)) yield* page
 }
 
-/** What the list says of a log, from the lines of its file that matter to it. */
+/** Returns the row of a log in the list, from the relevant lines of its file. */
 async function readInfo(path: string): Promise<SessionInfo | undefined> {
   const runs: Entry[] = []
   let name: string | undefined

@@ -11,39 +11,39 @@ const chunkBytes = 1024 * 1024
 const markEvery = 64
 const flush = promisify(fdatasync)
 
-/** Where in a file a line begins. */
+/** The position of a line in a file. */
 interface Mark {
   readonly line: number
   readonly at: number
 }
 
 /**
- * A file of lines that only grows. What is written in one go is there as a whole or not at all: a line that more of the
- * same go follows ends in a space, which JSON does not mind.
+ * An append-only file of lines. Each write is atomic: each of its lines but the last ends in a space, which JSON permits,
+ * so that a torn write is recognized.
  */
 export interface LineFile {
-  /** Lines so far. */
+  /** Number of lines. */
   readonly lines: number
-  /** Bytes so far. */
+  /** Size in bytes. */
   readonly size: number
   append(texts: readonly string[]): void
-  /** Forces what was written to the disk. */
+  /** Flushes all writes to the disk. */
   flush(): Promise<void>
-  /** The lines behind the first `skip`, up to the present end, by the page. */
+  /** Yields pages of the lines after the first `skip`, up to the present end. */
   read(skip: number): AsyncIterable<readonly string[]>
   close(): void
 }
 
-/** The end of a file that a crash tore off, and that is gone now. */
+/** A torn end of a file that was cut off after a crash. */
 export interface Torn {
   readonly path: string
   readonly bytes: number
 }
 
 /**
- * Opens a file of lines, which comes into being if it is missing.
+ * Opens a file of lines; creates a missing one.
  *
- * @param repaired is told what had to be cut off the end.
+ * @param repaired receives the torn end that was cut off.
  */
 export function openLines(path: string, repaired: (torn: Torn) => void): LineFile {
   const file = openSync(path, 'a+', 0o600)
@@ -67,7 +67,7 @@ export function openLines(path: string, repaired: (torn: Torn) => void): LineFil
       try {
         for (let from = 0; from < bytes.length;) from += writeSync(file, bytes, from)
       } catch (error) {
-        // A full disk leaves a part; what follows must not be glued to it.
+        // A full disk leaves a partial write, to which the next write must not be appended.
         ftruncateSync(file, size)
         throw inWords(path, error)
       }
@@ -93,7 +93,7 @@ export function openLines(path: string, repaired: (torn: Torn) => void): LineFil
   }
 }
 
-/** The last mark that is not behind a line. */
+/** Returns the last mark at or before a line. */
 function before(marks: readonly Mark[], line: number): Mark {
   let [low, high] = [0, marks.length]
   while (low < high) {
@@ -104,7 +104,7 @@ function before(marks: readonly Mark[], line: number): Mark {
   return marks[low - 1] ?? { line: 0, at: 0 }
 }
 
-/** Counts the lines of a file, and finds what stands behind its last complete go. */
+/** Counts the lines of a file, and the bytes after its last complete write. */
 function survey(file: number, marks: Mark[]): { lines: number; size: number; torn: number } {
   const total = fstatSync(file).size
   const chunk = Buffer.allocUnsafe(chunkBytes)
@@ -130,7 +130,7 @@ function survey(file: number, marks: Mark[]): { lines: number; size: number; tor
   return { lines, size, torn: total - size }
 }
 
-/** The lines of a part of a file, by the page: so many at a time cost no more than one. */
+/** Yields the lines of a part of a file in pages, so that a line costs no separate await. */
 export async function* readLines(path: string, from = 0, to?: number): AsyncIterable<readonly string[]> {
   const end = to ?? statSync(path).size
   const file = await open(path, 'r')
@@ -149,7 +149,7 @@ export async function* readLines(path: string, from = 0, to?: number): AsyncIter
       }
       const whole = rest.length > 0 ? Buffer.concat([...rest, part.subarray(0, last)]) : part.subarray(0, last)
       rest = last + 1 < part.length ? [part.subarray(last + 1)] : []
-      // Between newlines: no character is cut in two.
+      // Split at newlines, so that no character is cut.
       yield whole.toString('utf8').split('\n')
     }
   } finally {
@@ -157,7 +157,7 @@ export async function* readLines(path: string, from = 0, to?: number): AsyncIter
   }
 }
 
-/** JSON of a line; one that is none was damaged by something else than a crash. */
+/** Parses a line. Invalid JSON is not the trace of a crash, but damage. */
 export function parseLine(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
@@ -167,7 +167,7 @@ export function parseLine(path: string, text: string): unknown {
 }
 
 export function damaged(path: string, cause?: unknown): ProvostError {
-  return new ProvostError('log-damaged', `${path} holds a line that is not what was written.`, {
+  return new ProvostError('log-damaged', `${path} has a damaged line.`, {
     hint: 'Restore the file from a backup.',
     cause,
   })

@@ -2,20 +2,20 @@ import type { NewEntry } from '@provost/core'
 
 import { wrongOffset } from './store-error.ts'
 
-/** What an append has to do. */
+/** The new and the known entries of an append. */
 export interface AppendPlan {
-  /** What the log does not have; the first of them goes behind `tail`. */
+  /** Entries that the log does not have; the first of them goes after `tail`. */
   readonly fresh: readonly NewEntry[]
-  /** Offsets of what it has, one for each known id of the append. */
+  /** Offsets of entries that the log has, one for each known id of the append. */
   readonly known: readonly number[]
 }
 
-/** Where the ids of a log stand: a Map, or what is like one. */
+/** The offsets of the ids of a log: a Map, or an equivalent index. */
 export interface KnownIds {
   readonly size: number
-  /** The offset of an id; undefined where the log does not have it. */
+  /** Returns the offset of an id; undefined for an unknown id. */
   get(id: string): number | undefined
-  /** Takes in an id that the log does not have yet. */
+  /** Adds an id that the log does not have yet. */
   set(id: string, offset: number): unknown
 }
 
@@ -23,11 +23,11 @@ const none: readonly number[] = []
 const few = 4
 
 /**
- * Sorts what a log has from what it lacks, and asserts that the writer knows the log: it stands at `after`, but for
- * entries that this very append brings again.
+ * Separates the new entries of an append from the known ones. It asserts that the log ends at `after`, apart from entries
+ * that this append repeats.
  *
- * @param ids of the log. Those of fresh entries are not in it before {@link addFresh} is called.
- * @param tail the last offset of the log.
+ * @param ids ids of the log. {@link addFresh} adds those of new entries.
+ * @param tail last offset of the log.
  * @throws ProvostError `wrong-offset`
  */
 export function planAppend(
@@ -54,7 +54,7 @@ export function planAppend(
   return { fresh: [...fresh.values()], known }
 }
 
-/** As nearly all appends are: few entries, of which the log has none. Of many it is not asked here. */
+/** Whether all entries of a short append are new, as nearly always. Long appends are not checked here. */
 function areFresh(entries: readonly NewEntry[], ids: Pick<KnownIds, 'get'>): boolean {
   if (entries.length > few) return false
   let at = 0
@@ -66,7 +66,7 @@ function areFresh(entries: readonly NewEntry[], ids: Pick<KnownIds, 'get'>): boo
   return true
 }
 
-/** Takes in the ids of what was written behind `tail`. */
+/** Adds the ids of the entries that were written after `tail`. */
 export function addFresh(fresh: readonly NewEntry[], ids: Pick<KnownIds, 'set'>, tail: number): void {
   let offset = tail
   for (const { id } of fresh) ids.set(id, ++offset)

@@ -2,8 +2,8 @@ const hashLength = 64
 const none: readonly string[] = []
 
 /**
- * The SHA-256 hashes, in lower-case hexadecimal, that a text mentions: how a store knows which log needs which blob,
- * whatever the shape of the mention. Looks at every 64th character only, until one can be part of a hash.
+ * Returns the SHA-256 hashes, in lower-case hexadecimal, that a text mentions in any form. A store thereby knows which log
+ * needs which blob. The scan reads only every 64th character, until one can be part of a hash.
  */
 export function hashesIn(text: string): readonly string[] {
   for (let at = hashLength - 1; at < text.length; at += hashLength) {
@@ -12,7 +12,7 @@ export function hashesIn(text: string): readonly string[] {
   return none
 }
 
-/** Of a run of 64 around a place, one half is before it or behind it. */
+/** Whether a place can be inside a hash: of 64 characters around it, one half is before or after it. */
 function mayBeHash(text: string, at: number): boolean {
   return (isHexAt(text, at - 16) && isHexAt(text, at - 31)) || (isHexAt(text, at + 16) && isHexAt(text, at + 31))
 }
@@ -36,12 +36,12 @@ function hashesFrom(text: string, start: number): readonly string[] {
 }
 
 /**
- * Blobs that were put and that no log has mentioned since: one that a log mentions already may have been put again for
- * another log, and must not go with the first.
+ * Blobs that no log has mentioned since they were put. A blob that one log mentions may be put again for another log, and
+ * must then survive the deletion of the first.
  */
 export interface FreshBlobs {
   put(hash: string): void
-  /** These are being appended. */
+  /** Marks the blobs in appended texts as mentioned. */
   mention(texts: Iterable<string>): void
   has(hash: string): boolean
 }
@@ -58,7 +58,7 @@ export function freshBlobs(): FreshBlobs {
   }
 }
 
-/** Whether something can be the name of a blob at all. */
+/** Whether a text is a SHA-256 hash in hexadecimal. */
 export function isHash(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text)
 }

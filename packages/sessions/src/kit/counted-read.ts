@@ -2,12 +2,12 @@ import type { SessionStore } from '@provost/core'
 import { sessionQuarantined, uuidv7 } from '@provost/core'
 
 /**
- * Reads a session. Where its last writer died, the read happens under a lease, which the store counts as a takeover: a
- * log that brings down each process that reads it ends in quarantine. Any other session is read without a lease.
+ * Reads a session. If its last writer died, the read takes a lease, which the store counts as a takeover. A log that kills
+ * each process that reads it therefore ends in quarantine. Other sessions are read without a lease.
  *
- * @param leaseMs milliseconds until another process may take over from this one.
+ * @param leaseMs milliseconds after which another process may take over.
  * @param read runs once.
- * @throws ProvostError `session-quarantined`, and whatever `read` throws.
+ * @throws ProvostError `session-quarantined`, and errors of `read`.
  */
 export async function countedRead<T>(
   store: SessionStore,
@@ -19,7 +19,7 @@ export async function countedRead<T>(
   if (quarantinedAt !== undefined) throw sessionQuarantined(sessionId)
   if (holder !== 'lapsed') return read()
   const lease = await store.lease(sessionId, uuidv7(), leaseMs)
-  // Another process was faster: it is counted there.
+  // Another process holds the lease and was counted.
   if (lease === 'busy') return read()
   try {
     return await read()

@@ -1,17 +1,17 @@
 import type { Entry, Json, NewEntry, Principal } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-/** What a session is created as. */
+/** The content of a session's creation entry. */
 export interface Created {
   readonly agent: string
   readonly principal?: Principal
-  /** What had to be mended in the messages that it began with. */
+  /** Repairs of the messages that it began with. */
   readonly repairs: readonly string[]
 }
 
 type ExtEntry<E> = Extract<E, { type: 'ext' }>
 
-/** The body of the entry that claims an id for a session: the first of its log. */
+/** Returns the body of the creation entry, the first of a log, which claims the id of a session. */
 export function createdBody({ agent, principal, repairs }: Created): {
   readonly type: 'ext'
   readonly name: 'session'
@@ -26,19 +26,19 @@ export function createdBody({ agent, principal, repairs }: Created): {
   return { type: 'ext', name: 'session', key: 'created', data }
 }
 
-/** The id of that entry. */
+/** Returns the id of the creation entry. */
 export function createdId(sessionId: string): string {
   return `${sessionId}/created`
 }
 
-/** Whether an entry is that one. An extension may have one of the same name and key, but not of this id. */
+/** Whether an entry is a creation entry. An extension's entry may have the same name and key, but not this id. */
 export function isCreated(entry: Entry): entry is ExtEntry<Entry>
 export function isCreated(entry: NewEntry): entry is ExtEntry<NewEntry>
 export function isCreated(entry: NewEntry): entry is ExtEntry<NewEntry> {
   return entry.type === 'ext' && entry.key === 'created' && entry.id === createdId(entry.runId)
 }
 
-/** What it says. */
+/** Returns the content of a creation entry. */
 export function createdIn({ agent: by, data }: ExtEntry<NewEntry>): Created {
   const { agent, principal, repairs }: Record<string, unknown> = isRecord(data) ? data : {}
   return {

@@ -1,6 +1,6 @@
 import type { NewEntry } from '@provost/core'
 
-/** Whether an entry has to outlive a power cut: the start of a call that must not happen twice unasked. */
+/** Whether an entry must survive a power cut: the start of a call that must not run twice without approval. */
 export function mustBeForced(entry: NewEntry): boolean {
   return entry.type === 'call' && entry.op === 'started' && entry.repeatable !== true
 }

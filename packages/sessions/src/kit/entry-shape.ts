@@ -104,7 +104,7 @@ const subject = fields({
   warnings: optional(listOf(fields({ path: text, kind: text, text }))),
 })
 
-/** Of all operations of a type, none forgotten. */
+/** One check for each operation of a type. */
 type ByOp<T extends Entry['type']> = Record<Extract<Entry, { type: T; op: string }>['op'], Check>
 
 const bodies: Readonly<Record<Entry['type'], Check>> = {
@@ -245,17 +245,17 @@ const place = fields({
 })
 const body = variant('type', bodies)
 
-/** Whether a value has the fields of an entry, so that whoever folds it finds what it looks for. */
+/** Whether a value has all fields of an entry that folds read. */
 export function isEntry(value: unknown): value is Entry {
   return place(value) && body(value)
 }
 
-/** Whether a value is a part of a message. Of its labels nothing is said: whoever takes it in fills them up. */
+/** Whether a value is a part of a message. Its labels are not checked: the importer completes them. */
 export function isPart(value: unknown): value is Part {
   return isRecord(value) && part({ ...value, label: undefined, fields: undefined })
 }
 
-/** What keeps a value from being a message, as a reason to give; undefined where nothing does. Ids and labels aside. */
+/** Returns why a value is not a message; undefined for a valid message. Ids and labels are not checked. */
 export function messageFault(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is no message'
   if (!role(value['role'])) return `there is no role ${shown(String(value['role']))}`

@@ -1,33 +1,33 @@
 import type { KnownIds } from './append-plan.ts'
 
-/** Of a UUID. */
+/** Length of a UUID. */
 const prefixLength = 36
 
-/** Ids whose hashes are kept until they are taken in. */
+/** Looked-up ids whose hashes are kept until the ids are added. */
 const mostRecent = 8
 
-/** Hashes of ids are not to be foreseen: nobody can choose ids that are slow to look up. */
+/** Random seed, so that an attacker cannot choose ids whose hashes collide. */
 const seed = Math.floor(Math.random() * 2 ** 32)
 
 /**
- * For a log that is long already: an index of no ids yet. Keeps eight bytes for each and not the id itself: what has the
- * same hash is compared with what stands in the log. A Map takes a seventh longer to fill when a long log is resumed, and
- * several times the memory; it is quicker to begin with, and where the ids are in memory anyway.
+ * Returns an empty index of ids for a long log. It keeps eight bytes for each id instead of the id, and compares ids of the
+ * same hash with the log. A Map needs several times the memory and a seventh more time to fill for a long log. A Map is
+ * faster for short logs, and where the ids are in memory anyway.
  *
- * @param idAt the id that stands at an offset, from wherever the log is kept.
- * @param expected how many it will take in at least: it need not grow on the way there.
+ * @param idAt returns the id at an offset of the stored log.
+ * @param expected number of ids at least: the index does not grow before it has them.
  */
 export function createIdIndex(idAt: (offset: number) => string | undefined, expected: number): KnownIds {
-  /** Pairs of a hash and an offset, from the place on that the hash names; without an offset, a pair is free. */
+  /** Open-addressed pairs of a hash and an offset; a pair without an offset is free. */
   let slots = new Uint32Array(Math.max(256, 2 ** Math.ceil(Math.log2(expected * 4 + 1))))
   let size = 0
-  /** Ids are looked for before they are taken in, those of one append in the same order: their hashes, up to `asked`. */
+  /** Hashes of recently looked-up ids, up to `asked`: an append looks its ids up and adds them in the same order. */
   const recent: string[] = []
   const recentHashes: number[] = []
   let asked = 0
-  /** How many of them have been taken in, or passed over. */
+  /** Number of them that were added or skipped. */
   let taken = 0
-  /** What the first id begins with, the name of its run, is not looked at again in each id that begins with it. */
+  /** Prefix of the first id, the id of its run. It is hashed once for all ids that share it. */
   let prefix: string | undefined
 
   function hash(id: string): number {
@@ -49,7 +49,7 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
     return hash(id)
   }
 
-  /** The first free pair for a hash. */
+  /** Returns the first free pair for a hash. */
   function free(code: number): number {
     const mask = slots.length - 2
     let at = (code << 1) & mask
@@ -90,7 +90,7 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
   }
 }
 
-/** FNV-1a over the code units, with its bits mixed once more: the lower ones choose the place. */
+/** FNV-1a over the code units with a final mix, since the lower bits choose the slot. */
 function hashFrom(id: string, from: number): number {
   let hash = seed
   for (let at = from; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01_00_01_93)

@@ -1,17 +1,17 @@
 import type { Entry, NewEntry } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-/** What an entry's JSON holds that may name a log which goes with its own. */
+/** Marks in the JSON of entries that may name a log owned by theirs. */
 export const ownedLogMarks = ['"type":"child"', '"name":"progress"'] as const
 
-/** Logs that go when the log of the entry goes: those of children, and of what its run has left for others. */
+/** Returns the logs that are deleted with the log of an entry: children's logs, and the artifact log of its run. */
 export function ownedLogs(entry: Entry): readonly string[] {
   if (entry.type === 'child') return [entry.log]
   const log = artifactLogIn(entry)
   return log === undefined ? [] : [log]
 }
 
-/** The log that an entry says its run's artifacts are in: of that run and no other. */
+/** Returns the artifact log that an entry names, if it belongs to the run of the entry. */
 export function artifactLogIn(entry: Entry | NewEntry): string | undefined {
   if (entry.type !== 'ext' || entry.name !== 'progress' || !isRecord(entry.data)) return undefined
   const { log } = entry.data

@@ -5,23 +5,23 @@ import { createdIn, isCreated } from './created-entry.ts'
 
 type RunEntry = Extract<NewEntry, { type: 'run' }>
 
-/** What entries change in the row that a store's list has of their log. */
+/** Changes that entries make to the row of their log in a store's list. */
 export interface RunChange {
-  /** From the first start of a run among them, or the word that a session was created: whose log it is. Counts only where none stood in the log before. */
+  /** Origin from the first run start or creation entry among them. It applies only where the log has no origin yet. */
   readonly started: LogOrigin | undefined
-  /** After the last of them; of a session that had no run, `idle`. */
+  /** Status after the last of them; `idle` for a session that has had no run. */
   readonly status: SessionStatus
 }
 
-/** What the first run of a log says of it, or whoever created it. */
+/** The origin of a log, from its first run or its creation entry. */
 export interface LogOrigin {
   readonly agent: string
   readonly principal?: string
-  /** Of a child run: the log is part of another session, and no session itself. */
+  /** Whether the log belongs to a child run: it is part of another session. */
   readonly child: boolean
 }
 
-/** @returns undefined where no entry is about a run or the session itself: nothing changes. */
+/** Returns the changes of entries; undefined where none is about a run or the session itself. */
 export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
   let started: LogOrigin | undefined
   let created: LogOrigin | undefined
@@ -40,9 +40,9 @@ export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
 }
 
 /**
- * What a store's list says of a session, from its main log.
+ * Returns the row of a session in a store's list, from its main log.
  *
- * @returns undefined for a log that no root run has started, and that was not created as a session.
+ * @returns undefined for a log without a root run and without a creation entry.
  */
 export function sessionInfo(id: string, entries: readonly Entry[]): SessionInfo | undefined {
   const change = runChange(entries)
@@ -76,7 +76,7 @@ function statusAfter(entry: RunEntry): SessionStatus {
   }
 }
 
-/** The status that a store wrote. */
+/** Parses a stored status. */
 export function statusOf(text: unknown): SessionStatus {
   return known.find((status) => status === text) ?? 'idle'
 }

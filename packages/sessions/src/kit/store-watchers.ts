@@ -1,26 +1,26 @@
 import type { SessionStore } from '@provost/core'
 
-/** Where a session has something new. */
+/** The part of a session that has news. */
 export type NewsOf = 'log' | 'inbox'
 
-/** Those who wait for news of sessions. */
+/** Watchers that wait for news of sessions. */
 export interface Watchers {
-  /** Sessions that somebody watches. */
+  /** Ids of the watched sessions. */
   readonly watched: ReadonlySet<string>
   /** Yields when the session may have something new; ends with the signal, or when all is closed. */
   readonly watch: SessionStore['watch']
-  /** @param of where there is news; not given, it may be anywhere. */
+  /** Wakes the watchers of a session. @param of part with news; default: any part. */
   wake(sessionId: string, of?: NewsOf): void
   wakeAll(): void
-  /** Ends them all. */
+  /** Ends all watchers. */
   close(): void
 }
 
-/** What a store does while somebody watches. */
+/** Callbacks of a store for the first and the last watcher of a session. */
 export interface WatcherHooks {
-  /** Somebody watches a session that nobody watched. */
+  /** Called when a session gets its first watcher. */
   begun?(sessionId: string): void
-  /** Nobody watches it any more. */
+  /** Called when a session loses its last watcher. */
   ended?(sessionId: string): void
 }
 
@@ -29,7 +29,7 @@ interface Watcher {
   notify(): void
 }
 
-/** Nobody waits yet. */
+/** Creates an empty set of watchers. */
 export function createWatchers(hooks: WatcherHooks = {}): Watchers {
   const bySession = new Map<string, Set<Watcher>>()
   let closed = false
@@ -90,7 +90,7 @@ export function createWatchers(hooks: WatcherHooks = {}): Watchers {
         for (const watcher of known) watcher.notify()
         hooks.ended?.(sessionId)
       }
-      // Of those who do not ask again nobody hears.
+      // Watchers that stop iterating are dropped here.
       bySession.clear()
     },
   }

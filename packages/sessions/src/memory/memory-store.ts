@@ -19,7 +19,7 @@ interface Log {
   quarantinedAt: number | undefined
 }
 
-/** A writer that knows where its entry will stand hands it over whole: then it is shared, not copied. */
+/** Returns the entry with its offset. An entry that already has it is shared, not copied. */
 function placed(entry: NewEntry, offset: number): Entry {
   return isPlaced(entry, offset) ? entry : Object.freeze({ ...entry, offset })
 }
@@ -29,7 +29,7 @@ function isPlaced(entry: NewEntry, offset: number): entry is Entry {
 }
 
 /**
- * A store in this process's memory: the default, for scripts and tests. Nothing outlives the process.
+ * Returns a store in the memory of this process: the default, for scripts and tests. Its content ends with the process.
  *
  * @example
  * const agent = createAgent({ name: 'a', model, store: memoryStore() })
@@ -40,7 +40,7 @@ export function memoryStore(): SessionStore {
   const blobs = new Map<string, Uint8Array>()
   const unmentioned = freshBlobs()
   const watchers = createWatchers()
-  /** Counts over all logs: that of a log which is deleted and begun anew is still a later one. */
+  /** Last fence of all logs, so that a deleted and recreated log gets a greater one. */
   let fences = 0
 
   function logOf(name: string): Log {
@@ -52,7 +52,7 @@ export function memoryStore(): SessionStore {
     return log
   }
 
-  /** Hashes of the blobs that logs mention. */
+  /** Returns the hashes of the blobs that logs mention. */
   function mentionedIn(doomed: Iterable<Log>): ReadonlySet<string> {
     const found = new Set<string>()
     for (const { entries } of doomed) {
@@ -178,7 +178,7 @@ export function memoryStore(): SessionStore {
       const gone: Log[] = []
       for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
         const log = logs.get(name)
-        // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+        // An entry may name a separate session as its child: that session is not deleted.
         if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
         for (const entry of log.entries) doomed.push(...ownedLogs(entry))
         logs.delete(name)

@@ -7,20 +7,22 @@ import { messageFault } from '../kit/entry-shape.ts'
 import { shown } from '../kit/store-error.ts'
 import { memoryStore } from './memory-store.ts'
 
-/** What an application has that keeps conversations by itself. */
+/** An application's own store of conversations. */
 export interface MessageStore {
-  /** The messages of a session, from the first. */
+  /** Returns the messages of a session, from the first. */
   load(sessionId: string): Promise<readonly ModelMessage[]>
   append(sessionId: string, message: ModelMessage): Promise<void>
   exists(sessionId: string): Promise<boolean>
 }
 
 /**
- * A store over one that keeps messages and nothing else: the conversation goes on from what it has, and what is said
- * goes into it as it is said; what it refused, before what is said next. All the rest of a log is in this process's memory, as in `memoryStore`: leases hold in
- * this process only, inboxes end with it, and a run that it leaves behind can be resumed from an exported state alone
- * (the store is `ephemeral`). Histories that come from it are repaired, and what the assistant and tools said in them is
- * untrusted. Sessions cannot be deleted through it for good: `delete` refuses those that the application has.
+ * Returns a store over one that keeps only messages. A conversation continues from the stored messages, and new messages are
+ * appended at once. A message that the application rejected is appended before the next one.
+ *
+ * - All other data of a log is in the memory of this process, as in `memoryStore`. Leases apply to this process, and
+ *   inboxes end with it. An unfinished run can be resumed only from an exported state (the store is `ephemeral`).
+ * - Loaded histories are repaired, and their assistant and tool messages are untrusted.
+ * - `delete` rejects sessions that the application has stored.
  *
  * @example
  * const store = fromMessageStore({ load: db.messages, append: db.addMessage, exists: db.hasConversation })
@@ -44,7 +46,7 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
     if (!done) {
       done = load(log)
       loading.set(log, done)
-      // The application's store may answer at the next try.
+      // The next attempt may succeed.
       done.catch(() => loading.delete(log))
     }
     return done
@@ -92,18 +94,22 @@ export function fromMessageStore(messages: MessageStore): SessionStore {
       loading.delete(sessionId)
       scribes.delete(sessionId)
       if (!(await messages.exists(sessionId))) return
-      throw new ProvostError('not-supported', 'The messages of a session are not this store’s to delete.', {
-        hint: 'Delete them in the store that was given to fromMessageStore.',
-      })
+      throw new ProvostError(
+        'not-supported',
+        'A store of fromMessageStore cannot delete the stored messages of a session.',
+        {
+          hint: 'Delete them in the store that was given to fromMessageStore.',
+        },
+      )
     },
   }
 }
 
-/** Tells, entry by entry, what a log adds to the conversation. */
+/** Converts the entries of a log to messages of the conversation. */
 interface Scribe {
-  /** What the application has not taken yet: it goes to it before anything else. */
+  /** Messages that the application has not stored yet; they are appended first. */
   readonly unwritten: ModelMessage[]
-  /** One writes at a time: what the application is slow to take is not given to it twice. */
+  /** Serializes writes, so that a slow application does not receive a message twice. */
   writing: Promise<void>
   write(entry: NewEntry): readonly ModelMessage[]
 }
@@ -111,7 +117,7 @@ interface Scribe {
 function createScribe(): Scribe {
   const held = new Map<string, Message>()
   let child: boolean | undefined
-  /** The last message with calls, and the results it has. */
+  /** The last message with calls, and its results. */
   let asked: Message | undefined
   const results = new Map<string, Part | undefined>()
 
@@ -134,7 +140,7 @@ function createScribe(): Scribe {
     const content = [...results.values()].filter((part) => part !== undefined)
     if (content.length < results.size) return []
     const message: Message = { id: entry.id, role: 'tool', content, createdAt: entry.at }
-    // Ids on the wire belong to both: they are made together.
+    // Both messages are converted together, since they share the call ids.
     const written = toModelMessages([asked, message]).slice(-1)
     asked = undefined
     return written
@@ -145,7 +151,7 @@ function createScribe(): Scribe {
     writing: Promise.resolve(),
     write(entry) {
       if (entry.type === 'run' && entry.op === 'started') child ??= entry.parent !== undefined
-      // What children say among themselves is no part of the conversation.
+      // Messages of child runs are not part of the conversation.
       if (child) return []
       if (entry.type === 'message') {
         if (entry.message.role === 'system') return []
@@ -162,7 +168,7 @@ function createScribe(): Scribe {
   }
 }
 
-/** A conversation from outside as the log of a run that has ended. */
+/** Returns a loaded conversation as the log of a finished run. */
 function historyEntries(sessionId: string, history: readonly ModelMessage[]): readonly NewEntry[] {
   const runId = uuidv7()
   const at = Date.now()
@@ -193,9 +199,9 @@ function ours(sessionId: string, history: readonly ModelMessage[]): ReturnType<t
   }
   throw new ProvostError(
     'invalid-messages',
-    `What is kept of session ${shown(sessionId)} is no conversation: ${why}.`,
+    `The stored messages of session ${shown(sessionId)} are invalid: ${why}.`,
     {
-      hint: 'Mend it in the store that was given to fromMessageStore.',
+      hint: 'Correct them in the store that was given to fromMessageStore.',
       cause,
     },
   )

@@ -9,17 +9,17 @@ import type { PostgresTables, TableName } from './postgres-schema.ts'
 export type Value = string | number | boolean | null | Uint8Array | readonly string[]
 export type Row = readonly unknown[]
 
-/** A database with its tables, connected when it is first used. */
+/** A database with its tables, connected at its first use. */
 export interface PostgresDatabase {
   readonly t: TableName
-  /** Tells stores that use the same tables of news. */
+  /** Channel that notifies the stores of the same tables. */
   readonly channel: string
-  /** Runs a statement, which is prepared once for each connection under this name; rows come as arrays. */
+  /** Runs a statement, prepared under its name once for each connection; rows are arrays. */
   query(name: string, text: string, values: readonly Value[]): Promise<readonly Row[]>
   /** Runs `work` in a transaction. */
   transaction<T>(work: (query: PostgresDatabase['query']) => Promise<T>): Promise<T>
   kysely(): Promise<Kysely<PostgresTables>>
-  /** A connection of its own, not yet connected. */
+  /** Returns a separate client that is not connected yet. */
   client(): Promise<Client>
   close(): Promise<void>
 }
@@ -30,7 +30,7 @@ interface Connected {
   readonly newClient: () => Client
 }
 
-/** Prepares to connect; nothing is loaded or connected before the first use. */
+/** Returns a database. It loads the packages and connects at the first use. */
 export function postgresDatabase(url: string, schema: string, connections: number): PostgresDatabase {
   let opening: Promise<Connected> | undefined
   let closed = false
@@ -38,9 +38,9 @@ export function postgresDatabase(url: string, schema: string, connections: numbe
   async function open(): Promise<Connected> {
     const [{ Pool: PgPool, Client: PgClient }, { Kysely: Db, PostgresDialect }] = await load()
     const pool = new PgPool({ connectionString: url, max: connections, allowExitOnIdle: true })
-    // A connection that breaks while nobody uses it is replaced at the next use.
+    // The pool replaces a broken idle connection at the next use.
     pool.on('error', () => {})
-    // One that breaks in the middle fails what it is used for: unheard, its error would end the process as well.
+    // A broken connection fails its query. Without a listener, the error event would also end the process.
     pool.on('connect', (client) => client.on('error', () => {}))
     const db = new Db<PostgresTables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
     try {
@@ -58,7 +58,7 @@ export function postgresDatabase(url: string, schema: string, connections: numbe
     try {
       return await opening
     } catch (error) {
-      // The server may be there at the next try.
+      // The next attempt may reach the server.
       opening = undefined
       throw wrapped(error)
     }
@@ -122,12 +122,12 @@ async function load(): Promise<[typeof import('pg'), typeof import('kysely')]> {
   }
 }
 
-/** Whether an error says that a row with this key is there already. */
+/** Whether an error reports a duplicate key. */
 export function isTaken(error: unknown): boolean {
   return isRecord(error) && error['code'] === '23505'
 }
 
-/** Errors of the connection in words of ours: those may pass. What the server says of a statement stays as it is. */
+/** Converts connection errors to retryable ProvostErrors. Errors of statements stay as they are. */
 export function wrapped(error: unknown): unknown {
   const code = isRecord(error) ? error['code'] : ''
   const lost =
@@ -136,7 +136,7 @@ export function wrapped(error: unknown): unknown {
   if (!lost || error instanceof ProvostError) return inWords('the database of the store', error)
   return new ProvostError(
     'store-unreachable',
-    `The database of the store cannot be reached: ${toErrorInfo(error).message}.`,
+    `The database of the store is not reachable: ${toErrorInfo(error).message}.`,
     {
       hint: 'Check that the server runs and that the URL is right.',
       cause: error,

@@ -30,9 +30,9 @@ export interface PostgresLogs {
   read(name: string, after: number): EntryReader
 }
 
-/** A century: what is longer is as good as for ever. */
+/** A century: a longer lease has the same effect. */
 const longestMs = 3_155_760_000_000
-/** Bytes of a page of entries, about; whatever they are, a page has at least one and at most so many. */
+/** Approximate bytes of a page; a page always has at least one entry and at most the maximum number. */
 const pageBytes = 4_000_000
 const longestPage = 4_000
 type Query = PostgresDatabase['query']
@@ -40,17 +40,17 @@ type Query = PostgresDatabase['query']
 /** Statements that append, each with its name. */
 type Appends = Readonly<Record<'one' | 'several' | 'mentioning', readonly [name: string, text: string]>>
 
-/** Whoever waits in this process for what is delivered. */
+/** Watchers of inboxes in this process. */
 export interface InboxListener {
   isWaiting(sessionId: string): boolean
-  /** An append has found how far the inbox goes. */
+  /** Receives the last delivery of an inbox from an append. */
   delivered(sessionId: string, last: string): void
 }
 
 export function postgresLogs({ t, channel, query, transaction }: PostgresDatabase, inbox: InboxListener): PostgresLogs {
-  // One that has not begun yet, and not for as long as it lasts, was given before the server's clock was set back.
+  // A lease that begins in the future by more than its duration was taken before the server's clock was set back.
   const lapsed = `(l.until <= clock_timestamp() or l.begun - clock_timestamp() > l.until - l.begun)`
-  // Whether another owner takes it from one that died: only such a row gets past `where` with an owner.
+  // Whether another owner takes it from a dead one: only such a row passes `where` with an owner.
   const takeover = `(l.owner <> excluded.owner and not $4::boolean)`
   const refused = `coalesce(l.quarantined is not null or (${takeover} and l.takeovers >= ${mostTakeovers}), false)`
   const leaseSql = `
@@ -72,8 +72,8 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       extract(epoch from quarantined) * 1000
     from ${t('logs')} as l where key = $1`
 
-  // One round trip: whoever may write at this place moves the tail, and the entries go in behind it. Of two at once the
-  // second waits for the row, and then finds that the tail, or the fence, is another.
+  // One round trip: the valid writer moves the tail and inserts the entries after it. A concurrent writer waits for the
+  // row and then finds another tail or fence.
   const appendSql = (answer: string, more = ''): string => `
     with held as (
       update ${t('logs')} set
@@ -96,7 +96,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       select hash, no from held, ${t('blobs')} where hash = any($11::text[])
       on conflict (hash, log) do update set at = excluded.at
     )`
-  // Most appends are of one entry that the list need not hear of: less to send, and less for the server to do.
+  // Most appends have one entry that does not affect the list: a smaller statement for them.
   const appendOneSql = (answer: string): string => `
     with held as (
       update ${t('logs')} set tail = tail + 1, updated_at = $6
@@ -113,7 +113,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
   })
   const tell = `case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end`
   const quiet = appends('', tell)
-  // Where somebody waits here for deliveries, the answer says how far they go, whether a notification has come or not.
+  // For a watched inbox the append also returns its last delivery, since notifications can be lost.
   const hearing = appends('-hearing', `${tell}, (select last from ${t('inboxes')} where session = $1)`)
 
   async function insert(
@@ -137,7 +137,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       fence,
       tail,
       fresh.map(({ id }) => toColumn(id)),
-      // JSON has no bare newline: one text needs no quoting, which would cost more than the rest.
+      // JSON has no bare newline, so one joined text needs no array quoting, which would dominate the cost.
       bodies.join('\n'),
       fresh.at(-1)?.at ?? 0,
       change?.status ?? null,
@@ -149,7 +149,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     return append(run, name, 'several', values)
   }
 
-  /** @returns whether the log stood where the writer thought, and was the writer's. */
+  /** @returns whether the fence was valid and the tail was at the writer's offset. */
   async function append(run: Query, name: string, kind: keyof Appends, values: readonly Value[]): Promise<boolean> {
     const [statement, text] = (inbox.isWaiting(name) ? hearing : quiet)[kind]
     const [row] = await run(statement, text, values)
@@ -157,7 +157,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     return row !== undefined
   }
 
-  /** Where the log is not as the writer thinks, or knows some of the ids: looks closely, while nobody else writes. */
+  /** Handles an unexpected tail, or ids that the log has already, under the lock of the log. */
   function reconcile(name: string, entries: readonly NewEntry[], { after, fence }: AppendPosition): Promise<Appended> {
     return transaction(async (run) => {
       const [held] = await run(
@@ -193,7 +193,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       const values: readonly Value[] = [no, from, Math.min(end, from + rows)]
       const text = `select body from ${t('entries')} where log = $1 and "offset" > $2 and "offset" <= $3 order by "offset"`
       const found = query('provost-read', text, values)
-      // A reader that leaves does not look at the page that was fetched ahead.
+      // A reader that stops early never awaits the page that was fetched ahead.
       found.catch(() => {})
       return found
     }
@@ -202,13 +202,13 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     let next = from < end ? page(from, size) : undefined
     while (next) {
       const rows: readonly Row[] = await next
-      // A log that was deleted meanwhile.
+      // The log was deleted during the read.
       if (rows.length === 0) return
       from += size
       let bytes = 0
       for (const [body] of rows) bytes += String(body).length
       size = Math.min(longestPage, Math.max(1, Math.floor((pageBytes * rows.length) / Math.max(1, bytes))))
-      // The next page is on its way while this one is worked on.
+      // Fetches the next page while this one is processed.
       next = from < end ? page(from, size) : undefined
       yield readEntries(rows.map(([body]) => String(body)))
     }
@@ -248,7 +248,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     },
 
     async append(name, entries, at) {
-      // Nothing, or what the table alone would not tell to be known.
+      // No entries, or long ids, whose duplicates the table does not detect by itself.
       if (entries.length === 0 || entries.some(({ id }) => isLong(id))) return reconcile(name, entries, at)
       try {
         const written = await insert(query, name, entries, at.after, at.fence)

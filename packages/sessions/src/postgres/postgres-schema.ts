@@ -5,7 +5,7 @@ import type { Pool } from 'pg'
 
 import { newerStore } from '../kit/store-error.ts'
 
-/** The tables, as queries that are put together see them. */
+/** The tables as the query builder sees them. */
 export interface PostgresTables {
   logs: {
     no: string
@@ -27,7 +27,7 @@ export interface PostgresTables {
   mentions: { hash: string; log: string; at: Date }
 }
 
-/** How a table is named in hand-written SQL. */
+/** Returns the quoted name of a table for hand-written SQL. */
 export type TableName = (table: keyof PostgresTables | 'fences' | 'migrations' | 'passing') => string
 
 export function tablesOf(schema: string): TableName {
@@ -35,9 +35,9 @@ export function tablesOf(schema: string): TableName {
   return (table) => `${quoted}.${table}`
 }
 
-/** Each step brings a schema one version up; they are never edited, only added to. Their names are their order. */
+/** Each migration raises the version by one. Migrations are only added, never edited. Their names define their order. */
 const migrations: Readonly<Record<string, (t: TableName) => string>> = {
-  // Logs are updated at every append: room on their pages lets a new version of a row stay where the old one was.
+  // Each append updates a row of logs: free space on its page keeps the new row version there.
   '0001_begin': (t) => `
     create sequence ${t('fences')};
     create table ${t('logs')} (
@@ -89,7 +89,7 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
       primary key (hash, log)
     );
     create index on ${t('mentions')} (log);`,
-  // Void after a crash in any case: it is not worth a write-ahead log.
+  // Unlogged: transient events are void after a crash.
   '0002_passing': (t) => `
     create unlogged table ${t('passing')} (
       log text collate "C" not null,
@@ -111,12 +111,12 @@ const migrations: Readonly<Record<string, (t: TableName) => string>> = {
 const latest = Object.keys(migrations).at(-1)
 
 /**
- * Brings a schema up to date. Any number of processes may do so at once: they take turns under an advisory lock.
+ * Migrates a schema to this version. Any number of processes may do so at once: an advisory lock serializes them.
  *
  * @throws ProvostError `newer-store`, `store-unusable`
  */
 export async function migratePostgres(pool: Pool, db: Kysely<PostgresTables>, schema: string): Promise<void> {
-  // What is up to date already is found with one query, and needs no right to create anything.
+  // A current schema is recognized with one query, which needs no right to create objects.
   if ((await migratedTo(pool, schema)) === latest) return
   const [{ Migrator }, { sql }] = await Promise.all([import('kysely/migration'), import('kysely')])
   const t = tablesOf(schema)
@@ -138,8 +138,8 @@ export async function migratePostgres(pool: Pool, db: Kysely<PostgresTables>, sc
     throw newerStore(`The schema ${schema}`, Number.parseInt(version, 10), Number.parseInt(latest, 10))
   }
   const why = toErrorInfo(error).message
-  throw new ProvostError('store-unusable', `The schema ${schema} cannot be brought up to date: ${why}.`, {
-    hint: 'Let the role of the URL create the schema once, or give one that it owns.',
+  throw new ProvostError('store-unusable', `The schema ${schema} cannot be migrated: ${why}.`, {
+    hint: 'Permit the role of the URL to create the schema, or give a schema that it owns.',
     cause: error,
   })
 }

@@ -9,7 +9,7 @@ import type { PostgresDatabase } from './postgres-database.ts'
 
 type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
 
-/** One page of the sessions that a filter lets through. */
+/** Returns one page of the sessions that match a filter. */
 export async function listSessions(
   database: PostgresDatabase,
   { principal, status, after }: Filter,
@@ -43,14 +43,14 @@ export async function listSessions(
   })
 }
 
-/** Removes a session with its child logs, its inbox, and the blobs that no other log mentions. */
+/** Deletes a session with its child logs, its inbox, and the blobs that no other log mentions. */
 export async function deleteSession({ t, transaction }: PostgresDatabase, sessionId: string): Promise<void> {
   await transaction(async (run) => {
     const doomed = [sessionId]
     for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
       const locked = `select no, kind from ${t('logs')} where key = $1 for update`
       const [log] = await run('provost-doomed', locked, [nameKey(name)])
-      // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+      // An entry may name a separate session as its child: that session is not deleted.
       if (!log || (name !== sessionId && log[1] === 'session')) continue
       const no = String(log[0])
       const named = ownedLogMarks.map((mark) => `strpos(body, '${mark}') > 0`).join(' or ')
@@ -58,7 +58,7 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       for (const [body] of await run('provost-belongings', naming, [no])) {
         doomed.push(...ownedLogs(readEntry(String(body))))
       }
-      // One that was put again after this log mentioned it is about to be mentioned by another.
+      // A blob that was put again after this log mentioned it may be about to be mentioned by another log.
       await run(
         'provost-drop-blobs',
         `delete from ${t('blobs')} as blob using ${t('mentions')} as own

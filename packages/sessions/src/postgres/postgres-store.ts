@@ -13,13 +13,13 @@ import { deleteSession, listSessions } from './postgres-session.ts'
 import { postgresPassing } from './postgres-transient.ts'
 import { watchPostgres } from './postgres-watch.ts'
 
-/** How a {@link postgresStore} is kept. */
+/** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
-  /** The schema its tables are in; default `provost`. Made with them at the first use, where the role may do so. */
+  /** Schema of the tables; default `provost`. Created at the first use, where the role has the right. */
   readonly schema?: string
-  /** Connections at most, not counting the one that listens while somebody watches; default 10. */
+  /** Connections at most, without the listening one while a session is watched; default 10. */
   readonly connections?: number
-  /** Milliseconds between looks for what no notification told of, while somebody watches; default 2000. */
+  /** Milliseconds between polls for lost notifications, while a session is watched; default 2000. */
   readonly pollMs?: number
 }
 
@@ -30,11 +30,11 @@ const optionKeys = {
 } satisfies KnownKeys<PostgresStoreOptions>
 
 /**
- * A store in PostgreSQL (14 or later), for any number of processes on any number of machines. Connects at the first
- * use, and brings its tables up to date then. Leases run by the server's clock. What a commit survives is the server's
- * to say (`synchronous_commit`). Needs the packages `pg` and `kysely`.
+ * Returns a store in PostgreSQL (14 or later), for any number of processes on any number of machines. It connects and
+ * migrates its tables at the first use. Leases use the server's clock. The server's `synchronous_commit` decides what a
+ * commit survives. Needs the packages `pg` and `kysely`.
  *
- * @param url as `postgres://user:password@host:5432/database`.
+ * @param url connection URL: `postgres://user:password@host:5432/database`.
  * @throws ProvostError from its methods: `missing-package`, `store-unreachable`, `store-unusable`, `newer-store`
  *
  * @example
@@ -54,7 +54,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     if (closed) throw storeClosed()
   }
 
-  // Deliveries of a session are counted under the lock of one row: they become visible in the order of their numbers.
+  // The lock of one row numbers the deliveries of a session, so that they become visible in order.
   const deliverSql = `
     with head as (
       insert into ${t('inboxes')} as head (session, last)
@@ -76,7 +76,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
 
     async append(name, entries, at) {
       const appended = await logs.append(name, entries, at)
-      // Notifications come back to this process too, but only once it listens.
+      // Wakes local watchers directly: this process receives its own notifications only once it listens.
       watchers.wake(name, 'log')
       return appended
     },

@@ -4,9 +4,9 @@ import { passingLimits } from '@provost/core'
 import { nameKey } from '../text/name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 
-/** What passes, in a table beside the logs. */
+/** Returns the buffer of transient events, in a table beside the logs. */
 export function postgresPassing({ t, query }: PostgresDatabase): PassingBuffer {
-  // `count` and `length` go on counting from piece to piece: the last less what was before the first is what a log has.
+  // `count` and `length` are running totals: a log's size is the last piece less the totals before the first.
   const keepSql = `
     with given as (
       select p.*, count(*) over so_far as count, sum(p.own) over so_far as length

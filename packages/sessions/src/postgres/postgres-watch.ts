@@ -6,29 +6,29 @@ import { nameKey } from '../text/name-key.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 import type { InboxListener } from './postgres-log.ts'
 
-/** Writers notify of a log that somebody watches, for so long after the watcher said so. */
+/** Milliseconds for which writers notify of a watched log after its watcher registered. */
 const watchedMs = 60_000
 
 interface Seen {
   readonly sessionId: string
-  /** Of its log and its inbox, at the last look; undefined before the first. */
+  /** Position of its log and its inbox at the last poll; undefined before the first. */
   mark: string | undefined
-  /** Of its inbox, when a writer last heard of it. */
+  /** Last delivery of its inbox that a writer received. */
   delivered: string | undefined
 }
 
-/** Those who wait for news in a database. */
+/** Watchers of the sessions in a database. */
 export interface PostgresWatchers extends Watchers, InboxListener {
   stop(): Promise<void>
 }
 
 /**
- * Watches sessions: one connection listens for all of them, and as notifications are hints that can be lost, one query
- * for all of them looks every `pollMs`. Both are there while somebody watches.
+ * Watches sessions. One connection listens for all of them. Notifications are hints that can be lost, so one query polls
+ * all of them every `pollMs`. Both run only while a session is watched.
  */
 export function watchPostgres(database: PostgresDatabase, pollMs: number): PostgresWatchers {
   const { t, channel } = database
-  /** What was last seen of a session, by the key that notifications carry. */
+  /** Last seen state of each session, by the key in notifications. */
   const watched = new Map<string, Seen>()
   let listening: Promise<Client> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
@@ -43,10 +43,10 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
     select k.key, l.no, l.tail, i.last from unnest($1::text[]) as k (key)
     left join ${t('logs')} as l on l.key = k.key left join ${t('inboxes')} as i on i.session = k.key`
 
-  /** The connection that listens, made where there is none. */
+  /** Returns the listening connection, and opens it where there is none. */
   function listen(): Promise<Client> {
     const connecting = connect(() => {
-      // What replaced it in the meantime stays.
+      // Keeps a connection that has replaced this one.
       if (listening === connecting) listening = undefined
     })
     return connecting
@@ -71,7 +71,7 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
     }
   }
 
-  /** What fails here is tried again at the next turn. */
+  /** Polls all watched sessions. The next poll repeats a failed one. */
   async function look(): Promise<void> {
     if (looking || watched.size === 0) return
     looking = true
@@ -83,12 +83,12 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
         const known = watched.get(String(key))
         const mark = String(seen)
         if (!known || known.mark === mark) continue
-        // The first look is news too: what came between the watcher's last read and now was told to nobody.
+        // The first poll wakes the watcher too: entries since its last read were not notified.
         known.mark = mark
         watchers.wake(known.sessionId)
       }
     } catch {
-      // Until the database is back.
+      // Repeated until the database is back.
     } finally {
       looking = false
       if ([...watched.values()].some(({ mark }) => mark === undefined))
@@ -97,7 +97,7 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
   }
 
   async function hangUp(): Promise<void> {
-    // Forgotten at once: whoever watches from now on gets another, and nobody forgets that one instead.
+    // Cleared before closing, so that a new watcher opens another connection, which this call does not close.
     const ended = listening
     listening = undefined
     const client = await ended?.catch(() => undefined)

@@ -11,35 +11,35 @@ import type { WriteAheadLog } from './write-ahead-log.ts'
 import { createWriteBatch } from './write-batch.ts'
 
 /**
- * Pages in the log ahead, about, at which it is copied into the database: 16 MiB. Each copy waits for the disk twice, so at
- * SQLite's 4 MiB appends wait four times as often.
+ * Pages of the write-ahead log at which SQLite copies it into the database: about 16 MiB. Each copy waits for the disk
+ * twice. With SQLite's default of 4 MiB, appends would wait four times as often.
  */
 const walPages = 4_000
 
-/** An open database, whose statements are prepared once. */
+/** An open database that prepares each statement once. */
 export interface SqliteFile {
   readonly db: DatabaseSync
-  /** The statement of a text, to be run at once: it sees all that others have committed. Its rows come as arrays. */
+  /** Returns the statement of a text. Run it at once: it sees all commits of other handles. Its rows are arrays. */
   sql(text: string): StatementSync
   /**
-   * Runs a statement that writes, in a transaction of its own or the one under way.
+   * Runs a statement that writes, in a new transaction or the current one.
    *
-   * @returns how many rows it wrote.
+   * @returns the number of written rows.
    */
   write(text: string, ...values: readonly (string | number)[]): number
-  /** Runs `work` in a transaction that may write from its start on: it never has to be tried again. */
+  /** Runs `work` in a transaction that takes the write lock at its start, so that it never needs a retry. */
   transaction<T>(work: () => T): T
-  /** Empties the log ahead, unless somebody reads it just now. */
+  /** Empties the write-ahead log, unless a reader uses it. */
   readonly clear: WriteAheadLog['clear']
-  /** Resolves when everything that was committed before the call is on the disk; the process goes on meanwhile. */
+  /** Resolves when all commits before the call are on the disk. It does not block the process. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Opens a database file, which comes into being with its directory, for the eyes of its owner only.
+ * Opens a database file. A missing file is created with its directory, with access for its owner only.
  *
- * @param busyMs how long to wait for other writers.
+ * @param busyMs milliseconds to wait for other writers.
  * @throws ProvostError `store-unusable`, `not-a-store` or `newer-store`.
  */
 export function openSqlite(path: string, busyMs: number): SqliteFile {
@@ -47,7 +47,7 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
   let mode: unknown
   try {
     mode = retrying(busyMs, () => db.prepare('pragma journal_mode = wal').get()?.['journal_mode'])
-    // Where a file system does not allow for a log ahead, each commit is forced as it is made.
+    // On file systems without support for a write-ahead log, each commit is flushed.
     db.exec(
       `pragma synchronous = ${mode === 'wal' ? 'normal' : 'full'}; pragma foreign_keys = off; pragma wal_autocheckpoint = ${walPages}`,
     )
@@ -114,14 +114,13 @@ interface Disk {
   close(): Promise<void>
 }
 
-/** Nothing to force: there is no file, or SQLite does so itself. */
+/** Flushes nothing: there is no file, or SQLite flushes it itself. */
 const noDisk: Disk = { flush: () => Promise.resolve(), close: () => Promise.resolve() }
 
 /**
- * The log that SQLite writes ahead: what is committed stands in it, and has outlived a power cut once it was forced to
- * the disk, as `synchronous = full` does at each commit. Done from here nobody has to stand still for it, and what
- * several sessions have committed meanwhile goes together. No lock of SQLite is on this file: opening and closing it
- * here breaks none.
+ * Opens SQLite's write-ahead log to flush it. A commit survives a power cut once this file is flushed, as
+ * `synchronous = full` does at each commit. A flush from here blocks no other work, and one flush covers the commits of
+ * several sessions. SQLite holds no lock on this file, so that opening and closing it here breaks none.
  */
 function diskOf(path: string): Disk {
   let file: number | undefined
@@ -130,7 +129,7 @@ function diskOf(path: string): Disk {
 
   function begin(): Promise<void> {
     next = undefined
-    // It is there while a connection is, and no other takes its place.
+    // The file exists and stays the same while a connection is open.
     const opened = (file ??= openSync(path, 'r+'))
     const forced = new Promise<void>((resolve, reject) =>
       fdatasync(opened, (error) => (error ? reject(error) : resolve())),
@@ -142,7 +141,7 @@ function diskOf(path: string): Disk {
 
   return {
     async flush() {
-      // What is being forced may have begun before the last commit: all who ask meanwhile share the one after it.
+      // A running flush may miss the last commit: all callers during it share the next flush.
       await (forcing ? (next ??= forcing.then(begin, begin)) : begin())
     },
     async close() {
@@ -154,12 +153,12 @@ function diskOf(path: string): Disk {
 }
 
 function connect(path: string, timeout: number): DatabaseSync {
-  // Loaded where it is needed: Node 22 warns of it when it is.
+  // Loaded on first use: Node 22 prints a warning when it loads.
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite')
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true })
-      // The files that SQLite puts beside it get the same mode.
+      // SQLite creates its other files with the same mode.
       closeSync(openSync(path, 'a', 0o600))
     }
     return new Database(path, { timeout })
@@ -168,7 +167,7 @@ function connect(path: string, timeout: number): DatabaseSync {
   }
 }
 
-/** The one lock that SQLite does not wait for: of the first to open a new file, one makes it a WAL database. */
+/** Retries while the file is locked. SQLite's busy timeout does not cover the switch of a new file to WAL mode. */
 function retrying<T>(forMs: number, work: () => T): T {
   for (const end = Date.now() + forMs; ;) {
     try {
@@ -184,7 +183,7 @@ function unusable(path: string, cause: unknown): ProvostError {
   if (cause instanceof ProvostError) return cause
   const why = toErrorInfo(cause).message
   return new ProvostError('store-unusable', `The store ${path} cannot be opened: ${why}.`, {
-    hint: 'Give a file in a directory that can be written, or one that a store has made.',
+    hint: 'Give a file in a writable directory, or one that sqliteStore created.',
     cause,
   })
 }

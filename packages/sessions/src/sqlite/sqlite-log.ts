@@ -22,12 +22,12 @@ import { nameKey } from '../text/name-key.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { logSpan } from './sqlite-schema.ts'
 
-/** A log that this handle may write. While the fence stands nobody else has written it: what is known of it holds. */
+/** A log that this handle may write. While the fence is valid no other handle writes it, so the cached state is correct. */
 interface Held {
   readonly no: number
   readonly fence: number
   tail: number
-  /** Ids of all entries; undefined until they are needed or came by. */
+  /** Ids of all entries; undefined until they are needed or read. */
   ids: KnownIds | undefined
 }
 
@@ -39,35 +39,35 @@ export interface SqliteLogs {
   release(name: string, fence: number): void
   append(name: string, entries: readonly NewEntry[], at: AppendPosition): Appended
   read(name: string, after: number): EntryReader
-  /** Forgets what is known of a log. */
+  /** Drops the cached state of a log. */
   drop(name: string): void
 }
 
-/** Entries that are read at once, and about how many characters they have. */
+/** Entries that are read at once, and their approximate length in characters. */
 interface Page {
   readonly entries: readonly Entry[]
   readonly length: number
 }
 
-/** Rows that one statement inserts; a longer append is several in a transaction. */
+/** Rows that one statement inserts; a longer append runs several statements in a transaction. */
 const batchSize = 8
 const pageSize = 256
 const firstPage = 64
-/** Characters of a page, about. */
+/** Approximate characters of a page. */
 const pageLength = 2 ** 20
-/** Characters and pages after which the event loop gets a turn. */
+/** Characters after which a reader yields to the event loop. */
 const lengthPerTurn = 2 ** 19
 const pagesPerTurn = 16
-/** A log whose lease was given back has no fence. */
+/** A log whose lease is released has no fence. */
 const held = '(select fence from logs where no = ?) = ?'
 const sized = 'select sum(octet_length(body)) from entries where place > ? and place <= ?'
-/** In the order in which they are found, which is that of the keys; what comes is looked through for its places. */
+/** Joins entries in the order of their keys, in which SQLite scans them; the reader checks their offsets. */
 const joined = `select '[' || group_concat(body, ',') || ']' from entries where place > ? and place <= ?`
 const none: readonly Entry[] = []
 
 /**
- * Rows that are written if the fence is still the log's. Should one not fit, all of the transaction is undone: to undo
- * only the statement, SQLite would copy each page that it changes.
+ * Writes rows if the fence is still valid. A conflict rolls back the whole transaction: to roll back only the statement,
+ * SQLite would copy each page that it changes.
  */
 const into = 'insert or rollback into entries (place, body)'
 const insertOne = `${into} select ?, ? where ${held}`
@@ -92,7 +92,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return readEntry(String(body))
   }
 
-  /** Of a log that was deleted meanwhile nothing is known, and its writer is told when it writes. */
+  /** Returns the id at an offset; undefined for a deleted log, whose writer fails at its next append. */
   function idAt(no: number, offset: number): string | undefined {
     const [body] = row(sql('select body from entries where place = ?'), no * logSpan + offset) ?? []
     return body === undefined ? undefined : readEntry(String(body)).id
@@ -100,7 +100,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
   const indexOf = (no: number, tail: number): KnownIds => createIdIndex((offset) => idAt(no, offset), tail)
 
-  /** A lease that was taken through another handle counts as well. */
+  /** Returns the log of a fence, also of a lease that another handle took. */
   function heldLog(name: string, fence: number): Held {
     const known = leased.get(name)
     if (known?.fence === fence) return known
@@ -112,7 +112,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return log
   }
 
-  /** What stands behind an offset and up to the tail: a log has no gaps. Long entries come in pages of fewer. */
+  /** Yields the entries after an offset up to the tail: a log has no gaps. Pages of long entries have fewer entries. */
   function* pagesIn(no: number, after: number, tail: number): Iterable<Page> {
     let size = firstPage
     for (let from = after; from < tail;) {
@@ -120,7 +120,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       while (to - from > 1 && bytesOf(no, from, to) > pageLength) to = from + Math.ceil((to - from) / 4)
       const page = pageOf(no, from, to)
       const { entries, length } = page
-      // A log that was deleted meanwhile.
+      // The log was deleted during the read.
       if (entries.length === 0) return
       yield page
       size = Math.min(pageSize, Math.max(1, Math.floor((pageLength * (to - from)) / length)))
@@ -128,7 +128,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     }
   }
 
-  /** Found without reading the entries. */
+  /** Returns the size of entries without reading them. */
   function bytesOf(no: number, from: number, to: number): number {
     const [bytes] = row(sql(sized), no * logSpan + from, no * logSpan + to) ?? []
     return Number(bytes ?? 0)
@@ -137,12 +137,12 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   function pageOf(no: number, from: number, to: number): Page {
     const places = [no * logSpan + from, no * logSpan + to] as const
     try {
-      // One text for all: row by row it would be taken apart, only to be put together again for the parser.
+      // One text for all entries, as the parser takes it: separate rows would have to be joined again.
       const [text] = row(sql(joined), ...places) ?? []
       const entries = typeof text === 'string' ? readPage(text, from, to) : undefined
       if (entries && typeof text === 'string') return { entries, length: text.length }
     } catch {
-      // Too long for one text, or meddled with: row by row it shows.
+      // Too long for one text, or manipulated: reading row by row tells which.
     }
     const found = rows(sql('select body from entries where place > ? and place <= ? order by place'), ...places)
     const texts = found.map(([body]) => String(body))
@@ -152,13 +152,13 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   function idsOf(log: Held): KnownIds {
     if (log.ids) return log.ids
     const ids = indexOf(log.no, log.tail)
-    // Of a log that was read before it is written they are known already; an index would cost every append.
+    // A writer that reads the log first has the ids already. An SQL index would slow down every append.
     for (const { entries } of pagesIn(log.no, 0, log.tail)) for (const { id, offset } of entries) ids.set(id, offset)
     log.ids = ids
     return ids
   }
 
-  /** One row, or a few; they are written if the fence is still the log's. */
+  /** Inserts one or a few rows if the fence is still valid. */
   function insert(log: Held, texts: readonly string[], from: number, count: number): boolean {
     const base = log.no * logSpan + log.tail + 1
     if (count === 1) return file.write(insertOne, base + from, texts[from] ?? '', log.no, log.fence) === 1
@@ -167,7 +167,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return file.write(inserts[count - 1] ?? '', ...values, log.no, log.fence) === count
   }
 
-  /** The blobs that a text mentions. Any hash looks like one: the store knows which are. */
+  /** Returns the stored blobs whose hashes the texts mention. */
   function blobsIn(texts: readonly string[]): readonly string[] {
     let found: string[] | undefined
     for (const text of texts) {
@@ -178,7 +178,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return found ?? nothing
   }
 
-  /** What the list has of the log. The row keeps whose log it is from the first word on that. */
+  /** Updates the row of the session list. The origin of the log is set once. */
   function tell(name: string, log: Held, { started: origin, status }: RunChange): void {
     if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
     sql(
@@ -193,7 +193,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     )
   }
 
-  /** One entry that neither the list nor a blob has to hear of, which most are: a row and nothing else. */
+  /** Writes one entry that affects neither the list nor a blob, as most do: a single row. */
   function writeOne(log: Held, entry: NewEntry): boolean | undefined {
     if (entry.type === 'run' || entry.type === 'ext' || log.tail + 1 >= logSpan) return undefined
     const text = writeEntry(entry, log.tail + 1)
@@ -201,7 +201,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     return file.write(insertOne, log.no * logSpan + log.tail + 1, text, log.no, log.fence) === 1
   }
 
-  /** @returns false when the fence is not the log's any more: nothing was written then. */
+  /** Writes entries. @returns false when the fence is no longer valid: nothing was written. */
   function write(name: string, log: Held, entries: readonly NewEntry[]): boolean {
     const [only] = entries
     const stands = only && entries.length === 1 ? writeOne(log, only) : undefined
@@ -215,7 +215,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     }
     return transaction(() => {
       for (let n = 0; n < entries.length; n += batchSize) {
-        // The fence cannot change within the transaction: if the first are refused, nothing has been written.
+        // The fence cannot change within the transaction: only the first insert can be rejected, before any write.
         if (!insert(log, texts, n, Math.min(batchSize, entries.length - n))) return false
       }
       for (const hash of mentioned)
@@ -259,7 +259,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       }
       return next
     })
-    // Thrown within, it would undo that the session is set aside.
+    // Thrown outside the transaction, whose rollback would undo the quarantine.
     if (given === 'quarantined') throw sessionQuarantined(name)
     return given
   }
@@ -282,7 +282,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const no = Number(number)
     const tail = tailOf(no)
     const writing = leased.get(name)
-    // Whoever is about to write reads the log first: its ids come by here, and need not be fetched a second time.
+    // A writer reads the log before it writes: its ids are collected here instead of in a second query.
     const ids = after === 0 && writing && !writing.ids ? indexOf(no, tail) : undefined
     let pages = 0
     let read = 0
@@ -290,7 +290,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       if (ids) for (const { id, offset } of entries) ids.set(id, offset)
       yield entries
       alive()
-      // A long log does not keep the rest of the process waiting.
+      // Yields to the event loop while a long log is read.
       read += length
       if (++pages % pagesPerTurn !== 0 && read < lengthPerTurn) continue
       read = 0
@@ -332,7 +332,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
         return append(name, entries, at)
       } catch (error) {
         if (!isOutdated(error)) throw error
-        // Another handle has written under the same fence: what is known of the log here is not all of it.
+        // Another handle has written under the same fence: the cached state is incomplete.
         leased.delete(name)
         return append(name, entries, at)
       }
@@ -347,8 +347,9 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 const nothing: readonly string[] = []
 
 /**
- * Whether a lease still runs. One that has not begun yet, and not for as long as it lasts, was given before the clock was
- * set back: it would keep others out until the clock is there again. An older release did not say when it began.
+ * Whether a lease is valid. A lease that begins in the future by more than its duration was taken before the clock was set
+ * back. It counts as expired, since it would block other writers until the clock catches up. Leases of an older release
+ * have no begin.
  */
 function holdsAt(now: number, begun: Value | undefined, until: number): boolean {
   return until > now && !(typeof begun === 'number' && begun - now > until - begun)
@@ -357,7 +358,7 @@ function holdsAt(now: number, begun: Value | undefined, until: number): boolean 
 type Value = string | number | bigint | null | Uint8Array
 type Statement = ReturnType<SqliteFile['sql']>
 
-/** Rows as arrays: how the statements of a {@link SqliteFile} give them; their types cannot say so. */
+/** Returns rows as arrays, as the statements of a {@link SqliteFile} do; Node's types do not express it. */
 export function rows(statement: Statement, ...values: readonly Value[]): readonly (readonly Value[])[] {
   const found: unknown = statement.all(...values)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- setReturnArrays was called, and these are its values.
@@ -371,5 +372,7 @@ export function row(statement: Statement, ...values: readonly Value[]): readonly
 }
 
 function full(span: number): ProvostError {
-  return new ProvostError('log-full', `A log holds up to ${span - 1} entries.`, { hint: 'Go on in a new session.' })
+  return new ProvostError('log-full', `The log is full: it has ${span - 1} entries.`, {
+    hint: 'Continue in a new session.',
+  })
 }

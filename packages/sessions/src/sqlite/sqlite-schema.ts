@@ -4,16 +4,16 @@ import { ProvostError } from '@provost/core'
 
 import { newerStore } from '../kit/store-error.ts'
 
-/** Marks a file as ours, whatever it is called. */
+/** Marks a file as a store of this package. */
 const applicationId = 0x50_52_56_53
 
 /**
- * How far the offsets of one log reach in the key that all entries share. A log is a run of neighbouring keys in one
- * B-tree: appending touches one page and no second index, and reading a log is one scan.
+ * Offsets of one log in the key space that all entries share. A log is a range of adjacent keys in one B-tree. An append
+ * touches one page and no second index, and reading a log is one scan.
  */
 export const logSpan: number = 2 ** 24
 
-/** Each step brings a file one version up; they are never edited, only added to. */
+/** Each migration raises the version by one. Migrations are only added, never edited. */
 const migrations: readonly string[] = [
   `
   create table fences (last integer not null);
@@ -64,7 +64,7 @@ const migrations: readonly string[] = [
 ]
 
 /**
- * Brings the schema up to date. Any number of processes may do so at once.
+ * Migrates the schema to this version. Any number of processes may do so at once.
  *
  * @throws ProvostError `newer-store`, or `not-a-store` for the database of another application.
  */
@@ -101,6 +101,6 @@ function isEmpty(db: DatabaseSync): boolean {
 
 function notOurs(path: string): ProvostError {
   return new ProvostError('not-a-store', `${path} is the database of another application.`, {
-    hint: 'Give the store a file of its own.',
+    hint: 'Give the store a separate file.',
   })
 }

@@ -8,12 +8,12 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-log.ts'
 import { logSpan } from './sqlite-schema.ts'
 
-/** Of a session that is set aside, whatever its log says. */
+/** Status of a session: quarantine takes precedence over the status in its log. */
 const statusNow = `case when quarantined is null then status else 'quarantined' end`
 
 type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
 
-/** One page of the sessions that a filter lets through. */
+/** Returns one page of the sessions that match a filter. */
 export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number): readonly SessionInfo[] {
   const { principal, status, after } = filter
   const wanted = ["kind = 'session'"]
@@ -44,14 +44,14 @@ export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number)
 }
 
 /**
- * Removes a session with its child logs, its inbox, and the blobs that no other log mentions. What is removed is
+ * Deletes a session with its child logs, its inbox, and the blobs that no other log mentions. The deleted data is
  * overwritten in the file.
  *
- * @returns the names of the logs that are gone.
+ * @returns the names of the deleted logs.
  */
 export function deleteSession(file: SqliteFile, sessionId: string): readonly string[] {
   const { db, sql, transaction } = file
-  // Only now: it makes no difference to a log that grows, and would cost it something.
+  // Set only for deletions: it would slow down appends, which overwrite nothing.
   db.exec('pragma secure_delete = on')
   try {
     return transaction(() => {
@@ -61,7 +61,7 @@ export function deleteSession(file: SqliteFile, sessionId: string): readonly str
     })
   } finally {
     db.exec('pragma secure_delete = off')
-    // What the file no longer holds goes from the log ahead too.
+    // The deleted data leaves the write-ahead log too.
     file.clear()
   }
 }
@@ -71,7 +71,7 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
   const names = new Set<string>()
   for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
     const [number, kind] = row(sql('select no, kind from logs where key = ?'), nameKey(name)) ?? []
-    // What a log calls its child can be a session of its own all the same: it is not the log's to take along.
+    // An entry may name a separate session as its child: that session is not deleted.
     if (number === undefined || names.has(name) || (name !== sessionId && kind === 'session')) continue
     names.add(name)
     const no = Number(number)
@@ -80,7 +80,7 @@ function removeLogs({ sql }: SqliteFile, sessionId: string): readonly string[] {
     const naming = sql(`select body from entries where place between ? and ? and (${named})`)
     for (const [body] of rows(naming, ...span)) doomed.push(...ownedLogs(readEntry(String(body))))
     sql('delete from entries where place between ? and ?').run(...span)
-    // One that was put again after this log mentioned it is about to be mentioned by another.
+    // A blob that was put again after this log mentioned it may be about to be mentioned by another log.
     sql(
       `delete from blobs where hash in (select hash from mentions as own where log = ?1 and put <= own.at
          and not exists (select 1 from mentions as other where other.hash = own.hash and other.log <> ?1))`,

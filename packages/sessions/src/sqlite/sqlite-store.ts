@@ -16,22 +16,22 @@ import { row, rows, sqliteLogs } from './sqlite-log.ts'
 import { deleteSession, listSessions } from './sqlite-session.ts'
 import { sqlitePassing } from './sqlite-transient.ts'
 
-/** How a {@link sqliteStore} is kept. */
+/** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
   /**
-   * What is forced to the disk before the store answers, so that not even a power cut loses it. A process that dies
+   * Which writes are flushed to the disk before the store answers, so that they survive a power cut. A crash of the process
    * loses nothing in any case.
    *
-   * `calls` (the default): the start of a tool call that must not happen twice, with all that was appended before it, and
-   * what is delivered to an inbox. After a power cut no such tool runs a second time unasked and no accepted approval is
-   * lost; what the model said last may have to be asked for again, and what reads may read again. One disk flush for each
-   * batch of such calls, which cost more themselves; nothing else of the process waits for it.
-   * `always`: every append. `never`: nothing, until SQLite does so in the background.
+   * - `calls` (default): the start of a tool call that must not run twice, with all earlier appends, and deliveries to an
+   *   inbox. After a power cut no such tool runs twice without approval, and no accepted approval is lost. The last model
+   *   call and reading tools may run again. Each batch of such calls costs one flush, which blocks no other work.
+   * - `always`: every append.
+   * - `never`: nothing; SQLite flushes in the background.
    */
   readonly sync?: 'calls' | 'always' | 'never'
-  /** Milliseconds to wait for another process that writes; default 5000. Then: `store-busy`. */
+  /** Milliseconds to wait for another writing process; default 5000. Then the call fails with `store-busy`. */
   readonly busyMs?: number
-  /** Milliseconds between looks for what other processes wrote, while somebody watches; default 50. */
+  /** Milliseconds between polls for writes of other processes, while a session is watched; default 50. */
   readonly pollMs?: number
 }
 
@@ -42,10 +42,10 @@ const optionKeys = {
 } satisfies KnownKeys<SqliteStoreOptions>
 
 /**
- * A store in one SQLite file, for the processes of one machine: any number of them at once. The file must not be on a
- * network drive. Opens at once; the file and its directory are made where they are missing.
+ * Returns a store in one SQLite file, for any number of processes of one machine. The file must not be on a network drive.
+ * It is opened at once; a missing file is created with its directory.
  *
- * @param path of the file, or `:memory:` for a database that ends with the store.
+ * @param path path of the file, or `:memory:` for a database that ends with the store.
  * @throws ProvostError `store-unusable`, `not-a-store` (another application's database), `newer-store`
  *
  * @example
@@ -64,7 +64,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     if (closed) throw storeClosed()
   }
 
-  /** Answers as a promise, in words of ours where SQLite's would not say what to do. */
+  /** Returns the result as a promise, and converts SQLite's errors to ProvostErrors with a hint. */
   async function answer<T>(work: () => T): Promise<T> {
     alive()
     try {
@@ -174,22 +174,22 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   }
 }
 
-/** Counted over all sessions, and as text in the order of the numbers. */
+/** Returns a delivery id: the sequence number over all sessions, as text that sorts like the numbers. */
 function deliveryId(seq: number): string {
   return String(seq).padStart(16, '0')
 }
 
 function busy(path: string, cause: unknown): ProvostError {
-  return new ProvostError('store-busy', `The store ${path} is being written by another process.`, {
-    hint: 'Try again; raise busyMs if other processes write for long.',
+  return new ProvostError('store-busy', `Another process writes the store ${path}.`, {
+    hint: 'Try again. Raise busyMs if other processes write for long.',
     cause,
     retryable: true,
   })
 }
 
-/** Looks for what other processes wrote, while somebody watches: a look costs microseconds and reads no table. */
+/** Polls for writes of other processes while a session is watched. A poll takes microseconds and reads no table. */
 function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
-  /** How far each part of a session was seen; undefined before the first look at it, which is news then. */
+  /** Last seen position of each part of a session; undefined before its first poll, which wakes the watcher. */
   const marks = new Map<string, Readonly<Record<NewsOf, string>> | undefined>()
   let timer: ReturnType<typeof setInterval> | undefined
   let version: unknown
@@ -216,7 +216,7 @@ function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
         }
       }
     } catch {
-      // A look that fails is made up for by the next.
+      // The next poll repeats a failed one.
       version = undefined
     }
   }

@@ -5,7 +5,7 @@ import { nameKey } from '../text/name-key.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-log.ts'
 
-/** What a log has kept since its first piece: `count` and `length` go on counting from piece to piece. */
+/** Size of a log's pieces. `count` and `length` are running totals: the last piece less those before the first. */
 const headSql = `select
   (select count from passing where log = ?1 order by at desc, first desc limit 1),
   (select length from passing where log = ?1 order by at desc, first desc limit 1),
@@ -13,9 +13,9 @@ const headSql = `select
   (select length - length(body) from passing where log = ?1 order by at, first limit 1)`
 
 /**
- * What passes, in a table beside the logs.
+ * Returns the buffer of transient events, in a table beside the logs.
  *
- * @param answer runs the work, and answers as a promise.
+ * @param answer runs the work and returns a promise.
  */
 export function sqlitePassing(
   { db, sql, transaction }: SqliteFile,
@@ -64,7 +64,7 @@ export function sqlitePassing(
     drop: (places) =>
       answer(() => {
         if (places.length === 0) return
-        // The words are in the log by now, and are overwritten there when the session is deleted: no copy of them stays.
+        // Overwrites the text, so that deleting the session leaves no copy beside the log.
         db.exec('pragma secure_delete = on')
         try {
           transaction(() => {

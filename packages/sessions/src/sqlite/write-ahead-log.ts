@@ -1,26 +1,26 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
-/** The log that SQLite writes ahead, as far as its length goes. */
+/** Bounds the length of SQLite's write-ahead log. */
 export interface WriteAheadLog {
-  /** Something was committed. */
+  /** Counts a commit. */
   committed(): void
-  /** Copies it into the database and empties it, unless somebody reads it just now. @returns whether it did. */
+  /** Copies the log into the database and empties it, unless a reader uses it. @returns whether it did. */
   clear(): boolean
 }
 
-/** Commits between two looks at its length. */
+/** Commits between checks of the length. */
 const commitsEach = 256
-/** Bytes from which on it is cleared from here: twice what SQLite lets it grow to before it does so itself. */
+/** Bytes from which the log is cleared here: twice the length at which SQLite copies it itself. */
 const mostBytes = 32 * 1024 * 1024
 const waitMs = 100
 
 /**
- * SQLite begins the log ahead anew once all of it is copied, in a moment in which nobody reads. Where several processes
- * write all the time that moment may never come, and it grows for ever: then they are made to wait for it.
+ * Bounds the write-ahead log. SQLite restarts the log when it is copied completely and has no reader. With several
+ * processes that write all the time this moment may never come, and the log grows. Then the writers wait for it.
  *
- * @param path of the log; undefined where there is none.
- * @param stopReading gives up what this handle itself has open.
+ * @param path path of the log; undefined without a log.
+ * @param stopReading closes the open queries of this handle.
  */
 export function writeAheadLog(
   db: DatabaseSync,
@@ -38,7 +38,7 @@ export function writeAheadLog(
       const truncate = db.prepare('pragma wal_checkpoint(truncate)')
       for (const end = performance.now() + waitMs; performance.now() < end;) {
         if (truncate.get()?.['busy'] === 0) return true
-        // For readers and writers SQLite waits by itself, for another process that copies it does not.
+        // SQLite waits for readers and writers itself, but not for another process that copies the log.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
       }
       return false
@@ -53,10 +53,10 @@ export function writeAheadLog(
       if (path === undefined || ++commits % commitsEach > 0) return
       try {
         const { size } = statSync(path)
-        // Somebody who reads for long is not waited for each time.
+        // A long reader delays only some commits: the limit grows when clearing fails.
         if (size > most) most = clear() ? mostBytes : size * 2
       } catch {
-        // What was committed stands all the same.
+        // The commit is not affected.
       }
     },
   }

@@ -4,24 +4,24 @@ import { isBusy } from '../kit/store-error.ts'
 
 type Value = string | number
 
-/** Statements that write, one after the other, each in a transaction of its own. */
+/** Consecutive statements that write, each in a separate transaction. */
 export interface WriteBatch {
-  /** Runs a statement; answers how many rows it wrote. */
+  /** Runs a statement; returns the number of written rows. */
   write(statement: StatementSync, ...values: readonly Value[]): number
-  /** What comes next sees all that others have committed. */
+  /** Ends the batch: the next statement sees all commits of other handles. */
   end(): void
 }
 
-/** Statements after which others may clear the log ahead. */
+/** Statements of a batch at most, so that other processes can clear the write-ahead log. */
 const longest = 256
 
 /**
- * Makes commits that follow each other within one turn of the event loop cheaper by a fifth. A commit has to find out what
- * others have committed, and half of its locks are for that. From the second one of a turn on, a query that is not read
- * to its end keeps them: as long as nobody else writes, the next commit need not look. Where somebody has, SQLite refuses
- * it, and it begins again without.
+ * Makes consecutive commits within one turn of the event loop cheaper by a fifth. A commit checks for commits of other
+ * handles, which takes half of its locks. From the second commit of a turn on, an unfinished query keeps these locks, so
+ * that the next commit need not check. If another handle has written, SQLite rejects the commit, and it is repeated
+ * without the query.
  *
- * @param query of one row at least; undefined where there is no log ahead, and an open query would keep others out.
+ * @param query returns at least one row; undefined without a write-ahead log, where an open query would block others.
  */
 export function createWriteBatch(query: (() => StatementSync) | undefined): WriteBatch {
   let length = 0

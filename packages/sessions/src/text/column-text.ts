@@ -1,20 +1,20 @@
 import { digest } from './name-key.ts'
 
-/** Characters that an index takes, whatever they are. */
+/** Characters that fit into an index key, in any encoding. */
 const longest = 800
 
-/** Any string as text of an indexed column, which cannot hold NUL or halves of surrogate pairs, nor what is long. */
+/** Returns any string as text of an indexed column, which cannot hold NUL, lone surrogates or long text. */
 export function toColumn(text: string): string {
-  // No JSON begins like this and goes on without a quote at its end.
+  // Never equal to a JSON string, which ends with a quote.
   return isLong(text) ? `"#${digest(text)}` : whole(text)
 }
 
-/** Whether a string is too long for an index. One that an earlier version took in as it was stands there whole. */
+/** Whether a string is too long for an index. An earlier version stored some of them unhashed. */
 export function isLong(text: string): boolean {
   return text.length > longest
 }
 
-/** All that may stand for a string in such a column. */
+/** Returns all forms of a string in such a column. */
 export function columnsOf(text: string): readonly string[] {
   return isLong(text) ? [toColumn(text), whole(text)] : [whole(text)]
 }

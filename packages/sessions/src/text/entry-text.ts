@@ -1,37 +1,37 @@
 import type { Entry, EntryReader, NewEntry } from '@provost/core'
 
-/** An entry at its place in the log, as a line of JSON. */
+/** Returns an entry with its offset as a line of JSON. */
 export function writeEntry(entry: NewEntry, offset: number): string {
-  // A writer that knows where its entry will stand hands it over placed: then it is not copied.
+  // An entry that already has its offset is not copied.
   return JSON.stringify('offset' in entry && entry.offset === offset ? entry : { ...entry, offset })
 }
 
-/** An entry from the line that {@link writeEntry} made; frozen all the way down. */
+/** Parses a line of {@link writeEntry}; the entry is deeply frozen. */
 export function readEntry(text: string): Entry {
   const entry: Entry = JSON.parse(text)
   freezeParsed(entry)
   return entry
 }
 
-/** Characters of texts that are parsed as one. */
+/** Characters that are parsed as one text at most. */
 const mostAtOnce = 2 ** 24
 
-/** Entries from their lines: all of a page are parsed as one text, which is quicker than one after the other. */
+/** Parses the lines of a page. Parsing them as one text is faster than line by line. */
 export function readEntries(texts: readonly string[]): readonly Entry[] {
   let length = 0
   for (const text of texts) length += text.length
   if (length > mostAtOnce) return texts.map(readEntry)
   const entries: Entry[] = JSON.parse(`[${texts.join(',')}]`)
-  // A line that was meddled with may hold two: by itself it is refused.
+  // A manipulated line may hold two values: parsed alone it is rejected.
   if (entries.length !== texts.length) return texts.map(readEntry)
   for (const entry of entries) freezeParsed(entry)
   return entries
 }
 
 /**
- * Entries of one text, a JSON list of those behind an offset and up to another.
+ * Parses a JSON list of the entries after an offset and up to another.
  *
- * @returns undefined where the list is not what stands there.
+ * @returns undefined where the list does not have exactly these entries.
  */
 export function readPage(text: string, after: number, to: number): readonly Entry[] | undefined {
   const entries: Entry[] = JSON.parse(text)
@@ -41,7 +41,7 @@ export function readPage(text: string, after: number, to: number): readonly Entr
   return entries
 }
 
-/** What JSON.parse made has no shared and no frozen parts: this is the bulk of reading a log, and looks for neither. */
+/** Freezes a parsed value deeply. It needs no check for shared or frozen parts, which dominates the cost of reading a log. */
 export function freezeParsed(value: object): void {
   Object.freeze(value)
   if (Array.isArray(value)) {
@@ -58,7 +58,7 @@ function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A log that is read in pages. */
+/** Returns a reader of a log that is read in pages. */
 export function entriesOf(pages: () => AsyncIterable<readonly Entry[]>): EntryReader {
   return {
     pages,

@@ -4,26 +4,26 @@ import { ProvostError } from '@provost/core'
 
 import { invalidExport } from '../kit/store-error.ts'
 
-/** Text in pieces: split anywhere, or one line each, with or without its end. Bytes are UTF-8. */
+/** Text in pieces: split anywhere, or one line each, with or without its line end. Bytes are UTF-8. */
 export type TextPieces = string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
 
-/** Lines after which the event loop gets a turn. */
+/** Lines after which the reader yields to the event loop. */
 const linesPerTurn = 10_000
 
-/** A first line that is longer is no header of ours. */
+/** Characters of a header line at most. */
 const longestHeader = 4096
 
 /**
- * The lines of a text, without their ends.
+ * Yields the lines of a text, without their line ends.
  *
- * @param maxBytes of the whole text.
+ * @param maxBytes bytes of the whole text at most.
  * @throws ProvostError `export-too-big`, `invalid-export` for bytes that are not UTF-8
  */
 export async function* linesOf(pieces: TextPieces, maxBytes: number): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let open: string[] = []
   let bytes = 0
-  // Whether each piece is a line: a header that nothing but a line end may follow tells, once something else follows it.
+  // Whether each piece is a line. A complete header that another piece follows without a line end shows it.
   let bare: boolean | undefined
   let lines = 0
   for await (const piece of typeof pieces === 'string' ? [pieces] : pieces) {
@@ -79,6 +79,6 @@ function decoded(decoder: TextDecoder, bytes: Uint8Array): string {
 
 function tooBig(maxBytes: number): ProvostError {
   return new ProvostError('export-too-big', `The exported session is bigger than ${maxBytes} bytes.`, {
-    hint: 'Raise maxBytes if you trust where it comes from.',
+    hint: 'Raise maxBytes if you trust its source.',
   })
 }

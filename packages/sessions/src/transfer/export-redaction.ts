@@ -4,18 +4,18 @@ import { fillLabel, isRecord, labelOf, toJson, untrustedLabel } from '@provost/c
 import { sanitizeCommentary, sanitizeTrace } from '../history/commentary.ts'
 import { createdIn, isCreated } from '../kit/created-entry.ts'
 
-/** A log as somebody outside may see it. */
+/** Redacts a log for readers outside the application. */
 export interface ExportRedaction {
-  /** What an entry lets be seen, at its place among what was seen so far. */
+  /** Returns the visible entries of an entry, with consecutive offsets. */
   see(entry: Entry): readonly Entry[]
 }
 
 const withheld = '[withheld]'
 
-/** Messages and results, without internal traces. Each entry costs what it holds, however long the log is. */
+/** Creates a redaction that keeps messages and results without internal traces. The cost of an entry depends only on its own size. */
 export function createExportRedaction(): ExportRedaction {
   let offset = 0
-  /** Answers that count only once a human has approved them, by their tokens. */
+  /** Answers that await a human's approval, by their tokens. */
   const held = new Map<string, EntryOf<'message'>>()
   const calls = new Set<string>()
 
@@ -91,7 +91,7 @@ export function createExportRedaction(): ExportRedaction {
   }
 }
 
-/** The blobs that an entry of such a view holds. */
+/** Returns the blobs of a redacted entry. */
 export function blobsOf(entry: Entry): readonly string[] {
   const parts: readonly Part[] =
     entry.type === 'message'
@@ -102,14 +102,14 @@ export function blobsOf(entry: Entry): readonly string[] {
   return parts.flatMap((part) => (part.type === 'file' && part.data.type === 'blob' ? [part.data.hash] : []))
 }
 
-/** Whether somebody outside may learn of it. */
+/** Whether readers outside the application may see a labelled value. */
 function isOpen({ confidentiality, readers }: Label): boolean {
   return confidentiality !== 'secret' && readers === undefined
 }
 
 function outsideMessage(message: Message): Message | undefined {
   const { id, role, content, label, agent, createdAt, error, partial } = message
-  // Prompts are ours, and what other roles are for, only the application knows.
+  // Prompts are internal, and only the application knows the purpose of custom roles.
   if (role === 'system' || role.startsWith('custom:')) return undefined
   const whole = fillLabel(label, labelOf({ role, content: [] }))
   const open = isOpen(whole)
@@ -142,7 +142,7 @@ function outsidePart(part: Part, role: Message['role'], open: boolean): Part | u
     case 'file': {
       if (!open) return { type: 'text', text: withheld, ...label }
       const { data, mediaType, filename } = part
-      // A reference is a name of something at the provider's.
+      // A reference names an object of the provider.
       if (data.type === 'reference') return undefined
       return { type: 'file', data, mediaType, ...(filename !== undefined && { filename }), ...label }
     }
@@ -172,7 +172,7 @@ function outsidePart(part: Part, role: Message['role'], open: boolean): Part | u
   }
 }
 
-/** Some providers mark what was said on the way to the answer. */
+/** Whether the provider marks a text as commentary before the answer. */
 function isCommentary(options: Part['providerOptions']): boolean {
   return Object.values(options ?? {}).some((one) => one['phase'] === 'commentary')
 }
@@ -186,7 +186,7 @@ function outsideOutput(output: ToolOutput): ToolOutput {
     case 'error-json':
       return { type: output.type, value: outsideJson(output.value) }
     case 'execution-denied':
-      // Why is between the policy and the model.
+      // The reason of a denial is internal.
       return { type: 'execution-denied' }
     case 'content': {
       const whole = untrustedLabel('tool')
@@ -202,7 +202,7 @@ function outsideOutput(output: ToolOutput): ToolOutput {
   }
 }
 
-/** Names of secrets and stack traces stand in strings, and in fields of errors. */
+/** Removes stack traces and names of secrets from strings, and from fields of errors. */
 function outsideJson(value: Json): Json {
   return toJson(JSON.parse(JSON.stringify(value), reviveOutside))
 }

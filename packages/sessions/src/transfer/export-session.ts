@@ -11,14 +11,14 @@ import type { ExportLine, Footer } from './export-line.ts'
 import { checkKey, entryLine, exportFormat, exportVersion, signatureOf } from './export-line.ts'
 import { blobsOf, createExportRedaction } from './export-redaction.ts'
 
-/** Who an export is for, and who vouches for it. */
+/** Options of {@link exportSession}. */
 export interface ExportOptions {
   /**
-   * `outside`: only what was said and what tools gave, without internal traces. Default: the whole log, which another
-   * store can go on with.
+   * `outside`: only messages and tool results, without internal traces. Default: the whole log, from which another store
+   * can resume.
    */
   readonly for?: 'outside'
-  /** A secret of 16 bytes or more that signs the export: whoever imports it with the same key may trust it. */
+  /** Secret of 16 bytes or more that signs the export. An import with the same key trusts it. */
   readonly key?: string | Uint8Array
 }
 
@@ -27,20 +27,21 @@ const optionKeys = {
   key: true,
 } satisfies KnownKeys<ExportOptions>
 
-/** Characters after which the event loop gets a turn. */
+/** Characters after which the export yields to the event loop. */
 const charactersPerTurn = 262_144
 
 /**
- * A session as JSON lines: a header, the entries of its log and of the logs of its children, the blobs that they
- * mention, and a footer with counts and a checksum. The same log gives the same bytes. Nothing but the entry at hand is
- * held in memory.
+ * Yields a session as JSON lines: a header, the entries of its log and of its children's logs, the blobs that they
+ * mention, and a footer with counts and a checksum. The same log gives the same bytes. Only one entry at a time is held
+ * in memory.
  *
- * With `for: 'outside'` the lines hold the messages and results alone: no reasoning, system prompts, details, provider
- * metadata, principals, approvals, audit rows, memos, extension data, usage, views or children; no stack traces; no
- * names of secrets; nothing that is labelled secret or for certain readers only; no answer that was held back.
+ * With `for: 'outside'` the lines hold only messages and results. These are left out:
+ * - reasoning, system prompts, details, provider metadata, stack traces and names of secrets
+ * - principals, approvals, audit rows, memos, extension data, usage, views and children
+ * - values labelled secret or for certain readers, and answers that were withheld
  *
  * @returns lines, each with its end.
- * @throws ProvostError `unknown-session`, `invalid-key`; while it is iterated
+ * @throws ProvostError `unknown-session`, `invalid-key`, during the iteration
  *
  * @example
  * await pipeline(exportSession(store, 'ann-17', { key }), createWriteStream('ann-17.jsonl'))
@@ -72,7 +73,7 @@ export async function* exportSession(
     let first = true
     for await (const entry of store.read(name)) {
       if (first) {
-        // What a log calls its child can be a session of its own all the same: it is not the log's to hand out.
+        // An entry may name a separate session as its child: that session is not exported.
         if (parent !== undefined && !isChildOf(entry, parent)) break
         first = false
         if (parent === undefined) {
@@ -89,7 +90,7 @@ export async function* exportSession(
       }
       for (const one of view ? view.see(entry) : [entry]) {
         const text = entryLine(one)
-        // What goes outside is what a message holds, not whatever a text in it mentions.
+        // An outside export includes the files of messages, not each hash that a text mentions.
         for (const hash of view ? blobsOf(one) : hashesIn(text)) {
           const bytes = known.has(hash) ? undefined : await store.blob(hash)
           if (!bytes) continue

@@ -4,20 +4,20 @@ import { fillLabel, isRecord, joinLabels, untrustedLabel } from '@provost/core'
 import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
 import { invalidExport } from '../kit/store-error.ts'
 
-/** How a log is taken in. */
+/** How a log is imported. */
 export interface Adoption {
-  /** Who vouches for it: of what nobody vouches for, all is labelled untrusted, and nothing has a right to anything. */
+  /** Whether a signature is valid. Without one, all values are labelled untrusted and no right is kept. */
   readonly trusted: boolean
-  /** Of the session that it becomes, and was. */
+  /** Id of the imported session, and `from`, its id in the export. */
   readonly sessionId: string
   readonly from: string
-  /** What logs are called here, by what they were called. */
+  /** New names of logs, by their names in the export. */
   readonly names: ReadonlyMap<string, string>
 }
 
 const outside: Label = untrustedLabel('import')
 
-/** The entries under the names that they get here. */
+/** Returns the entries with their new names. */
 export function renamed(entries: readonly Entry[], { sessionId, from, names }: Adoption): readonly Entry[] {
   if (sessionId === from && [...names].every(([old, name]) => old === name)) return entries
   return entries.map((entry): Entry => {
@@ -31,11 +31,11 @@ export function renamed(entries: readonly Entry[], { sessionId, from, names }: A
 }
 
 /**
- * A log as a record of what was said, with nothing in it that gives anybody a right or makes anything go on: no
- * principals, grants, decisions, memos, data of extensions, audit rows, or system messages. A run that went on is over.
- * What is left out leaves a mark, so that all else stays at its place.
+ * Returns a log as a mere record of messages, without rights or work to resume. It has no principals, grants, decisions,
+ * memos, extension data, audit rows or system messages, and an active run has ended. A mark replaces each removed entry,
+ * so that offsets stay the same.
  *
- * @throws ProvostError `invalid-export` for a history that no provider would take
+ * @throws ProvostError `invalid-export` for a history that providers reject
  */
 export function inert(entries: readonly Entry[], { trusted }: Adoption): readonly Entry[] {
   const approved = approvedTokens(entries)
@@ -58,7 +58,7 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
       }
       case 'message': {
         const { held, ...said } = entry
-        // An answer that was held back is in the history only once it was let through.
+        // A withheld answer enters the history only after its approval.
         if (entry.message.role === 'system' || (held !== undefined && !approved.has(held))) return mark
         follow(open, said)
         return { ...said, message: demoted(said.message, trusted) }
@@ -109,7 +109,7 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
   return running ? [...kept, ...closing(running, kept, open)] : kept
 }
 
-/** Every call has one result, before anything else is said. */
+/** Checks that each call has one result before the next message. */
 function follow(open: Set<string>, { message }: Pick<EntryOf<'message'>, 'message'>): void {
   for (const part of message.content) if (part.type === 'tool-result') open.delete(part.callId)
   if (open.size > 0) throw openCall(open)
@@ -126,7 +126,7 @@ function closing(running: Entry, kept: readonly Entry[], open: ReadonlySet<strin
   const { runId, agent } = running
   let { offset } = last
   const place = (id: string) => ({ id, offset: ++offset, at: last.at, runId, step: last.step, agent, v: 1 }) as const
-  const why = 'The run was left behind when its session was exported.'
+  const why = 'The run was not finished when its session was exported.'
   const settled = [...open].map((callId): Entry => {
     const body = { type: 'call', op: 'settled', callId, outcome: 'aborted', via: 'log' } as const
     const error = { code: 'tool-aborted', message: why }

@@ -5,20 +5,20 @@ import { createdBody, createdId, createdIn, isCreated } from '../kit/created-ent
 import { artifactLogIn } from '../kit/owned-logs.ts'
 import { shown } from '../kit/store-error.ts'
 
-/** Where a session is forked, and for whom. */
+/** Options of {@link forkSession}. */
 export interface ForkOptions {
-  /** The id of a message: the fork ends with the turn that holds it. Default: the last turn that has ended. */
+  /** Id of a message: the fork ends with its turn. Default: the last finished turn. */
   readonly at?: string
-  /** Of the new session; default a new one. */
+  /** Id of the new session; default a new id. */
   readonly id?: string
-  /** On whose behalf the copied runs count; default nobody's: authority is not copied. */
+  /** Principal of the copied runs. Default none: authority is not copied. */
   readonly principal?: Principal
 }
 
-/** A session that began as a copy. */
+/** A forked session. */
 export interface Fork {
   readonly sessionId: string
-  /** The last entry of the original that it goes back to. */
+  /** Offset of the last copied entry of the original. */
   readonly offset: number
 }
 
@@ -29,15 +29,16 @@ const optionKeys = {
 } satisfies KnownKeys<ForkOptions>
 
 /**
- * Makes a new session of the turns of another one, in the same store: both go on by themselves from there. A turn ends
- * where the agent would stop; what is still under way is left out.
+ * Creates a session from the turns of another one in the same store. Both continue independently. A turn ends where the
+ * agent stops; an unfinished turn is left out.
  *
- * What was said is copied, with its labels, results, views and memos. What gives somebody a right or a bill is not:
- * waits and the decisions on them (so a sticky approval is asked for again), principals and grants, usage, the audit
- * trail, and the logs of children, whose results are there.
+ * Messages are copied with their labels, results, views and memos. These are not copied:
+ * - waits and their decisions, so that a sticky approval is requested again
+ * - principals, grants, usage and the audit trail
+ * - the logs of children, whose results are in the messages
  *
  * @throws ProvostError `unknown-session`, `unknown-message`, `no-turn` when no turn has ended there, `session-exists`,
- * `session-busy` when somebody else writes the new session
+ * `session-busy` when another process writes the new session
  *
  * @example
  * const { sessionId } = await forkSession(store, 'the one so far')
@@ -64,7 +65,7 @@ export async function forkSession(store: SessionStore, sessionId: string, option
   }
   const lease = await store.lease(id, uuidv7(), 60_000)
   if (lease === 'busy')
-    throw new ProvostError('session-busy', `Session ${shown(id)} is being written.`, { hint: 'Take another id.' })
+    throw new ProvostError('session-busy', `Another process writes session ${shown(id)}.`, { hint: 'Use another id.' })
   try {
     await store.append(id, copied, { after: 0, fence: lease.fence })
   } catch (error) {
@@ -75,13 +76,13 @@ export async function forkSession(store: SessionStore, sessionId: string, option
   return { sessionId: id, offset }
 }
 
-/** How many entries the turns come to, up to the one that holds a message. */
+/** Returns the number of entries up to the end of the turn that holds a message. */
 function endOfTurn(entries: readonly Entry[], sessionId: string, at: string | undefined): number {
   const ends = turnEnds(entries)
   const holder = at === undefined ? undefined : entries.findIndex((entry) => holds(entry, at))
   if (holder === -1) {
     throw new ProvostError('unknown-message', `Session ${shown(sessionId)} has no message ${shown(at ?? '')}.`, {
-      hint: 'Give the id of one of its messages.',
+      hint: 'Pass the id of one of its messages as "at".',
     })
   }
   const end = holder === undefined ? ends.at(-1) : ends.find((one) => one > holder)
@@ -94,8 +95,8 @@ function endOfTurn(entries: readonly Entry[], sessionId: string, at: string | un
 }
 
 /**
- * Where turns end, as numbers of entries: with their run, before what was queued behind an answer, and behind what was
- * written between runs (a history that was imported, an edit of what the model sees).
+ * Returns the ends of turns, as numbers of entries. A turn ends with its run, before a message that was queued after an
+ * answer, and after entries between runs: an imported history, an edit of the model's view.
  */
 function turnEnds(entries: readonly Entry[]): readonly number[] {
   const ends: number[] = []
@@ -130,7 +131,7 @@ function turnEnds(entries: readonly Entry[]): readonly number[] {
 function holds(entry: Entry, at: string): boolean {
   if (entry.type === 'message') return entry.message.id === at
   if (entry.type === 'view') return entry.with.some((message) => message.id === at)
-  // The message of a step's results is made from them.
+  // A step's tool message is folded from the results of its calls.
   const settled = entry.type === 'call' && entry.op === 'settled'
   return settled && positionId(entry.runId, entry.step, 'message', 'tool') === at
 }
@@ -172,13 +173,13 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
         copied.push(rest)
         break
       case 'ext':
-        // It says whose the original is, or what it left behind.
+        // The entry names the owner of the original, or its artifact log.
         if (!isCreated(rest) && artifactLogIn(rest) === undefined) copied.push(rest)
         break
     }
   }
   const last = entries.at(-1)
-  // A run that went on in the original is over here.
+  // A run that is active in the original has ended in the fork.
   if (running && last) {
     const { runId, agent } = running
     copied.push({
@@ -211,5 +212,5 @@ function unknownSession(sessionId: string): ProvostError {
 }
 
 function sessionExists(id: string): ProvostError {
-  return new ProvostError('session-exists', `There is a session ${shown(id)} already.`, { hint: 'Take another id.' })
+  return new ProvostError('session-exists', `Session ${shown(id)} already exists.`, { hint: 'Use another id.' })
 }

@@ -13,35 +13,35 @@ import { checkKey, exportFormat, exportVersion, signatureOf } from './export-lin
 import type { Adoption } from './foreign-log.ts'
 import { inert, renamed } from './foreign-log.ts'
 
-/** What an exported session becomes, and how much of it is taken. */
+/** Options of {@link importSession}. */
 export interface ImportOptions {
-  /** Of the session here; default the one it had. */
+  /** Id of the imported session; default its id in the export. */
   readonly id?: string
-  /** What `exportSession` signed with. Without it, or without a signature, nobody vouches for what is imported. */
+  /** Key that signed the export. Without a key or a signature, the import is untrusted. */
   readonly key?: string | Uint8Array
-  /** Of the whole text, which is held in memory until its checksum is known. Default 256 MiB. */
+  /** Bytes of the text, which is held in memory until its checksum is verified. Default 256 MiB. */
   readonly maxBytes?: number
-  /** Default 1,000,000. */
+  /** Entries at most. Default 1,000,000. */
   readonly maxEntries?: number
 }
 
-/** What was imported. */
+/** The result of an import. */
 export interface Imported {
   readonly sessionId: string
   readonly agent: string
-  /** Of the session's own log. */
+  /** Number of entries in the session's own log. */
   readonly entries: number
-  /** Whether a signature vouches for it: else it is labelled untrusted. */
+  /** Whether its signature is valid; else all values are labelled untrusted. */
   readonly trusted: boolean
-  /** The session was there already, with the same entries: nothing was written. */
+  /** Whether the session already existed with the same entries, so that nothing was written. */
   readonly existing: boolean
 }
 
 const defaultMaxBytes = 256 * 1024 * 1024
 const defaultMaxEntries = 1_000_000
-/** Deeper values than a store could write. */
+/** Depth of values at most: deeper ones overflow the stack when a store writes them. */
 const maxDepth = 2_000
-/** Where values of tools, models and extensions stand. */
+/** Keys of values from tools, models and extensions. */
 const dataKeys: ReadonlySet<string> = new Set([
   'args',
   'input',
@@ -64,14 +64,14 @@ const optionKeys = {
 } satisfies KnownKeys<ImportOptions>
 
 /**
- * Takes an exported session into a store: all of it or nothing, after its version, checksum, counts, entries and blobs
- * were found to be right.
+ * Imports an exported session into a store, all or nothing. It first checks the version, checksum, counts, entries and
+ * blobs.
  *
- * With a valid signature it is the same log, and a run that waits can go on. Anything else is a record of what was said:
- * labelled untrusted, without principals, decisions, memos, data of extensions or system messages, and its run is over.
- * So is, apart from the labels, what was exported for the outside.
+ * With a valid signature the log is unchanged, and a suspended run can resume. Any other import is a record of messages.
+ * It is labelled untrusted, has no principals, decisions, memos, extension data or system messages, and its run has
+ * ended. A signed export for `outside` is such a record too, with its labels.
  *
- * @param lines the text, in pieces split anywhere, or line by line.
+ * @param lines text, in pieces split anywhere, or line by line.
  * @throws ProvostError `invalid-export`, `newer-export`, `bad-signature`, `export-too-big`, `session-exists` when another
  * session has the id, `session-busy`, `invalid-key`
  *
@@ -91,7 +91,7 @@ export async function importSession(
   const trusted = key !== undefined && footer.sig !== undefined
   const sessionId = options.id ?? header.session
   const whole = trusted && header.for === undefined
-  // What nobody vouches for does not choose the names of other logs.
+  // An unsigned export must not choose the names of other logs.
   const keepsNames = whole && sessionId === header.session
   const names = new Map<string, string>()
   for (const name of logs.keys()) {
@@ -110,7 +110,7 @@ export async function importSession(
 
 interface Export {
   readonly header: Extract<ExportLine, { type: 'header' }>
-  /** The session's own log is the first. */
+  /** Logs by name; the session's own log is the first. */
   readonly logs: ReadonlyMap<string, readonly Entry[]>
   readonly blobs: readonly Uint8Array[]
   readonly footer: Footer
@@ -131,20 +131,20 @@ async function readExport(
   let entries = 0
   for await (const text of linesOf(pieces, maxBytes)) {
     if (text === '') continue
-    if (footer) throw invalidExport('something follows its footer')
+    if (footer) throw invalidExport('a line follows its footer')
     const line = parsed(text)
     if (!header) {
       header = headerOf(line)
     } else if (line['type'] === 'log') {
       const name = line['log']
       const known = typeof name === 'string' && (logs.size === 0 ? name === header.session : children.has(name))
-      if (!known || logs.has(name)) throw invalidExport('it has a log that is not part of it')
+      if (!known || logs.has(name)) throw invalidExport('it has a log of another session, or a log twice')
       logs.set(name, (log = []))
       ids = new Set()
     } else if (line['type'] === 'entry') {
       const { entry } = line
       if (++entries > maxEntries) throw tooMany(maxEntries)
-      if (!log || !isEntry(entry)) throw invalidExport(`entry ${entries} is not one`)
+      if (!log || !isEntry(entry)) throw invalidExport(`entry ${entries} is not a valid entry`)
       if (entry.offset !== log.length + 1 || ids.has(entry.id)) throw invalidExport(`entry ${entries} is out of place`)
       ids.add(entry.id)
       log.push(entry)
@@ -161,15 +161,15 @@ async function readExport(
     if (!footer) sum.update(text).update('\n')
   }
   if (!header) throw invalidExport('it is empty')
-  if (!footer) throw invalidExport('its end is missing')
-  if (footer.sha256 !== sum.digest('hex')) throw invalidExport('its checksum is another one')
+  if (!footer) throw invalidExport('its footer is missing')
+  if (footer.sha256 !== sum.digest('hex')) throw invalidExport('its checksum does not match')
   const counted = logs.size === footer.logs && entries === footer.entries && blobs.size === footer.blobs
-  if (!counted || entries === 0) throw invalidExport('it does not have what its footer says')
+  if (!counted || entries === 0) throw invalidExport('its counts differ from its footer')
   return { header, logs, blobs: [...blobs.values()], footer }
 }
 
 function parsed(text: string): Record<string, unknown> {
-  if (!text.isWellFormed()) throw invalidExport('it is not Unicode')
+  if (!text.isWellFormed()) throw invalidExport('it is not well-formed Unicode')
   let line: unknown
   try {
     line = JSON.parse(text)
@@ -192,15 +192,15 @@ function headerOf({ type, format, v, session, agent, for: reader }: Record<strin
     )
   }
   if (v !== exportVersion || typeof session !== 'string' || session === '' || typeof agent !== 'string') {
-    throw invalidExport('its header lacks something')
+    throw invalidExport('a field of its header is missing or invalid')
   }
-  if (reader !== undefined && reader !== 'outside') throw invalidExport('nobody knows who it is for')
+  if (reader !== undefined && reader !== 'outside') throw invalidExport('the reader in its header is unknown')
   return { type, format, v, session, agent, ...(reader && { for: reader }) }
 }
 
 function footerOf({ type, logs, entries, blobs, sha256, sig, ...others }: Record<string, unknown>): Footer {
   if (
-    // A signature under another name is one that was tampered with, not one that nobody gave.
+    // An unknown field may be a renamed signature: the footer was changed.
     Object.keys(others).length > 0 ||
     type !== 'footer' ||
     typeof logs !== 'number' ||
@@ -209,7 +209,7 @@ function footerOf({ type, logs, entries, blobs, sha256, sig, ...others }: Record
     typeof sha256 !== 'string' ||
     (sig !== undefined && typeof sig !== 'string')
   ) {
-    throw invalidExport('a line is of no known type')
+    throw invalidExport('a line has an unknown type')
   }
   return { type, logs, entries, blobs, sha256, ...(sig !== undefined && { sig }) }
 }
@@ -225,9 +225,9 @@ interface Adopted {
 }
 
 /**
- * Writes each log in one append, the session's own last: before it stands, there is no session.
+ * Writes each log in one append, the session's own last: the session exists only with that log.
  *
- * @returns whether all was there before.
+ * @returns whether all logs existed before.
  */
 async function writeAll(store: SessionStore, logs: readonly Adopted[], blobs: readonly Uint8Array[]): Promise<boolean> {
   const owner = uuidv7()
@@ -248,7 +248,7 @@ async function writeAll(store: SessionStore, logs: readonly Adopted[], blobs: re
   }
 }
 
-/** @throws ProvostError `session-exists` where other entries are there. */
+/** Whether a log exists with the same entries. @throws ProvostError `session-exists` where its entries differ. */
 async function isThere(store: SessionStore, name: string, entries: readonly Entry[]): Promise<boolean> {
   let count = 0
   for await (const stored of store.read(name)) {
@@ -260,23 +260,23 @@ async function isThere(store: SessionStore, name: string, entries: readonly Entr
 }
 
 function exists(name: string): ProvostError {
-  return new ProvostError('session-exists', `There is another session ${shown(name)} already.`, {
-    hint: 'Give the imported one another id.',
+  return new ProvostError('session-exists', `Session ${shown(name)} already exists with other entries.`, {
+    hint: 'Pass another "id" for the imported session.',
   })
 }
 
 function busy(name: string): ProvostError {
-  return new ProvostError('session-busy', `Session ${shown(name)} is being written.`, { hint: 'Take another id.' })
+  return new ProvostError('session-busy', `Another process writes session ${shown(name)}.`, { hint: 'Use another id.' })
 }
 
 function badSignature(): ProvostError {
-  return new ProvostError('bad-signature', 'The exported session was changed, or signed with another key.', {
-    hint: 'Import what was signed with the same key, unchanged; without a key it is imported as untrusted.',
+  return new ProvostError('bad-signature', 'The signature of the exported session does not match the key.', {
+    hint: 'Use the key of the export and its unchanged text. Without a key the import is untrusted.',
   })
 }
 
 function tooMany(maxEntries: number): ProvostError {
   return new ProvostError('export-too-big', `The exported session has more than ${maxEntries} entries.`, {
-    hint: 'Raise maxEntries if you trust where it comes from.',
+    hint: 'Raise maxEntries if you trust its source.',
   })
 }
