@@ -131,18 +131,18 @@ export function glanceAtFrame(text: string): { readonly calls: number; readonly 
 const batchLength = 4 << 20
 
 /** Splits results into batches: as many as fit into each, at least one. */
-export function lettersOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
-  const letters: Delivery[][] = []
+export function batchesOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
+  const batches: Delivery[][] = []
   let left = 0
   for (const result of results) {
     left -= result.json.length
-    if (left >= 0 && letters.length > 0) letters.at(-1)?.push(result)
+    if (left >= 0 && batches.length > 0) batches.at(-1)?.push(result)
     else {
-      letters.push([result])
+      batches.push([result])
       left = batchLength - result.json.length
     }
   }
-  return letters
+  return batches
 }
 
 export function writeDeliveries(deliveries: readonly Delivery[]): string {

@@ -191,7 +191,7 @@ export function engineInstance(
     qjs_free_value(error)
     return fault
   }
-  const sound = (box: Box): Box => {
+  const checked = (box: Box): Box => {
     if (qjs_is_exception(box) !== 0) throw thrown()
     return box
   }
@@ -209,12 +209,12 @@ export function engineInstance(
       const { at, size } = put(text)
       const box = qjs_new_string(at, size)
       release(at)
-      return sound(box)
+      return checked(box)
     },
     call(callee, ...given) {
       look()
       for (let i = 0; i < given.length; i++) words[args + i] = given[i] ?? 0
-      return sound(qjs_call(callee, desk.undefined, given.length, desk.args))
+      return checked(qjs_call(callee, desk.undefined, given.length, desk.args))
     },
     run(source, file, strict) {
       const name = Buffer.from(`${file}\0`)
@@ -224,7 +224,7 @@ export function engineInstance(
       const box = exports.qjs_eval(text.at, text.size, at, strict ? strictMode : 0)
       release(text.at)
       exports.wasm_free(at)
-      return sound(box)
+      return checked(box)
     },
     drain() {
       for (;;) {

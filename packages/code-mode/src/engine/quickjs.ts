@@ -142,9 +142,9 @@ function guestOf(
   let warm = false
   const take = () => {
     const frame = call(parts.take)
-    const text = textOf(frame)
+    const json = textOf(frame)
     release(frame)
-    return text
+    return json
   }
   return {
     take,

@@ -15,7 +15,7 @@ export interface RunJournal {
   readonly seed: Journal['seed']
   readonly startedAt: number
   /** The results that the script received, in order. */
-  readonly heard: readonly JournalEntry[]
+  readonly delivered: readonly JournalEntry[]
   /** Every result is still available, so that the run can be replayed. */
   readonly isWhole: boolean
   /**
@@ -44,18 +44,18 @@ export function runJournal(
       ? { seed: identity ? seedOf(identity.seed) : anySeed(), startedAt: now(), entries: [] }
       : journalOf(given, source)
   const { seed, startedAt } = before
-  const heard: JournalEntry[] = [...before.entries]
-  const recorded = new Map(heard.map((entry) => [entry.id, entry]))
+  const delivered: JournalEntry[] = [...before.entries]
+  const recorded = new Map(delivered.map((entry) => [entry.id, entry]))
   const issued: { tool: string; argsHash: string }[] = []
   let ofSource: string | undefined
-  let heardLength = 0
+  let deliveredLength = 0
 
   return {
     seed,
     startedAt,
-    heard,
+    delivered,
     get isWhole() {
-      return heardLength <= keptLength
+      return deliveredLength <= keptLength
     },
     admit(tool, { id, args }) {
       if (id > issued.length + 1) return errorOf('engine-failed', limits)
@@ -78,14 +78,14 @@ export function runJournal(
     },
     entryOf({ call: { id }, ok, json }) {
       const known = issued[id - 1]
-      return known && { id, ok, json, at: Math.max(heard.at(-1)?.at ?? startedAt, now()), ...known }
+      return known && { id, ok, json, at: Math.max(delivered.at(-1)?.at ?? startedAt, now()), ...known }
     },
     hear(entry) {
-      heard.push(entry)
-      heardLength += entry.json.length
+      delivered.push(entry)
+      deliveredLength += entry.json.length
     },
     forget(count) {
-      for (const entry of heard.splice(-count)) heard.push({ ...entry, json: '' })
+      for (const entry of delivered.splice(-count)) delivered.push({ ...entry, json: '' })
     },
     written(entries) {
       ofSource ??= digest(source)

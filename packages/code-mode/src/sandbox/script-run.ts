@@ -1,5 +1,5 @@
 import type { Delivery, GuestCall, GuestEnd, GuestFrame } from '../engine/bridge-frame.ts'
-import { lettersOf, readGuestFrame, writeDeliveries } from '../engine/bridge-frame.ts'
+import { batchesOf, readGuestFrame, writeDeliveries } from '../engine/bridge-frame.ts'
 import type { Limits } from '../worker/limits.ts'
 import { maxSourceLength } from '../worker/limits.ts'
 import type { FromWorker, Task } from '../worker/task.ts'
@@ -39,7 +39,7 @@ function give(cells: Int32Array, what: number): void {
 const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
 /** One stay of a run on a worker. */
-interface Stretch {
+interface Stay {
   readonly cells: Int32Array
   /** Number of recorded results that were sent. */
   sent: number
@@ -61,11 +61,11 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
   const journal = runJournal(source, given, limits)
-  const { heard } = journal
+  const { delivered } = journal
   let logs: string[] = []
   let dropped = 0
   let stats = nothing
-  let stretch: Stretch | undefined
+  let stay: Stay | undefined
   let wall: NodeJS.Timeout | undefined
   let flush: NodeJS.Immediate | undefined
   let recording = Promise.resolve()
@@ -91,13 +91,13 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   }
   /** Detaches the run from its worker, which has sent its last message. */
   const part = () => {
-    stretch?.unwatch()
-    stretch = undefined
+    stay?.unwatch()
+    stay = undefined
   }
   /** Releases a worker that may never notice the end of the run: its thread is ended in that case. */
   const leave = () => {
-    if (!stretch) return
-    const { cells, cancel, ended } = stretch
+    if (!stay) return
+    const { cells, cancel, ended } = stay
     part()
     give(cells, order.stop)
     const last = setTimeout(cancel, lastWordsMs)
@@ -117,7 +117,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const common = {
       logs: [...logs, ...more],
       stats,
-      ...(journal.isWhole && { journal: journal.written(heard) }),
+      ...(journal.isWhole && { journal: journal.written(delivered) }),
     }
     if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
     else resolve({ ok: false, error: outcome, ...common })
@@ -127,8 +127,8 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const stop = (error: SandboxError) => {
     if (over || verdict) return
     verdict = error
-    if (!stretch) return finish(error)
-    const { cells, cancel } = stretch
+    if (!stay) return finish(error)
+    const { cells, cancel } = stay
     const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
     give(cells, order.stop)
     const end = () => {
@@ -158,20 +158,20 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (flush) clearImmediate(flush)
     flush = undefined
     if (over || verdict || value !== undefined) return
-    if (!stretch) return launch()
-    if (stretch.sent === heard.length) return work(-1)
-    const fresh = heard.slice(stretch.sent)
-    stretch.sent = heard.length
-    const letters = lettersOf(fresh)
-    for (const letter of letters) stretch.post(writeDeliveries(letter))
-    work(letters.length - 1)
+    if (!stay) return launch()
+    if (stay.sent === delivered.length) return work(-1)
+    const fresh = delivered.slice(stay.sent)
+    stay.sent = delivered.length
+    const batches = batchesOf(fresh)
+    for (const batch of batches) stay.post(writeDeliveries(batch))
+    work(batches.length - 1)
     // The script stays on its worker, so that its results are not needed again.
-    if (!journal.isWhole && !stretch.parking) journal.forget(fresh.length)
+    if (!journal.isWhole && !stay.parking) journal.forget(fresh.length)
   }
   /** Batches results. The script does not wait for a large batch to complete, nor when no more results can arrive. */
   const deliverSoon = () => {
     if (!flush) work(1)
-    if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
+    if (calls.open === 0 || delivered.length - (stay?.sent ?? delivered.length) >= together) deliver()
     else flush ??= setImmediate(guarded(deliver))
   }
   const hear = (entry: JournalEntry) => {
@@ -258,7 +258,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     part()
     stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
     if ('parked' in message) {
-      const behind = message.heard < heard.length
+      const behind = message.delivered < delivered.length
       clearImmediate(flush)
       flush = undefined
       work(-pieces)
@@ -306,22 +306,22 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         give(cells, order.park)
       },
     })
-    const [first = [], ...more] = lettersOf(heard)
+    const [first = [], ...more] = batchesOf(delivered)
     const task: Task = {
       source,
       tools: names,
       seed: journal.seed,
       startedAt: journal.startedAt,
-      heard: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
+      delivered: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
     const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
-    const mine: Stretch = { cells, sent: heard.length, parking: false, ended, unwatch, post, cancel }
-    stretch = mine
-    for (const letter of more) post(writeDeliveries(letter))
+    const mine: Stay = { cells, sent: delivered.length, parking: false, ended, unwatch, post, cancel }
+    stay = mine
+    for (const batch of more) post(writeDeliveries(batch))
     work(more.length)
     ended.catch((error: unknown) => {
-      if (stretch === mine) onFailure(error)
+      if (stay === mine) onFailure(error)
     })
   }
 

@@ -60,7 +60,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
   let computed = 0
   let startedAt = 0
   let calls = 0
-  let heard = 0
+  let delivered = 0
   let now = task.startedAt
   let limit: string | undefined
   let over = false
@@ -141,7 +141,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
     }
     // An empty frame is sent too: it tells the host that the script waits.
     awaited = mail.say(frame)
-    if (calls <= heard) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
+    if (calls <= delivered) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
   const deliver = (delivery: Delivery) => {
@@ -149,19 +149,19 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
     if (!guest.deliver(delivery)) {
       return finish({ end: '', code: 'replay-diverged', message: `call ${delivery.id}`, figures: figures() })
     }
-    heard++
+    delivered++
   }
 
   const obey = () => {
     const given = Atomics.load(cells, flag.order)
-    if (given === order.park) finish({ parked: true, heard, figures: figures() })
+    if (given === order.park) finish({ parked: true, delivered, figures: figures() })
     if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
   }
   step(() => {
     guest.watch({ stop, now: () => now })
     startScript(task.source, (js) => guest.start(js, task.seed))
     begun = true
-    for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
+    for (const delivery of task.delivered) if (!over && limit === undefined) deliver(delivery)
   })
   const ended = () => over
   let letters = 0

@@ -8,7 +8,7 @@ export interface Task {
   readonly seed: Seed
   readonly startedAt: number
   /** Results that the script has already received, in order. */
-  readonly heard: readonly Delivery[]
+  readonly delivered: readonly Delivery[]
   /** See {@link flag}. */
   readonly flags: SharedArrayBuffer
 }
@@ -79,5 +79,5 @@ export type FromWorker =
       readonly column?: number | undefined
       readonly figures: RunFigures
     }
-  /** The script waits for calls and has left the worker. `heard`: the number of results it received. */
-  | { readonly parked: true; readonly heard: number; readonly figures: RunFigures }
+  /** The script waits for calls and has left the worker. `delivered`: the number of results it received. */
+  | { readonly parked: true; readonly delivered: number; readonly figures: RunFigures }
