@@ -46,7 +46,7 @@ async function alive(): Promise<number> {
   return least
 }
 
-/** Holds whoever comes from a number on, until as many are there as can be. */
+/** Holds arrivals from a given number on, until as many have arrived as can. */
 function gate(points: readonly number[], together: number) {
   let [begun, inside, most] = [0, 0, 0]
   let holding: PromiseWithResolvers<void> | undefined
@@ -154,7 +154,7 @@ async function main(): Promise<void> {
   const rows: Row[] = []
   try {
     const store = sqliteStore(join(folder, 'log.db'))
-    // What is loaded and compiled once is nobody's.
+    // Loading and compiling are not part of the measurement.
     for (const warm of [concurrency, 1]) await measure(store, 4 * concurrency, warm)
     for (const children of sizes) {
       const one = await measure(store, children, 1)

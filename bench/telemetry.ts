@@ -16,7 +16,7 @@ Usage: node --conditions=@provost/source bench/telemetry.ts [options]
 The script is that of bench/loop.ts. Each row runs in a process of its own, as it would be in use: without an SDK, no
 telemetry and the extension; with the OpenTelemetry SDK in the process, in batches to a collector over OTLP/HTTP: no
 telemetry, spans, metrics beside them, all content too. "the SDK alone" writes and sends the same spans with nothing around
-them: what nobody can go below. "not sent" are spans that are batched and dropped. The cost of writing the batches is
+them: the lower bound. "not sent" are spans that are batched and dropped. The cost of writing the batches is
 counted, that of the collector is not. First all are run until V8 is done with them; then each in its turn, again and again,
 and each sample is compared with that of the same round without telemetry: where others use the machine, that says most.
 

@@ -1,4 +1,4 @@
-// Approve later: nobody is there to ask, so the run is suspended, written down as JSON, and resumed when a decision has come.
+// Approve later: no human is present, so the run is suspended, stored as JSON, and resumed after a decision.
 import { createAgent, RunState, scriptedModel, tool, z } from 'provost'
 
 const refund = tool({
@@ -27,7 +27,7 @@ console.log(asked.status)
 // The state of a run is JSON: a file, a row, a message to the boss.
 const saved = JSON.stringify(asked.state)
 
-// Days later, in another process. The boss allows it, but less of it; edited arguments are judged anew.
+// Days later, in another process. The boss approves a smaller amount; the policies check the edited arguments again.
 const desk = makeDesk()
 const approvals = asked.pending.approvals.map(({ id }) => {
   return { id, decision: 'approve', by: 'boss', args: { orderId: '17', amount: 60 } } as const
@@ -37,7 +37,7 @@ console.log(done.status, done.text)
 // → refunding 60 on 17
 // → completed You get 60 euros back.
 
-// The same once more: what has run does not run again.
+// Resuming a second time does not repeat finished calls.
 const again = await desk.run(RunState.fromJSON(saved, desk), { approvals })
 console.log(again.status, again.text)
 // → completed You get 60 euros back.

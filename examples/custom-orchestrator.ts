@@ -1,5 +1,6 @@
-// An orchestrator of your own: a draft with tools, a critic who is another model, and the answer. The run stops after the critic;
-// resumed, the same function is called again from its start and gets back what the log knows: nothing is done twice.
+// An orchestrator of your own: a draft with tools, a critic on another model, and the answer. The run stops after the
+// critic. When it resumes, the same function is called again and receives recorded results from the log: nothing runs
+// twice.
 import { agentic, createAgent, memoryStore, RunState, scriptedModel, tool, z } from 'provost'
 import type { Orchestrator } from 'provost'
 
@@ -7,10 +8,10 @@ const facts = tool({
   name: 'facts',
   effect: 'read',
   input: z.object({ about: z.string() }),
-  execute: ({ about }) => `${about}: founded in 854, twinned with nobody.`,
+  execute: ({ about }) => `${about}: founded in 854, without a twin town.`,
 })
 
-const critic = scriptedModel([{ text: 'Twinned with nobody is no news. Cut it.' }], { modelId: 'critic' })
+const critic = scriptedModel([{ text: 'The missing twin town is no news. Cut it.' }], { modelId: 'critic' })
 
 const draftThenCritic: Orchestrator = async (run) => {
   await agentic()(run) // tools and all, until the draft stands
@@ -27,7 +28,7 @@ const writer = createAgent({
   name: 'writer',
   model: scriptedModel([
     { toolCalls: [{ name: 'facts', input: { about: 'Ulm' } }] },
-    { text: 'Ulm was founded in 854 and is twinned with nobody.' },
+    { text: 'Ulm was founded in 854 and is without a twin town.' },
     { text: 'Ulm was founded in 854.' },
   ]),
   tools: [facts],
@@ -35,7 +36,7 @@ const writer = createAgent({
   orchestrator: draftThenCritic,
 })
 
-// Three steps are not enough for the whole of it: the run stops where the second draft would be written.
+// Three steps are not enough: the run stops before the second draft.
 const stopped = await writer.run('Write a sentence about Ulm.', { maxSteps: 3 })
 console.log(stopped.status, stopped.status === 'failed' && stopped.error.code) // → failed max-steps
 const saved = JSON.stringify(stopped.state)
@@ -52,7 +53,7 @@ for (const { role, content } of messages) {
   for (const part of content) if (part.type === 'text') console.log(`${role}: ${part.text}`)
 }
 // → user: Write a sentence about Ulm.
-// → assistant: Ulm was founded in 854 and is twinned with nobody.
-// → assistant: Twinned with nobody is no news. Cut it.
+// → assistant: Ulm was founded in 854 and is without a twin town.
+// → assistant: The missing twin town is no news. Cut it.
 // → user: Write it again with this criticism in mind.
 // → assistant: Ulm was founded in 854.

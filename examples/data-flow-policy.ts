@@ -1,4 +1,4 @@
-// Where a value comes from decides where it may go: a mail tells the agent to write to a stranger, and a human is asked.
+// The source of a value decides where it may go: a mail tells the agent to write to a stranger, and a human is asked.
 import { createAgent, dataFlowPolicy, scriptedModel, tool, z } from 'provost'
 
 const readInbox = tool({

@@ -9,7 +9,7 @@ const clock = tool({
   input: z.object({ city: z.string() }),
   execute: () => 'not called here',
 })
-const agent = createAgent({ name: 'watch', model: 'nobody/at-home', tools: [clock] })
+const agent = createAgent({ name: 'watch', model: 'example/unused', tools: [clock] })
 
 const log: Entry[] = [...startEntries(agent, 'What time is it in Ulm?')]
 const call = {

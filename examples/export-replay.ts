@@ -1,4 +1,5 @@
-// Export and replay: a session as JSON lines, signed; the same in another store; replayed; and what of it somebody outside may see.
+// Export and replay: a signed session as JSON lines; imported into another store; replayed; and a redacted export for
+// outsiders.
 import { text } from 'node:stream/consumers'
 
 import {
@@ -40,7 +41,7 @@ const other = memoryStore()
 console.log((await importSession(other, lines, { key })).trusted) // → true
 console.log((await text(exportSession(other, 'ann-17', { key }))) === lines) // → true
 
-// Nobody vouches for it: a record of what was said, all of it untrusted.
+// Without a signature, the import is a record of what was sent, all of it untrusted.
 const unsigned = await importSession(other, lines, { id: 'a copy' })
 console.log(unsigned.trusted) // → false
 

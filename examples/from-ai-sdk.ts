@@ -44,7 +44,7 @@ for await (const event of stream) {
 const { status, pending } = await stream.result
 console.log(status, pending.approvals.length) // → suspended 1
 
-// Nobody has to keep messages for the answer: the session knows where it stands.
+// The caller keeps no messages for the answer: the session knows its state.
 const approvals = pending.approvals.map(({ id }) => ({ id, decision: 'approve' as const, by: 'boss' }))
 await session.resolve({ approvals })
 console.log((await session.waitForIdle())?.text) // → You get 80 euros back.

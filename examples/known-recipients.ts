@@ -1,4 +1,5 @@
-// A policy of your own: mail goes to those whom the user named; for anybody else a human is asked, and secrets do not leave.
+// A policy of your own: mail goes to recipients that the user named. Any other recipient needs approval, and secrets do
+// not leave.
 import { argsByRole, createAgent, defineExtension, scriptedModel, textOf, tool, z } from 'provost'
 
 export const knownRecipients = defineExtension({

@@ -1,4 +1,5 @@
-// What an agent remembers of its users between sessions: said, noted and superseded, in quarantine, and really forgotten.
+// What an agent remembers of its users between sessions: recalled, noted and superseded, in quarantine, and fully
+// forgotten.
 import { createAgent, createMemory, scriptedModel, sqliteMemory, tool, untrustedLabel, z } from 'provost'
 
 const memory = createMemory({ store: sqliteMemory(':memory:'), blocks: [{ name: 'style', about: 'how to answer' }] })
@@ -33,7 +34,7 @@ console.log((await stream.result).text) // → Minka.
 await desk.run('Be brief.', { principal })
 console.log((await memory.list({ principal, kinds: ['block'] })).map(({ text }) => text)) // → [ 'Ann likes it brief.' ]
 
-// What it notes after it has read a stranger's words waits for somebody who confirms it.
+// Notes that it makes after reading a stranger's words wait in quarantine for confirmation.
 await desk.run('Read my mail.', { principal })
 console.log((await memory.recall('where do refunds go', { principal })).length) // → 0
 const [note] = await memory.list({ principal, kinds: ['fact'] })

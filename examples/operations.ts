@@ -1,4 +1,4 @@
-// Operations: what waits for people in all sessions of a store, seen and answered by a process that began none of them.
+// Operations: list and answer the waits of all sessions of a store, from a process that started none of them.
 import { createAgent, memoryStore, scriptedModel, tool, z } from 'provost'
 
 const refund = tool({
@@ -37,7 +37,7 @@ for await (const { id, principal } of store.list({ status: 'suspended' })) {
     console.log(principal, toolName, JSON.stringify(input), reason)
     await session.resolve({ approvals: [{ id: token, decision: 'approve', by: 'boss' }] })
   }
-  // Somebody has looked it up: `done` with its output, `retry` with the same key, or `fail`.
+  // After a manual check: `done` with its output, `retry` with the same key, or `fail`.
   for (const { callId } of uncertain) await session.resolve({ uncertain: [{ callId, decision: 'fail', by: 'boss' }] })
   console.log((await session.waitForIdle())?.text)
   await session.close()

@@ -1,4 +1,4 @@
-// A session whose run brings down one process after the other is set aside, until an operator has looked at it.
+// A session whose run crashes one process after another is quarantined until an operator releases it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const store = sqliteStore(join(folder, 'sessions.db'))
 const agent = createAgent({ name: 'desk', model, store })
 await agent.run('Hello', { sessionId: 'ann-17' })
 
-// Writers that take the session over and die, as processes do whose lease nobody renews or releases.
+// Writers that take the session over and die: their leases expire without renewal or release.
 for (let n = 1; n <= 6; n++) {
   await store.lease('ann-17', `process ${n}`, 1)
   while ((await store.leaseState('ann-17')).holder === 'alive') await new Promise(setImmediate)

@@ -1,4 +1,4 @@
-// A script that nobody trusts, run alone: without an agent or a model.
+// An untrusted script, run alone: without an agent or a model.
 import { createSandbox } from 'provost/code-mode'
 
 const sandbox = createSandbox({ limits: { cpuMs: 1000 }, workers: 2 })

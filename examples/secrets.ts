@@ -1,4 +1,4 @@
-// A secret reaches the tool that declares it. The model, the log and whoever listens see a token in its place.
+// A secret reaches the tool that declares it. The model, the log and all listeners receive a token in its place.
 import { createAgent, memoryStore, scriptedModel, secretRef, tool, z } from 'provost'
 
 process.env.BANK_KEY = 'sk-bank-4711'

@@ -1,4 +1,5 @@
-// Waits: a tool that asks a human while it runs, a remote call that nobody answers in time, and how to ask what a crash cut off.
+// Waits: a tool that asks a human while it runs, a remote call that times out, and a check of a call that a crash
+// interrupted.
 import { createAgent, scriptedModel, tool, z } from 'provost'
 
 const order = tool({
@@ -18,7 +19,7 @@ const pay = tool({
     bank.set(idempotencyKey, `paid ${euros}`)
     return `paid ${euros}`
   },
-  // Should the process die in a payment, the next one asks what came of it: nobody pays twice, and no human is bothered.
+  // If the process dies during a payment, the next one checks its outcome: it is not paid twice, and no human is asked.
   lookup(key) {
     const output = bank.get(key)
     return output === undefined ? undefined : { output }

@@ -1,6 +1,6 @@
 /**
- * Checks each package the way the registry's users get it: what `pnpm pack` puts in, its manifest (publint), and that
- * plain Node can import every entry of the built code, without the condition that leads to the sources.
+ * Checks each package as registry users receive it: the content of `pnpm pack`, its manifest (publint), and that plain
+ * Node imports every entry of the built code, without the condition that leads to the sources.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

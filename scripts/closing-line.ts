@@ -2,18 +2,17 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 const namedAtMost = 50
 
-/** What came of the tests of one file, or of several. */
+/** Test results of one file, or of several. */
 export interface Counts {
   readonly passed: number
   readonly failed: number
-  /** The tests that were skipped, by name. */
+  /** The skipped tests, by name. */
   readonly skipped: readonly string[]
 }
 
 /**
- * Ends the output of a test run with the names of the tests that were skipped and, alone on the very last line,
- * `N passed, N failed` (`, N skipped` where there are any). A test file or suite that cannot run counts as failed, and
- * so does an error that no test caught.
+ * Ends the output of a test run with the names of skipped tests and, on the last line, `N passed, N failed` (`, N
+ * skipped` if any). A test file or suite that cannot run counts as failed, and so does an uncaught error.
  */
 export function closingLine(): Reporter {
   let counts: Counts | undefined
@@ -27,7 +26,7 @@ export function closingLine(): Reporter {
   }
 }
 
-/** The last lines of a run: what was skipped, and how many. */
+/** The last lines of a run: skipped tests and totals. */
 export function closing({ passed, failed, skipped }: Counts): string {
   const more = skipped.length - namedAtMost
   const names = [...skipped.slice(0, namedAtMost), ...(more > 0 ? [`and ${more} more`] : [])]
@@ -36,7 +35,7 @@ export function closing({ passed, failed, skipped }: Counts): string {
   return [...list, line, ''].join('\n')
 }
 
-/** What came of the tests of a file, whose suites may have failed outside a test, as the file itself. */
+/** The results of a file. A suite that failed outside a test counts as the file itself. */
 export function countsOf(module: TestModule): Counts {
   const tests = [...module.children.allTests()]
   const broken = [module, ...module.children.allSuites()].filter((part) => part.errors().length > 0)
@@ -59,7 +58,7 @@ function count(tests: readonly TestCase[], state: 'passed' | 'failed'): number {
   return tests.filter((test) => test.result().state === state).length
 }
 
-/** Where a test is, project and file, what it is called and why it was skipped. */
+/** Project, file and name of a test, and why it was skipped. */
 function named(test: TestCase): string {
   const { module, project } = test
   const result = test.result()

@@ -5,29 +5,29 @@ import { dirname, join, resolve } from 'node:path'
 
 import { type Counts, countsOf } from './closing-line.ts'
 
-/** A file of tests. */
+/** A test file. */
 export interface TestFile {
   readonly path: string
-  /** Of the package that it belongs to. */
+  /** The package of the file. */
   readonly folder: string
-  /** Of its content, its package without the other files of tests, and all that these depend on. */
+  /** Hash of its content, of its package without other test files, and of all dependencies. */
   readonly key: string
 }
 
-/** What came of files of tests: those that ran to their end, by path, and the errors that belong to none. */
+/** Results of test files: completed ones by path, and errors that belong to no file. */
 export interface TestRun {
   readonly files: ReadonlyMap<string, Counts>
   readonly errors: number
 }
 
-/** Where it is kept which files of tests have passed, with which key. */
+/** Cache of passed test files, by key. */
 const memory = 'node_modules/.cache/tests.json'
-/** Where it is kept with which keys the linter found nothing. */
+/** Cache of keys for which the linter found nothing. */
 const lintMemory = 'node_modules/.cache/lint.json'
 
 type Memory = Readonly<Record<string, { readonly key: string; readonly counts: Counts }>>
 
-/** All files of tests. What a package and its tests depend on is said in turbo.json; turbo makes a hash of it. */
+/** Lists all test files. turbo.json declares what a package and its tests depend on; turbo computes a hash of it. */
 export function testFiles(env: NodeJS.ProcessEnv): readonly TestFile[] {
   const { stdout, stderr, status } = spawnSync('turbo', ['run', 'test', 'test:scripts', '--dry=json'], {
     env,
@@ -47,7 +47,7 @@ export function testFiles(env: NodeJS.ProcessEnv): readonly TestFile[] {
     })
 }
 
-/** What came of those that have passed as they are now. */
+/** Returns the cached results of unchanged files that passed. */
 export function recall(files: readonly TestFile[]): ReadonlyMap<string, Counts> {
   const known: Memory = read(memory)
   return new Map(
@@ -58,7 +58,7 @@ export function recall(files: readonly TestFile[]): ReadonlyMap<string, Counts> 
   )
 }
 
-/** Keeps which of the files have passed. */
+/** Stores which of the files passed. */
 export function remember(files: readonly TestFile[], counts: ReadonlyMap<string, Counts>): void {
   const passed = files.flatMap(({ path, key }) => {
     const its = counts.get(path)
@@ -67,23 +67,23 @@ export function remember(files: readonly TestFile[], counts: ReadonlyMap<string,
   write(memory, Object.fromEntries(passed))
 }
 
-/** The folders in which, or in what they depend on, something has changed since the linter found nothing there. */
+/** Lists folders that changed, or whose dependencies changed, since the linter found nothing there. */
 export function unlinted(files: readonly TestFile[]): readonly string[] {
   const clean: Readonly<Record<string, string>> = read(lintMemory)
   return [...new Set(files.filter(({ path, key }) => clean[path] !== key).map(({ folder }) => folder))]
 }
 
-/** Keeps that the linter found nothing. */
+/** Stores that the linter found nothing. */
 export function rememberLinted(files: readonly TestFile[]): void {
   write(lintMemory, Object.fromEntries(files.map(({ path, key }) => [path, key])))
 }
 
 /**
- * Runs them. A process for each core takes file after file, of whatever package: what they share is loaded as often
- * as there are cores, and all cores have work to the end.
+ * Runs test files. One process for each core takes file after file, from any package: shared modules are loaded once
+ * per core, and all cores are busy to the end.
  */
 export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
-  // Where nothing has to run, nothing is loaded for it.
+  // Vitest is loaded only when a file has to run.
   const [{ startVitest }, { options }] = await Promise.all([import('vitest/node'), import('../vitest.config.ts')])
   const vitest = await startVitest([], {
     ...options,
@@ -112,7 +112,7 @@ function read<T>(file: string): Readonly<Record<string, T>> {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
-    // There is none, or it was cut off: everything runs.
+    // The cache is missing or truncated: everything runs.
     return {}
   }
 }

@@ -3,8 +3,8 @@ import { flushCompileCache } from 'node:module'
 import * as fc from 'fast-check'
 import { beforeAll } from 'vitest'
 
-/** How many random inputs a property is tried with where it does not say so itself: all that are usual only in full runs. */
+/** Default number of random inputs for a property. Only full runs use fast-check's usual number. */
 fc.configureGlobal({ numRuns: process.env['PROVOST_TEST_FULL'] === '1' ? 100 : 15 })
 
-// What this process has compiled, the processes that its tests start need not compile again.
+// Processes that tests start reuse the compile cache of this process.
 beforeAll(() => flushCompileCache())

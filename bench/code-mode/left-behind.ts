@@ -4,8 +4,8 @@ import { collectGarbage } from '../measure.ts'
 import { provost } from './provost.ts'
 
 /**
- * What a thousand runs leave behind, in bytes of RSS, and a thousand more, and more: what only grows is a leak. A process of
- * its own, where nobody else has left anything that goes or comes meanwhile.
+ * Measures what a thousand runs leave behind, in bytes of RSS, then a thousand more, and more: steady growth is a
+ * leak. It needs a separate process, in which no other work allocates or frees memory.
  */
 const rows = Array.from({ length: 100 }, (_, id) => ({ id, name: `name ${id}`, text: 'x'.repeat(60) }))
 const source = 'const rows = await tools.few(); return rows.length + new Array(1e5).fill(1).length'

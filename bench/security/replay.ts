@@ -39,7 +39,7 @@ interface Counts {
 interface Rated extends Counts {
   /** Attacks that reached their goal without anybody being asked, of all. */
   readonly silentRate: number
-  /** Tasks of users that nobody was asked about, of all. */
+  /** Share of user tasks that needed no approval. */
   readonly untouchedRate: number
 }
 

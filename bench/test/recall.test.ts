@@ -40,7 +40,7 @@ const conversation = {
       { speaker: 'Bo', dia_id: 'D2:1', text: 'I moved to Bergen in spring.' },
       { speaker: 'Ada', dia_id: 'D2:2', text: 'And the harbour in Bergen is lovely.' },
     ],
-    // Sessions that nobody recorded have a date in some files.
+    // Some files have dates for sessions that were not recorded.
     session_3_date_time: '9:00 am on 1 June, 2023',
   },
   qa: [

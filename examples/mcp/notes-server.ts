@@ -9,7 +9,7 @@ const tools = [
     inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
     annotations: { readOnlyHint: true },
   },
-  { name: 'notes.share', description: 'Sends a note to somebody.', inputSchema: { type: 'object' } },
+  { name: 'notes.share', description: 'Sends a note to a person.', inputSchema: { type: 'object' } },
 ]
 const link = { type: 'resource_link', uri: 'notes://offsite', name: 'Offsite', mimeType: 'text/plain' }
 const results: Record<string, object> = {

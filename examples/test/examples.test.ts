@@ -31,7 +31,7 @@ async function runAlone(example: string): Promise<Outcome> {
   return { lines: stdout.trimEnd().split('\n'), stderr, code }
 }
 
-/** In this process, after the others: a tenth of the cost. What it leaves running, nobody sees. */
+/** In this process, after the others: a tenth of the cost. What it leaves running has no effect. */
 async function runHere(example: string): Promise<Outcome> {
   vi.stubEnv('PROVOST_MODEL', undefined)
   let stdout = ''

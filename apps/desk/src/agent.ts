@@ -18,16 +18,16 @@ import { createRetention } from './team/retention.ts'
 import { createShipping } from './team/shipping.ts'
 import { createTriage } from './team/triage.ts'
 
-/** Milliseconds after which the session of a desk that died may be taken over. */
+/** Milliseconds after which another process may take over the session of a desk that died. */
 export const leaseMs = 2_000
 
-/** How the team is set up. */
+/** Options of {@link createDeskTeam}. */
 export interface TeamOptions {
   readonly model: ModelSpec
   readonly store: SessionStore
-  /** Of the customers. */
+  /** Memory of the customers. */
   readonly memory: Memory
-  /** `shadow`: nothing is stopped, and it is said what would have been. Default `enforce`. */
+  /** `shadow`: no call is stopped; the view shows what would have been. Default `enforce`. */
   readonly policy?: 'enforce' | 'shadow'
   readonly tracing?: readonly Extension<unknown>[]
   /** `code-mode`: the model writes scripts that call the tools. Default `direct`. */
@@ -35,8 +35,8 @@ export interface TeamOptions {
 }
 
 /**
- * The team of the desk, by the agent that has every mail first. Agents are immutable: all mails are handled by the same
- * ones, each in a run of its own.
+ * Creates the team of the desk and returns the agent that receives every mail first. Agents are immutable: the same
+ * agents handle all mails, each mail in its own run.
  */
 export function createDeskTeam({
   model,
@@ -53,7 +53,7 @@ export function createDeskTeam({
     model,
     toolInvocation,
     writeLetter,
-    // The policy holds for whoever triage hands over to, and for whoever these ask.
+    // The policy also governs the agents that triage hands over to, and their child agents.
     extensions: [...tracing, deskPolicy(policy), ...own],
     store,
     leaseMs,
@@ -61,12 +61,12 @@ export function createDeskTeam({
   })
 }
 
-/** The task of a run. The name stands in it as JSON, so that a file's odd name cannot pass for more than a name. */
+/** Returns the task of a run. The name is quoted as JSON, so that an odd file name remains a name. */
 export function taskFor(mail: string): string {
   return `Handle the mail ${JSON.stringify(mail)}.`
 }
 
-/** The mail that a task is about. */
+/** Returns the mail that a task names. */
 export function mailOf(task: Message): string | undefined {
   const [, name] = /^Handle the mail (".*")\.$/s.exec(textOf(task)) ?? []
   return name === undefined ? undefined : String(JSON.parse(name))

@@ -6,8 +6,8 @@ import { oneLine, printableJson } from './terminal.ts'
 import { discardKeys } from './typed-keys.ts'
 
 /**
- * Asks whoever sits at the terminal. Who does not say yes or no decides later: the run is suspended. What was typed before
- * the question was shown is no answer to it.
+ * Asks the person at the terminal. Any answer other than yes or no suspends the run for a later decision. Keys typed
+ * before the question appeared are discarded.
  *
  * @param signal ends the question, as Ctrl-C does.
  */
@@ -20,12 +20,12 @@ export function askAtTerminal(signal: AbortSignal): OnApproval {
     }
     if (signal.aborted) return undefined
     const terminal = createInterface({ input: process.stdin, output: process.stdout })
-    // While a line is being read, Ctrl-C comes to its reader.
+    // While the terminal reads a line, it receives Ctrl-C.
     terminal.once('SIGINT', interrupt)
     try {
       process.stdout.write(subjectOf(approval))
       const question = `  ${oneLine(approval.toolName, 40)}: ${oneLine(approval.reason, 160)}. Yes, no or later? `
-      // Ctrl-D is no answer either.
+      // Ctrl-D is not an answer.
       const said = await terminal.question(question, { signal }).catch((error: unknown) => {
         if (signal.aborted || !(error instanceof Error && error.name === 'AbortError')) throw error
         process.stdout.write('\n')
@@ -40,7 +40,7 @@ export function askAtTerminal(signal: AbortSignal): OnApproval {
   }
 }
 
-/** What the question is about, and what is odd about it. */
+/** Returns the subject of the question and its warnings. */
 function subjectOf({ effect, input, label, warnings = [] }: PendingApproval): string {
   const given = typeof input === 'object' && input !== null ? printableJson(input) : String(input)
   const from =

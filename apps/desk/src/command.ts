@@ -4,7 +4,7 @@ import { DeskError, reasonOf } from './fault.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
 import { help, type Options, parseOptions } from './options.ts'
 
-/** What a command has of the process that it runs in: `process` itself, or what stands for it. */
+/** The parts of a process that a command uses: `process` itself, or a test double. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv
   readonly stdin: { readonly isTTY?: boolean }
@@ -16,7 +16,7 @@ export interface Surroundings {
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean }
 
 /**
- * Does what the command line says. Mistakes and failures are told on stderr.
+ * Runs the command line. Errors are written to stderr.
  *
  * @returns the exit code.
  */
@@ -30,7 +30,7 @@ export async function runCommand(args: readonly string[], io: Surroundings): Pro
     }
     const mailbox = await openMailbox(options.mail)
     const names = chosen(mailbox, options)
-    // Provost and the tools are loaded when there is work for them: help and mistakes are answered at once.
+    // Provost and the tools are loaded only for work, so that help and usage errors appear at once.
     const { openDesk } = await import('./start.ts')
     return await openDesk(mailbox, names, options, io)
   } catch (error) {
@@ -42,12 +42,12 @@ export async function runCommand(args: readonly string[], io: Surroundings): Pro
   }
 }
 
-/** Nobody has to read to the end (`| head`). A desk that is at work hears of it, too, and ends. */
+/** Ignores a closed output pipe (`| head`). A working desk receives the error too, and ends. */
 function unlessItsReaderLeft(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-/** What whoever started the desk can mend: in our own words, or in Provost's with their remedy. */
+/** Returns the message of an error that the user can fix: the desk's own, or Provost's with its hint. */
 async function mistakeIn(error: unknown): Promise<string | undefined> {
   if (error instanceof DeskError) return error.kind === 'usage' ? error.message : undefined
   const { ProvostError } = await import('provost')

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { DeskError, reasonOf } from './fault.ts'
 import { seed, type SeedOrder } from './seed.ts'
 
-/** Money is in cents. */
+/** Amounts are in cents. */
 const schema = `
   CREATE TABLE customers (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE COLLATE NOCASE, city TEXT NOT NULL
@@ -31,9 +31,9 @@ const schema = `
 `
 
 /**
- * Opens the shop's database; a new file gets the tables and the sample data.
+ * Opens the shop's database. A new file gets the tables and the sample data.
  *
- * @throws DeskError of kind `usage` when the file is no database, or another program's.
+ * @throws DeskError of kind `usage` when the file is not a database, or belongs to another program.
  */
 export function openDatabase(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
@@ -53,7 +53,7 @@ export function openDatabase(path: string): DatabaseSync {
 }
 
 function prepare(db: DatabaseSync): void {
-  // One transaction, so that a second desk starting at the same time waits and finds it done.
+  // One transaction, so that a second desk that starts at the same time waits and finds the data complete.
   db.exec('BEGIN IMMEDIATE')
   try {
     const version = db.prepare('PRAGMA user_version').get()?.['user_version']
@@ -61,7 +61,7 @@ function prepare(db: DatabaseSync): void {
     if (version === 0 && tables === 0) {
       db.exec(schema)
       fill(db)
-    } else if (version !== 1) throw new DeskError('usage', 'it is a database of another kind')
+    } else if (version !== 1) throw new DeskError('usage', 'it is not a database of the desk')
     db.exec('COMMIT')
   } catch (error) {
     db.exec('ROLLBACK')

@@ -6,7 +6,7 @@ const mailInput = z.object({ mail: z.string(), payTo: z.string().optional() })
 const refunded = z.object({ orderId: z.number(), amount: z.number() })
 const closed = z.object({ outcome: z.string() })
 
-/** Remembers what was done for a customer as soon as it is done. */
+/** Records each action for a customer as soon as it is done. */
 export function rememberDeeds(memory: Memory): Extension<unknown> {
   return defineExtension({
     name: 'deeds',
@@ -18,7 +18,7 @@ export function rememberDeeds(memory: Memory): Extension<unknown> {
         if (!deed) return
         const init = { id: `${run.id}/${callId}`, source: 'desk', principal: run.principal, key: deed.key } as const
         const sources = ['desk', run.principal.id]
-        // What was done stays done, remembered or not.
+        // The action is done even if it cannot be recorded.
         await memory
           .remember(deed.text, { ...init, label: { integrity: 'trusted', confidentiality: 'internal', sources } })
           .catch((error: unknown) => report(error, 'deeds'))

@@ -1,7 +1,7 @@
-/** Something the person at the terminal has to know and can mend; shown as one line, without a stack. */
+/** An error that the user can fix; shown as one line, without a stack. */
 export class DeskError extends Error {
   override readonly name = 'DeskError'
-  /** `usage`: the desk was started wrongly, exit code 2. `mail`: one mail cannot be read, the rest goes on. */
+  /** `usage`: the desk was started incorrectly, exit code 2. `mail`: one mail cannot be read; the others are handled. */
   readonly kind: 'usage' | 'mail'
 
   constructor(kind: 'usage' | 'mail', message: string, options?: ErrorOptions) {
@@ -10,7 +10,7 @@ export class DeskError extends Error {
   }
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message || thrown.name : String(thrown)
 }

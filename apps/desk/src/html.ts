@@ -4,7 +4,7 @@ const breaks = new Set(
     ' ',
   ),
 )
-/** Elements whose content is no text. */
+/** Elements whose content is not text. */
 const silent = new Set(['script', 'style', 'template', 'title'])
 
 const entities: Readonly<Record<string, string>> = {
@@ -49,12 +49,11 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * The text of an HTML mail, read once from front to back. Styles are not looked at, so text that a mail program would
- * hide (white on white, one pixel high) is in the result: a model has to cope with it, and the desk must not rely on
- * the text being visible.
+ * Returns the text of an HTML mail, in one pass. Styles are ignored, so that hidden text (white on white, one pixel
+ * high) is included. The model receives it, and the desk must not assume that the text is visible.
  */
 export function textOfHtml(html: string): string {
-  // Of ASCII only: other letters may change their length, and positions are shared with `html`.
+  // ASCII only: other characters may change their length, and positions are shared with `html`.
   const lower = html.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
   let text = ''
   let at = 0
@@ -64,7 +63,7 @@ export function textOfHtml(html: string): string {
     text += html.slice(at, open)
     const tag = /^<(\/?[a-z][a-z0-9]*|!--|[!?])/.exec(lower.slice(open, open + 24))?.[1]
     if (tag === undefined) {
-      // No tag, as in "a < b".
+      // Not a tag, as in "a < b".
       text += '<'
       at = open + 1
       continue
@@ -76,7 +75,7 @@ export function textOfHtml(html: string): string {
   return tidy(decodeEntities(text + html.slice(at)))
 }
 
-/** What is never closed runs to the end, as browsers have it; so no part of the mail is read twice. */
+/** Skips to the end of an unclosed element, as browsers do, so that no part of the mail is read twice. */
 function after(text: string, mark: string, from: number): number {
   const at = indexOr(text, mark, from)
   return Math.min(text.length, at + mark.length)

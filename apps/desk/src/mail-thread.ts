@@ -4,7 +4,7 @@ import { DeskError } from './fault.ts'
 import type { Mail } from './mail.ts'
 import type { MailReply } from './mail.worker.ts'
 
-/** How long reading one mail may take, in ms. */
+/** Time limit for parsing one mail, in ms. */
 const mostMs = 10_000
 
 interface Waiting {
@@ -17,16 +17,16 @@ let thread: { readonly worker: Worker; readonly waiting: Map<number, Waiting> } 
 let count = 0
 
 /**
- * Reads one mail in a thread of its own: a mail that is made to take long costs the desk nothing but its answer.
+ * Reads one mail in a separate thread: a mail that is built to be slow fails alone.
  *
- * @throws DeskError of kind `mail`, as `parseMail`, and where it takes more than 10 s or too much memory.
+ * @throws DeskError of kind `mail`, as `parseMail`, and when parsing exceeds 10 s or the memory limit.
  */
 export function readMail(name: string, raw: Uint8Array): Promise<Mail> {
   const { worker, waiting } = (thread ??= startThread())
   const id = count++
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // The other mails of the thread fail with it; each can be read again.
+      // Other mails in the thread fail too; each can be read again.
       endThread(worker, 'reading takes longer than 10 s')
     }, mostMs)
     waiting.set(id, { resolve, reject, timer })
@@ -43,7 +43,7 @@ function startThread(): NonNullable<typeof thread> {
   worker.on('message', ({ id, ...reply }: MailReply) => {
     const one = waiting.get(id)
     waiting.delete(id)
-    // A thread without work does not keep the process.
+    // An idle thread does not keep the process alive.
     if (waiting.size === 0) worker.unref()
     clearTimeout(one?.timer)
     if (reply.kind === 'mail') one?.resolve(reply.mail)

@@ -5,27 +5,27 @@ import PostalMime, { type Address, type Attachment, type Email } from 'postal-mi
 import { DeskError, reasonOf } from './fault.ts'
 import { textOfHtml } from './html.ts'
 
-/** A file that came with a mail. */
+/** An attachment. */
 export interface MailAttachment {
   readonly name: string
   readonly type: string
   readonly bytes: number
-  /** What it says, where it is a kind of text; at most 8,000 characters. */
+  /** Its content when it is a text type; at most 8,000 characters. */
   readonly text?: string
 }
 
-/** A mail as the desk works on it. Everything in it was written by whoever sent it. */
+/** A mail as the desk uses it. Its sender wrote everything in it. */
 export interface Mail {
-  /** The file's name in the mail folder: how the tools name the mail. */
+  /** The file name in the mail folder, by which tools name the mail. */
   readonly name: string
-  /** Its Message-ID, or the hash of its bytes: the same mail under another file name is still the same. */
+  /** Its Message-ID, or the hash of its bytes. It identifies the mail under any file name. */
   readonly key: string
   readonly from: string
   readonly fromName: string
-  /** Where the sender wants the answer, if not at `from`. */
+  /** Address for the reply, if it differs from `from`. */
   readonly replyTo?: string
   readonly subject: string
-  /** ISO 8601, as far as the mail says. */
+  /** ISO 8601, if the mail has a valid date. */
   readonly date?: string
   /** At most 20,000 characters. */
   readonly text: string
@@ -33,16 +33,16 @@ export interface Mail {
   readonly raw: Uint8Array
 }
 
-/** The largest mail that is read, in bytes. */
+/** Largest mail that is accepted, in bytes. */
 export const maxMailBytes: number = 25 * 1024 * 1024
 const maxText = 20_000
 const maxAttachmentText = 8_000
 
 /**
- * Reads one mail.
+ * Parses one mail.
  *
- * @throws DeskError of kind `mail` where the bytes are no mail, or only the beginning of one: acting on half a mail is
- * worse than not acting.
+ * @throws DeskError of kind `mail` when the bytes are not a mail, or only its beginning: acting on half a mail is worse
+ * than not acting.
  */
 export async function parseMail(name: string, raw: Uint8Array): Promise<Mail> {
   if (raw.byteLength > maxMailBytes)
@@ -122,7 +122,7 @@ async function textOfAttachment(type: string, bytes: Uint8Array): Promise<string
   return undefined
 }
 
-/** The parser keeps an attachment's bytes but not its charset: UTF-8 if it is valid, else what old programs write. */
+/** Decodes an attachment, whose charset the parser drops: UTF-8 if valid, otherwise the encoding of old programs. */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { reasonOf } from './fault.ts'
 import { type Mail, parseMail } from './mail.ts'
 
-/** What the thread answers. */
+/** What the thread replies. */
 export type MailReply = { readonly id: number } & (
   | { readonly kind: 'mail'; readonly mail: Mail }
   | { readonly kind: 'failed'; readonly message: string }

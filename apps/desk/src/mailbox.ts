@@ -8,11 +8,11 @@ import { type Mail, maxMailBytes } from './mail.ts'
 /** A folder of `.eml` files. */
 export interface Mailbox {
   readonly dir: string
-  /** The files' names, sorted. */
+  /** The file names, sorted. */
   readonly names: readonly string[]
   /**
-   * @throws DeskError of kind `mail` where the file cannot be read, is no mail, or is none of `names` (which keeps a
-   * name like `../../secrets` from leaving the folder).
+   * @throws DeskError of kind `mail` when the file cannot be read, is not a mail, or is not in `names`. The last check
+   * keeps a name like `../../secrets` inside the folder.
    */
   read(name: string): Promise<Mail>
 }
@@ -20,7 +20,7 @@ export interface Mailbox {
 /**
  * Opens a folder of mails.
  *
- * @throws DeskError of kind `usage` when there is no such folder or no `.eml` file in it.
+ * @throws DeskError of kind `usage` when the folder does not exist or has no `.eml` file.
  */
 export async function openMailbox(dir: string): Promise<Mailbox> {
   const names = (await listDir(dir)).filter((name) => /\.eml$/i.test(name)).toSorted()
@@ -49,7 +49,7 @@ async function listDir(dir: string): Promise<string[]> {
 async function bytesOf(path: string): Promise<Uint8Array> {
   try {
     const { size } = await stat(path)
-    // The parser refuses it by its length; there is no need to have it all in memory for that.
+    // The parser rejects it by its length; there is no need to load it for that.
     if (size > maxMailBytes) throw new DeskError('mail', `Not a readable mail: it has ${size} bytes.`)
     return await readFile(path)
   } catch (cause) {

@@ -6,15 +6,15 @@ import type { Mail } from './mail.ts'
 import type { Mailbox } from './mailbox.ts'
 
 /**
- * What the desk remembers of its customers between runs: what it did, in its own words and by the books. What mails say
- * is not remembered, so that no mail can plant anything for the next one.
+ * Opens the desk's memory of its customers: its own actions, in its own words and from the books. The content of mails
+ * is not stored, so that no mail can plant a memory.
  */
 export function openDeskMemory(path: string, mailbox: Mailbox): Memory {
   return createMemory({
     store: sqliteMemory(path),
     episodes: false,
     tools: false,
-    scopes: ({ run }) => ({ read: [], write: { kind: 'user', id: run.principal?.id ?? 'nobody' } }),
+    scopes: ({ run }) => ({ read: [], write: { kind: 'user', id: run.principal?.id ?? 'anonymous' } }),
     reminders: {
       limit: 4,
       async query(task) {
@@ -27,7 +27,7 @@ export function openDeskMemory(path: string, mailbox: Mailbox): Memory {
   })
 }
 
-/** Whose memory a mail reaches: a customer's of the books, else that of the address it came from. */
+/** The memory scope of a mail: a known customer's, otherwise that of the sender's address. */
 export function customerOf({ from }: Mail, { orders }: Desk): Principal {
   const address = from.toLowerCase()
   const customer = orders.findCustomers(from).find(({ email }) => email.toLowerCase() === address)

@@ -6,10 +6,10 @@ import { type ModelSpec, z } from 'provost'
 import { DeskError, reasonOf } from './fault.ts'
 import { offlineModel } from './offline-model.ts'
 
-/** The model the desk runs on. */
+/** The model that the desk uses. */
 export interface ChosenModel {
   readonly model: ModelSpec
-  /** What the first line says of it. */
+  /** Its description in the first line of output. */
   readonly title: string
   readonly offline: boolean
 }
@@ -19,10 +19,10 @@ const defaults = { anthropic: 'claude-sonnet-5', openai: 'gpt-5.4-mini', gateway
 const ollamaUrl = 'http://127.0.0.1:11434'
 
 /**
- * Takes the model that was asked for, else the first one that the environment has a key or a server for, else the
- * offline one.
+ * Returns the requested model. By default: the first one for which the environment has a key or a server, otherwise the
+ * offline model.
  *
- * @throws DeskError of kind `usage` when the model that was asked for cannot be had, naming what is missing.
+ * @throws DeskError of kind `usage` when the requested model is not available, with what is missing.
  */
 export async function chooseModel(wanted: string | undefined, env: Env): Promise<ChosenModel> {
   if (wanted !== undefined) return named(wanted, env)
@@ -49,7 +49,7 @@ async function named(wanted: string, env: Env): Promise<ChosenModel> {
   if (provider === 'openai' && env['OPENAI_BASE_URL']) return compatible(env['OPENAI_BASE_URL'], id, env)
   const key = keys[provider]
   const ready = key === undefined ? installed(provider) : env[key]
-  // A string goes to Provost, which loads the provider's package; that takes its key from the environment.
+  // Provost resolves a string and loads the provider's package, which reads its key from the environment.
   if (ready) return { model: wanted, title: wanted, offline: false }
   if (env['AI_GATEWAY_API_KEY']) return gateway(wanted)
   const remedy = key === undefined ? `the package @ai-sdk/${provider}` : key
@@ -103,7 +103,7 @@ async function ollama(id: string, env: Env): Promise<ChosenModel> {
 }
 
 async function openServer(name: string, baseURL: string, apiKey?: string): Promise<(id: string) => LanguageModelV4> {
-  // Loaded only where it is used: it takes longer than everything else at start.
+  // Loaded on demand: it takes longer than the rest of the start.
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
   return createOpenAICompatible({ name, baseURL, includeUsage: true, ...(apiKey !== undefined && { apiKey }) })
 }
@@ -116,7 +116,7 @@ function ollamaBase(env: Env): string {
 
 const modelList = z.object({ data: z.array(z.object({ id: z.string() })) })
 
-/** What a local Ollama has; `undefined` if none answers within half a second. */
+/** Models of a local Ollama; `undefined` if it does not answer within half a second. */
 async function ollamaModels(env: Env): Promise<readonly string[] | undefined> {
   try {
     return await listModels(`${ollamaBase(env)}/v1`, {}, 500)
@@ -130,7 +130,7 @@ async function firstModel(baseURL: string, env: Env): Promise<string> {
   try {
     const first = (await listModels(baseURL, key ? { authorization: `Bearer ${key}` } : {}, 5000))[0]
     if (first !== undefined) return first
-    throw new Error('it lists no models')
+    throw new Error('it returned no list of models')
   } catch (cause) {
     throw new DeskError(
       'usage',

@@ -13,9 +13,9 @@ import { nextStep } from './offline/role.ts'
 import { asScript, withoutScripts, writesScripts } from './offline/script.ts'
 
 /**
- * A model that needs no network and no key. It is rule-based: it works on what the tools return, decides by the shop's
- * rules, and streams its words and calls as other models do. It knows the roles of the desk and nothing else, and it
- * obeys whatever a mail tells it to.
+ * A rule-based model that needs neither network nor key. It uses the tool results, decides by the shop's rules, and
+ * streams text and calls like other models. It knows only the roles of the desk, and it obeys every instruction in a
+ * mail.
  */
 export function offlineModel(): LanguageModelV4 {
   return {
@@ -91,7 +91,7 @@ async function* parts(
   yield { type: 'finish', usage, finishReason: finishOf(step) }
 }
 
-/** Lets everything else run between two chunks, and ends the stream when the run is aborted. */
+/** Yields to other work between two chunks, and ends the stream when the run is aborted. */
 async function pause(signal: AbortSignal | undefined): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
   signal?.throwIfAborted()
@@ -110,7 +110,7 @@ function streamOf<T>(values: AsyncGenerator<T>): ReadableStream<T> {
   })
 }
 
-/** A few words at a time. */
+/** Splits a text into chunks of a few words. */
 function chunksOf(text: string): readonly string[] {
   return text.match(/(?:\S+\s*){1,3}|\s+/g) ?? []
 }
@@ -123,7 +123,7 @@ function finishOf({ calls }: Step): LanguageModelV4FinishReason {
   return calls.length > 0 ? { unified: 'tool-calls', raw: 'tool-calls' } : { unified: 'stop', raw: 'stop' }
 }
 
-/** Four characters to a token, about what real models count. */
+/** Estimates usage at four characters a token, close to real models. */
 function usageOf(promptLength: number, { reasoning = '', text = '', calls }: Step): LanguageModelV4Usage {
   const input = Math.ceil(promptLength / 4)
   const thought = Math.ceil(reasoning.length / 4)

@@ -7,9 +7,9 @@ export interface Options {
   readonly help: boolean
   readonly json: boolean
   readonly fresh: boolean
-  /** Without it nothing is stopped, and what would have been is said. */
+  /** When false, no call is stopped; the view shows what would have been. */
   readonly policy: boolean
-  /** Where traces and metrics go, if they go anywhere. */
+  /** Destination of traces and metrics, if any. */
   readonly trace: TraceTask | undefined
   /** The model writes scripts that call the tools. */
   readonly codeMode: boolean
@@ -17,18 +17,18 @@ export interface Options {
   readonly data: string
   readonly model: string | undefined
   readonly only: readonly string[]
-  /** The port to listen at, instead of handling mails. */
+  /** The port to listen on, instead of handling mails. */
   readonly serve: number | undefined
-  /** What is to be done with the sessions of earlier starts, instead of handling mails. */
+  /** The operation on sessions of earlier starts, instead of handling mails. */
   readonly session: SessionTask | undefined
-  /** How to start the desk again on the same mails, data and model. */
+  /** The command that starts the desk again with the same mails, data and model. */
   readonly command: string
 }
 
-/** What can be done with open sessions: list them, or go on with one, maybe with a decision. */
+/** Operations on open sessions: list them, or resume one, optionally with a decision. */
 export type SessionTask = { readonly op: 'list' } | { readonly op: 'resume' | 'approve' | 'deny'; readonly id: string }
 
-/** Traces are shown here, drawn into a file, or sent to a collector at a URL. */
+/** Traces are printed, drawn into a file, or sent to a collector at a URL. */
 export type TraceTask =
   | { readonly to: 'terminal' }
   | { readonly to: 'picture'; readonly file: string }
@@ -65,9 +65,9 @@ Exit code: 0, 1 if no mail could be handled, 2 if started wrongly, 130 after Ctr
 `
 
 /**
- * Reads the command line.
+ * Parses the command line.
  *
- * @throws DeskError of kind `usage`, naming what is wrong.
+ * @throws DeskError of kind `usage` with the invalid part.
  */
 export function parseOptions(args: readonly string[]): Options {
   const { values, tokens } = parseArgs({
@@ -133,7 +133,7 @@ function traceTask(here: boolean, text: (name: string) => string | undefined): T
   return { to: 'collector', url: parsed }
 }
 
-/** An option as it would be typed in again. */
+/** An option in the form of the command line. */
 function again(name: string, value: string | undefined): readonly string[] {
   if (value === undefined) return []
   return [`--${name}=${/^[\w./:-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`}`]
@@ -148,10 +148,10 @@ function sessionTask(list: boolean, text: (name: string) => string | undefined):
   return undefined
 }
 
-/** What is done instead of handling mails. */
+/** Tasks other than handling mails. */
 const tasks = ['serve', 'sessions', 'resume', 'approve', 'deny']
 
-/** With which tasks an option does nothing, or undoes what they are about. */
+/** Options that conflict with a task or have no effect on it. */
 const idle: Readonly<Record<string, readonly string[]>> = {
   only: tasks,
   fresh: ['sessions', 'resume', 'approve', 'deny'],
@@ -162,7 +162,7 @@ const idle: Readonly<Record<string, readonly string[]>> = {
   'no-policy': ['sessions'],
 }
 
-/** Nothing that is asked for is left undone in silence. */
+/** Rejects combinations in which an option would be ignored. */
 function checkTogether(given: ReadonlySet<string>): void {
   const asked = tasks.filter((task) => given.has(task))
   if (asked.length > 1) throw usage('--serve, --sessions, --resume, --approve and --deny are for one at a time')

@@ -10,7 +10,7 @@ export type OrderStatus = 'processing' | 'shipped' | 'delivered' | 'returned' | 
 export interface Item {
   readonly name: string
   readonly quantity: number
-  /** Of one piece. */
+  /** Of one item. */
   readonly price: number
 }
 export interface Refund {
@@ -40,18 +40,18 @@ export interface RefundRequest {
   readonly orderId: number
   readonly amount: number
   readonly reason: string
-  /** Where the money goes; default: the way it was paid. */
+  /** The account for the refund; default: the original payment method. */
   readonly payTo?: string | undefined
   readonly mailKey: string
-  /** The same key pays once, however often it is asked. */
+  /** The same key is paid only once. */
   readonly idempotencyKey: string
 }
 export interface PaidRefund extends Refund {
   readonly orderId: number
-  /** What is left of the order's payment. */
+  /** The unrefunded part of the payment. */
   readonly remaining: number
 }
-/** How a mail can end. */
+/** Outcomes of a mail. */
 export const outcomes: readonly ['answered', 'refunded', 'waiting', 'escalated'] = [
   'answered',
   'refunded',
@@ -65,17 +65,17 @@ export interface Ticket {
   readonly note: string
 }
 
-/** What was paid for an order and not yet given back. */
+/** The part of an order's payment that was not refunded. */
 export function remainingOf(order: Pick<Order, 'paid' | 'refunds'>): number {
   return (cents(order.paid) - order.refunds.reduce((sum, refund) => sum + cents(refund.amount), 0)) / 100
 }
 
-/** An amount as people read it: `49.90 EUR`. */
+/** Formats an amount: `49.90 EUR`. */
 export function money(amount: number): string {
   return `${amount.toFixed(2)} EUR`
 }
 
-/** Euros as whole cents. */
+/** Converts euros to cents. */
 export function cents(amount: number): number {
   return Math.round(amount * 100)
 }

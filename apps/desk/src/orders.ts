@@ -19,15 +19,15 @@ import {
 
 /** The shop's books. */
 export interface Orders {
-  /** Customers by id, e-mail address or a part of the name; `*` is everybody. At most 100. */
+  /** Finds customers by id, e-mail address or a part of the name; `*` returns all. At most 100. */
   findCustomers(query: string): readonly Customer[]
   orderById(orderId: number): Order | undefined
   ordersOf(customerId: string): readonly Order[]
   /**
-   * Pays money back.
+   * Records a refund.
    *
-   * @throws ProvostError `no-such-order`, `bad-amount`, `already-refunded` (this mail was refunded on the order before, or
-   * all of it was), `refund-too-high` (more than is left of what was paid).
+   * @throws ProvostError `no-such-order`, `bad-amount`, `already-refunded` (for this mail, or the order in full),
+   * `refund-too-high` (above the unrefunded part).
    */
   refund(request: RefundRequest): PaidRefund
   closeTicket(mailKey: string, ticket: Ticket): void
@@ -141,7 +141,9 @@ export function createOrders(db: DatabaseSync): Orders {
 function checkRefund(order: Order, { amount, mailKey }: RefundRequest, sameMail: Refund | undefined): void {
   const left = remainingOf(order)
   if (!(cents(amount) > 0) || !(Math.abs(cents(amount) - amount * 100) < 1e-6))
-    throw new ProvostError('bad-amount', `${amount} is no amount in euros and cents.`, { hint: 'Give at least 0.01.' })
+    throw new ProvostError('bad-amount', `${amount} is not an amount in euros and cents.`, {
+      hint: 'Give at least 0.01.',
+    })
   if (sameMail)
     throw new ProvostError(
       'already-refunded',

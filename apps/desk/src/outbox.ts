@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DeskError, reasonOf } from './fault.ts'
 import type { Mail } from './mail.ts'
 
-/** What the desk writes itself. */
+/** A letter of the desk. */
 export interface Letter {
   readonly to: string
   readonly subject: string
@@ -14,14 +14,14 @@ export interface Letter {
 }
 
 /**
- * A folder of drafts. Nothing is ever sent: a person looks through it, or another program that the desk knows nothing of.
- * A draft for the same mail, kind and destination takes the place of an older one.
+ * A folder of drafts. The desk sends nothing: a person or another program does. A new draft replaces an older one for
+ * the same mail, kind and destination.
  */
 export interface Outbox {
   readonly dir: string
-  /** Drafts an answer to a mail; gives the file's name. */
+  /** Drafts a reply to a mail; returns the file name. */
   reply(mail: Mail, letter: Letter): Promise<string>
-  /** Drafts a letter with the mail attached as it came; gives the file's name. */
+  /** Drafts a letter with the original mail attached; returns the file name. */
   forward(mail: Mail, letter: Letter): Promise<string>
   /** Removes all drafts. */
   clear(): Promise<void>
@@ -29,18 +29,18 @@ export interface Outbox {
 
 const sender = 'Tallow Lane Supply <support@tallowlane.example.com>'
 
-/** @throws DeskError of kind `usage` when the folder cannot be made. */
+/** @throws DeskError of kind `usage` when the folder cannot be created. */
 export function openOutbox(dir: string): Outbox {
   try {
     mkdirSync(dir, { recursive: true })
   } catch (cause) {
-    throw new DeskError('usage', `The outbox ${dir} cannot be made: ${reasonOf(cause)}.`, { cause })
+    throw new DeskError('usage', `The outbox ${dir} cannot be created: ${reasonOf(cause)}.`, { cause })
   }
   return {
     dir,
     async reply(mail, letter) {
       const name = fileName(mail, 'reply', letter.to)
-      // A mail without a Message-ID is known by a hash, which means nothing to a mail program.
+      // The key of a mail without a Message-ID is a hash, which mail programs do not know.
       const answered = mail.key.startsWith('<') ? [header('In-Reply-To', mail.key)] : []
       const headers = [...headersOf(letter), ...answered, ...textHeaders]
       await write(dir, name, [`${headers.join('\r\n')}\r\n\r\n${crlf(letter.body)}\r\n`])
@@ -76,7 +76,7 @@ function headersOf({ to, subject }: Letter): string[] {
   ]
 }
 
-/** One line, whatever stands in the value: a line break in it would start a header of the writer's choice. */
+/** Writes a header on one line. A line break in the value would start another header. */
 function header(name: string, value: string): string {
   const line = value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
   // 45 bytes of text give 60 characters of base64, so an encoded word stays under its limit of 75.
@@ -105,13 +105,13 @@ function fileName(mail: Mail, kind: string, to: string): string {
   return `${slug(mail.name.replace(/\.eml$/i, ''))}.${kind}-to-${slug(to)}.eml`
 }
 
-/** Letters that are harmless in a file's name, the first of them no dot. */
+/** Characters that are safe in a file name, not starting with a dot. */
 function slug(text: string): string {
   const name = text.replace(/[^\p{L}\p{N}@._-]+/gu, '-').replace(/^[.-]+/, '')
   return name.slice(0, 80) || 'unnamed'
 }
 
-/** All or nothing: whoever looks into the folder never sees half a draft. */
+/** Writes atomically: readers of the folder never see half a draft. */
 async function write(dir: string, name: string, pieces: readonly (string | Uint8Array)[]): Promise<void> {
   const temporary = join(dir, `.${randomUUID()}.part`)
   try {

@@ -1,7 +1,7 @@
 import { money } from './order.ts'
 import { rules } from './rules.ts'
 
-/** A rule of the shop, as it hangs on the wall. */
+/** A rule of the shop. */
 export interface Rule {
   readonly title: string
   readonly text: string
@@ -21,7 +21,7 @@ const wall: readonly Rule[] = [
   { title: 'Large refunds', text: `A refund of more than ${money(rules.refundLimit)} needs a colleague's consent.` },
 ]
 
-/** The rules that share words with a question, those that share most of them first. */
+/** Rules that share words with a question, best match first. */
 export function findRules(question: string): readonly Rule[] {
   const asked = wordsOf(question)
   return wall

@@ -1,10 +1,10 @@
 import type { DataFlowRule, Extension } from 'provost'
 import { dataFlowPolicy, presets } from 'provost'
 
-/** What the desk is there for: these tools are implied by every mail, whatever it says. Forwarding is not. */
+/** The desk's purpose: every mail implies these tools. Forwarding is not among them. */
 const duties = ['refund', 'draft_reply', 'close_ticket']
 
-/** A reply goes to whoever wrote the mail that it answers; what is confidential is for the rules behind this one. */
+/** A reply goes to the sender of the mail that it answers. Confidential content is left to the later rules. */
 const replyToSender: DataFlowRule = ({ call, values }) => {
   if (call.tool.name !== 'draft_reply' || call.label.confidentiality === 'secret') return undefined
   const mail = values.find(({ path }) => path === '/mail')?.value
@@ -18,7 +18,7 @@ const replyToSender: DataFlowRule = ({ call, values }) => {
   return written ? { allow: true } : undefined
 }
 
-/** Watches where the desk's data goes. With `shadow` it only says what it would have done. */
+/** Creates the policy for the desk's data. With `shadow` it only reports. */
 export function deskPolicy(mode: 'enforce' | 'shadow'): Extension<unknown> {
   return dataFlowPolicy({ mode, rules: [replyToSender, ...presets.intent], intent: () => duties })
 }

@@ -1,6 +1,6 @@
 /**
- * The shop's rules on money: days since delivery for what is sent back and for what is faulty, the largest refund in EUR
- * that needs nobody's consent, and how late a parcel may be before a colleague looks for it, in days. The agent is told
- * them; the books themselves refuse only what can never be right.
+ * The shop's rules on money. Days since delivery for returns and for faulty goods; the largest refund in EUR without
+ * approval; and the delay in days after which a colleague looks for a parcel. The agent receives them; the books reject
+ * only impossible amounts.
  */
 export const rules = { returnDays: 30, warrantyDays: 180, refundLimit: 250, lateDays: 7 } as const

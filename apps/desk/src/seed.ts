@@ -1,6 +1,6 @@
 import type { OrderStatus } from './order.ts'
 
-/** What a new database starts with: an invented shop with invented customers. */
+/** Content of a new database: a fictional shop with fictional customers. */
 export interface Seed {
   readonly customers: readonly {
     readonly id: string
@@ -21,11 +21,11 @@ export interface SeedOrder {
   readonly customer: string
   readonly placed: string
   readonly status: OrderStatus
-  /** Where it is; absent before it leaves the house. */
+  /** The parcel; absent before shipment. */
   readonly parcel?: Parcel
   readonly delivered?: string
   readonly paidWith: string
-  /** Name, how many, price of one in cents. */
+  /** Name, quantity, unit price in cents. */
   readonly items: readonly (readonly [name: string, quantity: number, cents: number])[]
   readonly refund?: { readonly cents: number; readonly on: string; readonly reason: string }
 }

@@ -4,26 +4,25 @@ import type { Agent, SessionStore } from 'provost'
 
 import type { Desk } from './desk.ts'
 
-/** A desk that is asked over HTTP. */
+/** A desk that serves HTTP. */
 export interface ServedDesk {
   readonly agent: Agent<string, Desk>
   readonly store: SessionStore
   readonly desk: Desk
   readonly port: number
-  /** Ends it. */
+  /** Stops the server. */
   readonly signal: AbortSignal
   write(text: string): void
 }
 
 /**
- * Serves the desk to this machine until the signal. Runs that are not over by then, or were cut off before, go on with the
- * next start.
+ * Serves the desk on the loopback interface until the signal. Unfinished and interrupted runs resume at the next start.
  *
  * @returns the exit code.
  */
 export async function serveDesk({ agent, store, desk, port, signal, write }: ServedDesk): Promise<number> {
   const server = createServer({ agents: [agent], store, context: () => desk })
-  // A run belongs to the trace of the request that begins it.
+  // A run belongs to the trace of the request that starts it.
   const traced = {
     ...server,
     fetch: (request: Request, env?: unknown) =>

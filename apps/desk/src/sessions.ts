@@ -6,7 +6,7 @@ import { leaseMs, mailOf } from './agent.ts'
 import type { Desk } from './desk.ts'
 import { DeskError } from './fault.ts'
 
-/** A session whose run has not come to its end: a colleague has to decide, or the desk was stopped, died or failed. */
+/** A session with an unfinished run: it waits for a decision, or the desk was stopped, died or failed. */
 export interface OpenSession {
   /** The name of its mail. */
   readonly mail: string
@@ -14,7 +14,7 @@ export interface OpenSession {
   readonly session: Session<string, Desk>
 }
 
-/** Where sessions are, and what their runs work with. */
+/** The store of sessions, and what their runs work with. */
 export interface SessionDesk {
   readonly agent: Agent<string, Desk>
   readonly store: SessionStore
@@ -22,7 +22,7 @@ export interface SessionDesk {
   readonly onApproval: OnApproval | undefined
 }
 
-/** The open sessions of a store, in the order of their ids: the oldest first. */
+/** Lists the open sessions of a store, in order of their ids: the oldest first. */
 export async function openSessions(at: SessionDesk): Promise<readonly OpenSession[]> {
   const open: OpenSession[] = []
   for await (const { id } of at.store.list()) {
@@ -33,14 +33,14 @@ export async function openSessions(at: SessionDesk): Promise<readonly OpenSessio
 }
 
 /**
- * One open session, once nobody holds it: a desk that was killed does for some seconds.
+ * Returns one open session once its lease is free. A killed desk holds the lease for some seconds.
  *
- * @param waiting is called if it has to be waited for.
- * @throws DeskError of kind `usage` when there is none of that id, it is over, or another desk is at work on it.
+ * @param waiting called when the lease is held.
+ * @throws DeskError of kind `usage` when the id is unknown, the session is finished, or another desk works on it.
  */
 export async function openSession(at: SessionDesk, id: string, waiting: () => void): Promise<OpenSession> {
   if (!(await look(at, id)))
-    throw new DeskError('usage', `No session ${JSON.stringify(id)} is open. --sessions lists those that are.`)
+    throw new DeskError('usage', `No session ${JSON.stringify(id)} is open. List the open sessions with --sessions.`)
   for (let ms = 0; ms <= leaseMs * 2; ms += 100) {
     const lease = await at.store.lease(id, 'a look', 1_000)
     if (lease !== 'busy') {
@@ -55,14 +55,14 @@ export async function openSession(at: SessionDesk, id: string, waiting: () => vo
   throw new DeskError('usage', `Another desk is at work on session ${id}.`)
 }
 
-/** Whether a session was begun with `--code-mode`: only with its tools can it go on. */
+/** Whether a session was started with `--code-mode`: only the same tools can resume it. */
 export async function isScripted(store: SessionStore, id: string): Promise<boolean> {
   for await (const entry of store.read(id))
     if (entry.type === 'run' && entry.op === 'started') return entry.manifest.tools.includes('code_execute')
   return false
 }
 
-/** All that is known of a session is in its log. */
+/** Everything known about a session is in its log. */
 async function look({ agent, desk, onApproval }: SessionDesk, id: string): Promise<OpenSession | undefined> {
   const session = await agent.resumeSession(id, { context: desk, onApproval }).catch(unknown)
   const task = session?.messages.find(({ role }) => role === 'user')

@@ -8,7 +8,7 @@ import { customerOf } from './memory.ts'
 import type { OpenSession } from './sessions.ts'
 import { createTallier, type Tallier, type Tally } from './tally.ts'
 
-/** Who watches the desk work. */
+/** Observes the desk's work. */
 export interface Watcher {
   heading(mail: Mail): void
   event(event: AgentEvent): void
@@ -16,8 +16,8 @@ export interface Watcher {
 }
 
 /**
- * Handles mails one after the other, each in a run and a session of its own: what one customer writes never stands in
- * the history of another's. A mail that cannot be read or whose run fails is counted, and the next one follows.
+ * Handles mails in sequence, each in its own run and session: the text of one customer never enters the history of
+ * another. A mail that cannot be read, or whose run fails, is counted, and the next one follows.
  */
 export async function workThrough(
   names: readonly string[],
@@ -40,7 +40,7 @@ export async function workThrough(
         watcher,
       )
     } catch (error) {
-      // A run reports its failures as events; only what lies outside of runs is thrown.
+      // A run reports its failures as events; only failures outside of runs are thrown.
       if (!(error instanceof DeskError) || error.kind !== 'mail') throw error
       tallier.fail(name, reasonOf(error))
       watcher.broken(name, reasonOf(error))
@@ -50,9 +50,9 @@ export async function workThrough(
 }
 
 /**
- * Goes on with a session where it stands, in whatever process it was begun.
+ * Resumes a session from its log, whichever process started it.
  *
- * @param decision on all that it waits for.
+ * @param decision applied to everything that the session waits for.
  */
 export async function goOn(
   { session, mail: name }: OpenSession,

@@ -24,10 +24,10 @@ import { openTracing, type Tracing } from './tracing.ts'
 import { createView, type View } from './view.ts'
 
 /**
- * Opens model, books and outbox, handles the mails, and says what was done.
+ * Opens model, books and outbox, handles the mails, and prints a summary.
  *
  * @returns the exit code.
- * @throws DeskError of kind `usage` when something that was asked for cannot be had.
+ * @throws DeskError of kind `usage` when a requested resource is not available.
  */
 export async function openDesk(
   mailbox: Mailbox,
@@ -35,7 +35,7 @@ export async function openDesk(
   options: Options,
   io: Surroundings,
 ): Promise<number> {
-  // With --json, stdout is for events alone.
+  // With --json, stdout is for events only.
   const messages = options.json ? io.stderr : io.stdout
   const coloured = messages.isTTY === true && messages.hasColors?.() === true
   const colours = palette(coloured)
@@ -86,11 +86,11 @@ export async function openDesk(
     const watcher = withTraces(options.json ? jsonLines(io.stdout, view) : view, tracing, write)
     let tally: Tally
     if (task) {
-      const waiting = (): void => write(colours.dim('The desk that had it does not answer yet; waiting.\n'))
+      const waiting = (): void => write(colours.dim('Another desk holds the session; waiting.\n'))
       const found = await openSession(open, task.id, waiting)
       const decision = task.op === 'resume' ? undefined : task.op
       if (decision && found.why !== 'waiting')
-        throw new DeskError('usage', `Session ${task.id} waits for nobody's decision: --resume goes on with it.`)
+        throw new DeskError('usage', `Session ${task.id} does not wait for a decision. Resume it with --resume.`)
       tally = await goOn(found, decision, desk, watcher, interrupt.signal)
     } else tally = await workThrough(names, agent, desk, watcher, interrupt.signal, onApproval)
     write(`\n${summaryOf(tally, colours, outbox.dir, options.command)}`)
@@ -138,7 +138,10 @@ function jsonLines(stdout: Output, view: View): Watcher {
   }
 }
 
-/** The first Ctrl-C ends the run at hand, the second one the process. A reader that went away (`| head`) is like the first. */
+/**
+ * The first Ctrl-C ends the current run, the second one the process. A closed output pipe (`| head`) acts like the
+ * first.
+ */
 function onInterrupt({ stdout, stderr }: Surroundings): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   const abort = (): void => controller.abort()

@@ -2,7 +2,7 @@ import { money } from './order.ts'
 import type { Tally } from './tally.ts'
 import { neutralise, oneLine, type Palette } from './terminal.ts'
 
-/** The closing lines: what was done, to whom it went, what went wrong, what it took. */
+/** The closing lines: actions, destinations, failures, usage. */
 export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, outbox: string, command: string): string {
   const { handled, failed, waiting, written, paid, refused } = tally
   const replies = written.filter(({ kind }) => kind === 'reply')
@@ -10,7 +10,7 @@ export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, out
   const total = paid.reduce((sum, { amount }) => sum + Math.round(amount * 100), 0) / 100
   const mails = handled.length + failed.length + waiting.length
 
-  // Names, addresses and reasons come from mails: neutral first, then painted.
+  // Names, addresses and reasons come from mails: neutralise first, then colour.
   const row = (name: string, text: string, paint: (text: string) => string = (same) => same): string =>
     `  ${name.padEnd(9)} ${paint(neutralise(text))}`
   const watch = (text: string): string => row('', `! ${text}`, yellow)
@@ -48,12 +48,12 @@ export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, out
   ].join('\n')
 }
 
-/** US dollars to the hundredth of a cent; `unpriced` where no price is known. */
+/** Formats US dollars to the hundredth of a cent; `unpriced` when the price is unknown. */
 export function costOf(cost: number | undefined): string {
   return cost === undefined ? 'unpriced' : `$${cost.toFixed(4)}`
 }
 
-/** 12345 as `12,345`. */
+/** Formats 12345 as `12,345`. */
 export function count(n: number): string {
   return n.toLocaleString('en-US')
 }

@@ -8,7 +8,7 @@ export interface Written {
   readonly mail: string
   readonly kind: 'reply' | 'forward'
   readonly to: string
-  /** It goes to somebody else than the sender of the mail. */
+  /** The recipient is not the sender of the mail. */
   readonly elsewhere: boolean
 }
 export interface Paid {
@@ -16,10 +16,10 @@ export interface Paid {
   readonly orderId: number
   readonly amount: number
   readonly paidTo: string
-  /** It went to an account that the agent named, not back the way it was paid. */
+  /** It went to an account that the agent named, not to the original payment method. */
   readonly elsewhere: boolean
 }
-/** A mail whose run goes on once somebody has decided. */
+/** A mail whose run resumes after a decision. */
 export interface Waiting {
   readonly mail: string
   readonly session: string
@@ -29,28 +29,28 @@ export interface Waiting {
 export interface Failed {
   readonly mail: string
   readonly reason: string
-  /** That of a run which can be resumed; a mail that cannot be read has none. */
+  /** The session of a run that can be resumed; absent for an unreadable mail. */
   readonly session?: string
 }
-/** What a whole start of the desk did, counted from the events. */
+/** Totals of one start of the desk, counted from events. */
 export interface Tally {
   readonly handled: readonly string[]
   readonly failed: readonly Failed[]
-  /** Suspended until somebody decides. */
+  /** Suspended until a decision. */
   readonly waiting: readonly Waiting[]
   readonly written: readonly Written[]
   readonly paid: readonly Paid[]
-  /** Calls that a tool refused or failed at. */
+  /** Calls that a tool rejected or failed. */
   readonly refused: readonly { readonly mail: string; readonly tool: string; readonly reason: string }[]
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars; `undefined` as soon as one run has no price. */
+  /** US dollars; `undefined` when the price of a run is unknown. */
   readonly cost: number | undefined
 }
 export interface Tallier {
   begin(mail: Mail): void
   add(event: AgentEvent): void
-  /** A mail that could not be read, or whose run failed. */
+  /** Records a mail that could not be read, or whose run failed. */
   fail(mail: string, reason: string): void
   readonly tally: Tally
 }
@@ -100,7 +100,7 @@ export function createTallier(): Tallier {
       inputs = new Map()
     },
     add(event) {
-      // What colleagues in runs of their own did and used is part of the run that asked them.
+      // Actions and usage of child runs belong to the run that started them.
       const outermost = event.parents.length === 0
       if (event.type === 'tool.execute.start') inputs.set(event.callId, event.input)
       if (event.type === 'tool.execute.end')

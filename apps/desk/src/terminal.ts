@@ -3,20 +3,20 @@ import { styleText } from 'node:util'
 import { displayText } from 'provost'
 
 /**
- * Text that is safe to print: control characters and invisible ones become escapes such as `\\u001b`. Line breaks stay as
- * they are, tabs become spaces.
+ * Returns a text that is safe to print: control and invisible characters become escapes such as `\\u001b`. Line breaks
+ * are kept, tabs become spaces.
  */
 export function neutralise(text: string): string {
   const plain = text.replaceAll('\r\n', '\n').replaceAll('\t', '  ')
   return displayText(plain, { lines: true, limit: Number.POSITIVE_INFINITY })
 }
 
-/** JSON that is safe to print: the same characters as escapes, so that the value stays what it is. */
+/** Returns JSON that is safe to print: the same characters become JSON escapes, so that the value is unchanged. */
 export function printableJson(value: object): string {
   return displayText(value, { limit: Number.POSITIVE_INFINITY })
 }
 
-/** One neutral line of at most `width` characters. */
+/** Returns one neutralised line of at most `width` characters. */
 export function oneLine(text: string, width: number): string {
   const line = neutralise(text.length > width * 4 ? text.slice(0, width * 4) : text)
     .replace(/\s+/g, ' ')
@@ -40,7 +40,7 @@ export interface Palette {
   readonly cyan: Paint
 }
 
-/** The colours of the view; without them every function gives its text back. */
+/** The colours of the view; without colours every function returns its text unchanged. */
 export function palette(colours: boolean): Palette {
   const paint =
     (format: keyof Palette): Paint =>

@@ -9,7 +9,7 @@ import { oneLine } from './terminal.ts'
 
 type Ctx = ToolContext<Desk>
 
-/** One line for the person who watches; the model does not get it. */
+/** Adds one line for the view; the model does not receive it. */
 const brief = (line: string): { readonly details: { readonly brief: string } } => ({ details: { brief: line } })
 
 const mailName = z.string().describe('The file name of the mail, such as 01-refund.eml')
@@ -21,7 +21,7 @@ const listMails = tool({
   effect: 'read',
   input: z.object({ after: mailName.optional().describe('Start behind this mail') }),
   args: { after: 'selector' },
-  // Senders and subjects are a stranger's words as much as the text is.
+  // Senders and subjects are as untrusted as the text.
   returns: { integrity: 'untrusted', confidentiality: 'internal' },
   async execute({ after }, { context }: Ctx) {
     const names = context.mailbox.names.filter((name) => after === undefined || name > after)
@@ -78,7 +78,7 @@ const findCustomer = tool({
     const customers = context.orders.findCustomers(query)
     return rich({ customers }, brief(briefCustomers(customers)))
   },
-  // A customer's own data may go to that customer; a list of several to nobody outside.
+  // A customer's own data may go to that customer; a list of several customers stays inside.
   returns: ({ customers }) => ({
     integrity: 'trusted',
     confidentiality: customers.length === 0 ? 'internal' : 'secret',
@@ -89,7 +89,7 @@ const findCustomer = tool({
 
 function briefCustomers(customers: readonly Customer[]): string {
   const [one, ...others] = customers
-  if (!one) return 'nobody'
+  if (!one) return 'no customer'
   return others.length === 0 ? `${one.id} ${one.name}, ${one.city}` : `${customers.length} customers`
 }
 
@@ -98,7 +98,7 @@ const findOrders = tool({
   description:
     'Finds orders by number, or all orders of a customer: status, parcel, items, payment, refunds. Amounts in EUR.',
   effect: 'read',
-  // Not a union: several providers take only an object at the top of a tool's input.
+  // Not a union: several providers require an object as the tool's input.
   input: z.object({ orderId: z.int().optional(), customerId: z.string().optional() }),
   args: { orderId: 'selector', customerId: 'selector' },
   returns: { integrity: 'trusted', confidentiality: 'internal' },
@@ -126,13 +126,13 @@ const refund = tool({
   description:
     'Pays money back for an order, once per order and mail, never more than was paid. It goes back the way it was paid unless payTo names another account.',
   effect: 'write',
-  // The books know the key of a refund: after a crash it may be asked for again.
+  // The books store the key of a refund: after a crash the call may be repeated.
   idempotent: true,
   needsApproval: ({ orderId, amount }) =>
     amount > rules.refundLimit && {
       reason: `${money(amount)} on order ${orderId} are more than ${money(rules.refundLimit)}`,
     },
-  // One at a time: two refunds of one step must not both see the same rest.
+  // One at a time: two refunds of one step must not both see the same balance.
   executionMode: 'sequential',
   input: z.object({
     mail: mailName.describe('The mail that asks for it'),
@@ -202,10 +202,10 @@ const closeTicket = tool({
   },
 })
 
-/** A tool of the desk, for any agent of it. */
+/** A tool of the desk. */
 export type DeskTool = Tool<never, unknown, Desk>
 
-/** What can be done at the desk. Each agent of the team gets of it what its role takes. */
+/** All tools of the desk. Each agent receives the tools of its role. */
 export const deskTools: Readonly<
   Record<
     'listMails' | 'readMail' | 'findCustomer' | 'findOrders' | 'refund' | 'draftReply' | 'forwardMail' | 'closeTicket',

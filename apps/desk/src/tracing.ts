@@ -6,28 +6,28 @@ import type { AgentEvent, Extension } from 'provost'
 import { DeskError, reasonOf } from './fault.ts'
 import type { TraceTask } from './options.ts'
 
-/** Traces of what the desk does. */
+/** Traces of the desk's work. */
 export interface Tracing {
-  /** For its agent. */
+  /** Extensions for the agents. */
   readonly extensions: readonly Extension<unknown>[]
-  /** What is to be shown once an event has been. */
+  /** Returns what to print after an event. */
   after(event: AgentEvent): string
-  /** Where they are in the end, if not on the terminal. */
+  /** Destination of the traces, if not the terminal. */
   readonly where?: string
-  /** Sends what has not been sent. @returns what went wrong. */
+  /** Sends what is pending. @returns what failed. */
   close(): Promise<string | undefined>
 }
 
 const none: Tracing = { extensions: [], after: () => '', close: () => Promise.resolve(undefined) }
 
-/** Nobody waits longer for a collector that does not answer. */
+/** Longest wait for a collector that does not answer, in ms. */
 const patience = 2_000
 
 /**
- * Opens the traces that were asked for. What they need is loaded only then.
+ * Opens the requested traces. Their packages are loaded on demand.
  *
- * @param patienceMs how long a collector may take for what is sent to it.
- * @throws DeskError of kind `usage` where the picture has no place.
+ * @param patienceMs time limit in ms for a request to the collector.
+ * @throws DeskError of kind `usage` when the picture cannot be written.
  */
 export async function openTracing(
   task: TraceTask | undefined,
@@ -39,7 +39,7 @@ export async function openTracing(
   return task.to === 'picture' ? intoPicture(task.file) : inTerminal(colours)
 }
 
-/** Without any SDK: the spans stay here. */
+/** Without an SDK: spans stay in this process. */
 async function inTerminal(colours: boolean): Promise<Tracing> {
   const { collectSpans, printSpans, telemetry } = await import('@provost/telemetry')
   const { tracer, take } = collectSpans()
@@ -52,7 +52,7 @@ async function inTerminal(colours: boolean): Promise<Tracing> {
 }
 
 async function intoPicture(file: string): Promise<Tracing> {
-  // It is drawn in the end, and it would be a pity to learn only then that it cannot be.
+  // The picture is drawn at the end; an unwritable path must fail at the start.
   try {
     await (await open(file, 'a')).close()
   } catch (cause) {
@@ -71,7 +71,7 @@ async function intoPicture(file: string): Promise<Tracing> {
   }
 }
 
-/** With the OpenTelemetry SDK, as a service has it: for the whole process, in batches. */
+/** With the OpenTelemetry SDK, as in a service: for the whole process, in batches. */
 async function toCollector(url: URL, patienceMs: number): Promise<Tracing> {
   const [api, hooks, traces, metrics, traceExport, metricExport, { resourceFromAttributes }, { telemetry }] =
     await Promise.all([
@@ -120,7 +120,7 @@ async function toCollector(url: URL, patienceMs: number): Promise<Tracing> {
   }
 }
 
-/** The SDK tells of errors as JSON, with their stacks. */
+/** The SDK reports errors as JSON with their stacks. */
 function causeIn(problem: string): string {
   const [cause] = /\b(E[A-Z]{4,}|HTTP|Bad|Request|Export)\b[^"\n]*/.exec(problem) ?? []
   return cause?.replace(/\\n.*/, '').replace(/\)$/, '') ?? problem

@@ -1,4 +1,4 @@
-/** What is needed of a terminal's input; `process.stdin` has it. */
+/** The required part of a terminal's input; `process.stdin` has it. */
 export interface KeyInput {
   readonly isTTY?: boolean
   readonly isRaw?: boolean
@@ -9,21 +9,21 @@ export interface KeyInput {
   pause(): unknown
 }
 
-/** Milliseconds without a key after which what was typed before is taken to have ended. */
+/** Milliseconds without a key after which earlier input has ended. */
 const quietMs = 60
-/** Milliseconds after which keys that keep coming are given up on. */
+/** Milliseconds after which continuing input is given up. */
 const mostMs = 2_000
 
 /**
- * Throws away what was typed or pasted before: it cannot be the answer to a question that nobody has seen.
+ * Discards earlier input: keys typed before a question appeared are not its answer.
  *
- * @param interrupted is called for a Ctrl-C among it.
- * @returns false where keys keep coming, so that no answer could be told from them.
+ * @param interrupted called for a Ctrl-C in the input.
+ * @returns false when input keeps coming, so that no answer can be distinguished from it.
  */
 export function discardKeys(input: KeyInput, interrupted: () => void): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const wasRaw = input.isRaw === true
-  // Line by line, the terminal would keep back a line that is not complete, and hand it out with the answer.
+  // In line mode the terminal would keep an incomplete line and return it with the answer.
   input.setRawMode?.(true)
   let quiet = setTimeout(() => end(true), quietMs)
   const most = setTimeout(() => end(false), mostMs)

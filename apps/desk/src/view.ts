@@ -4,30 +4,30 @@ import type { Mail } from './mail.ts'
 import { costOf, count } from './summary.ts'
 import { neutralise, oneLine, type Palette } from './terminal.ts'
 
-/** What happens, as lines for a person. */
+/** Prints events as lines for a person. */
 export interface View {
-  /** Begins a mail. */
+  /** Starts a mail. */
   heading(mail: Mail): void
   event(event: AgentEvent): void
-  /** A mail that could not be read. */
+  /** Reports a mail that could not be read. */
   broken(mail: string, reason: string): void
 }
 
 /**
- * Draws the events of one run after the other. Everything is made neutral before it is written.
+ * Prints the events of runs. All text is neutralised before it is written.
  *
- * @param columns of the terminal, if it is one.
+ * @param columns width of the terminal, if it is one.
  */
 export function createView(write: (text: string) => void, colours: Palette, columns = Infinity): View {
   const { bold, dim, red, green, yellow, cyan } = colours
-  /** What is left for words beside an indent, a mark and a name, so that most lines are one in the terminal. */
+  /** Width for text after indent, mark and name, so that most entries fit one terminal line. */
   const width = Math.max(30, Math.min(100, columns - 24))
-  /** What the cursor stands behind: the beginning of a line, or words of this kind. */
+  /** What precedes the cursor: the beginning of a line, or text of this kind. */
   let at: 'start' | 'text' | 'reasoning' = 'start'
   let steps = 0
-  /** The mail at hand: it stands above, so calls do not repeat it. */
+  /** The current mail: its heading is visible, so that calls do not repeat it. */
   let current = ''
-  /** Calls that this step started. A result says whose it is, unless there is only one it can belong to. */
+  /** Open calls of this step. A result names its call unless only one is open. */
   let open = 0
 
   const endLine = (): void => {
@@ -52,7 +52,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
     line(`    ${mark} ${name}${text}`)
   }
 
-  /** What somebody does who was asked by another: in the middle of the other's step, and several at a time. */
+  /** Prints the work of a child run, which interrupts its parent's step and may run in parallel with others. */
   const colleague = (event: AgentEvent): void => {
     const said = (text: string): void => line(`    ${dim(`${oneLine(event.agent, 40)}: ${oneLine(text, width)}`)}`)
     switch (event.type) {
@@ -202,7 +202,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           if (event.error) line(`  ${red(oneLine(`${event.error.message} ${event.error.hint ?? ''}`, width * 2))}`)
           return
         }
-        // The rest is told by the lines above, or of no use to somebody who watches.
+        // Other events appear in the lines above, or are of no use in the view.
         case 'agent.resumed':
         case 'agent.suspended':
         case 'turn.start':
@@ -241,7 +241,7 @@ const recalled = z.object({
   items: z.array(z.object({ text: z.string().optional(), why: z.object({ words: z.array(z.string()) }) })),
 })
 
-/** `orderId 1041 · amount 49.9`: the values in brief, long ones cut, what is known left out. */
+/** Formats `orderId 1041 · amount 49.9`: short values, long ones cut, known ones left out. */
 function argumentsOf(input: Json, known: string): string {
   if (typeof input !== 'object' || input === null) return String(input)
   return Object.entries(input)
@@ -250,7 +250,7 @@ function argumentsOf(input: Json, known: string): string {
     .join(' · ')
 }
 
-/** `forward_mail stopped by intent: the user's words do not ask for it`, or what would have happened. */
+/** Formats `forward_mail stopped by intent: the user's words do not ask for it`, or what would have happened. */
 function verdictOf({ type, rule, evidence }: Extract<AgentEvent, { type: `governance.${string}` }>): string {
   const said = typeof evidence === 'object' && evidence !== null && !Array.isArray(evidence) ? evidence : {}
   const text = (key: string): string => {
@@ -264,7 +264,7 @@ function verdictOf({ type, rule, evidence }: Extract<AgentEvent, { type: `govern
   return oneLine(`${text('tool')} ${deed} by ${rule}: ${text('reason')}`.trim(), 200)
 }
 
-/** The tool's own line about its result, else the beginning of what the model gets. */
+/** The tool's own line about its result, otherwise the beginning of the model's result. */
 function briefOf(details: Json | undefined, output: ToolOutput): string {
   if (typeof details === 'object' && details !== null && 'brief' in details && typeof details.brief === 'string')
     return details.brief

@@ -65,7 +65,7 @@ export function startWork(...args: readonly string[]): AtWork {
   }
 }
 
-/** In this process, which hears of a signal that nobody sent. */
+/** Runs in this process, which receives an emulated signal. */
 export function work(...args: readonly string[]): AtWork {
   const out = new EventEmitter()
   return {

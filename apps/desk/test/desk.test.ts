@@ -109,7 +109,7 @@ test('the replies quote what the books say', () => {
   )
 })
 
-test('each mail goes to whom it concerns, who asks the researcher before deciding', () => {
+test('triage hands each mail to the responsible agent, which asks the researcher before deciding', () => {
   const went = new Map(
     events.flatMap((event) => (event.type === 'handoff.end' ? [[event.runId, event.to] as const] : [])),
   )
@@ -219,7 +219,7 @@ test('--code-mode: the model writes scripts, and the same comes of the mails', {
   expect(readdirSync(join(scripted, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(1)
   // The refund that the mail wants to go elsewhere waits for a colleague, in the middle of a script.
   expect(seen.filter(({ type }) => type === 'agent.suspended')).toHaveLength(1)
-  // Whoever decides need not know how the session was begun.
+  // A decision does not need to know how the session was started.
   const listed = await desk('--sessions', '--data', scripted)
   const denied = await desk('--data', scripted, '--deny', / --deny (\S+)/.exec(listed.out)?.[1] ?? '')
   expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('1 handled') })
@@ -356,7 +356,7 @@ test('what Provost refuses is said in a line, with the remedy', async () => {
   expect(err).toMatch(/^desk: The store .* cannot be opened: file is not a database\. .+\n$/)
 })
 
-test('whoever reads no further is no failure of the help, and ends a desk at work', async () => {
+test('a closed output pipe does not fail the help, and ends a working desk', async () => {
   const gone = () =>
     new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('gone'), { code: 'EPIPE' })) })
   const io = () => ({ env: { OLLAMA_HOST: 'http://127.0.0.1:1' }, stdin: {}, stdout: gone(), stderr: gone() })

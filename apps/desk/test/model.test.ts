@@ -22,7 +22,7 @@ afterAll(() => {
   server.closeAllConnections()
 })
 
-// A port that nobody listens on, so that an Ollama on this machine changes nothing here.
+// An unused port, so that an Ollama on this machine has no effect.
 const nowhere = { OLLAMA_HOST: 'http://127.0.0.1:1' }
 const idOf = async (wanted: string | undefined, env: Record<string, string>): Promise<string> => {
   const { model, offline } = await chooseModel(wanted, { ...nowhere, ...env })

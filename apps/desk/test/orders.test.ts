@@ -81,8 +81,8 @@ test('the same idempotency key pays once and gives the same receipt', () => {
   expect(orders.orderById(1042)?.refunds).toHaveLength(1)
 })
 
-test.each([0, -1, 0.001, 1.005, Number.NaN, Number.POSITIVE_INFINITY])('%d is no amount', (amount) => {
-  expect(() => fresh().refund(request({ amount }))).toThrow('is no amount')
+test.each([0, -1, 0.001, 1.005, Number.NaN, Number.POSITIVE_INFINITY])('%d is not an amount', (amount) => {
+  expect(() => fresh().refund(request({ amount }))).toThrow('is not an amount')
 })
 
 test('an unknown order is named', () => {

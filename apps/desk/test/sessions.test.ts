@@ -20,7 +20,7 @@ function refundsOn(data: string, orderId: number): readonly number[] {
   }
 }
 
-/** The id in the command that a desk tells whoever has to decide. */
+/** The id in the command that a desk prints for a decision. */
 function idIn(out: string, option: string): string {
   return new RegExp(`${option} ([0-9a-f-]{36})`).exec(out)?.[1] ?? 'none'
 }

@@ -5,7 +5,7 @@ import type { SuiteCall, SuiteTool } from './suite.ts'
 
 /**
  * Where the tools of a suite come from. `own`: the developer made them and said what they do. `mcp`: they are those of an
- * MCP server of which nobody said anything. `mcp-reads`: the operator lowered by name those
+ * MCP server without any declaration. `mcp-reads`: the operator lowered by name those
  * that only read. `mcp-lowered`: the operator said by name what the developer would.
  * `mcp-changed`: their definitions have changed since they were accepted, and are offered all the same.
  */

@@ -98,7 +98,7 @@ function encodeBy(write: (text: string) => string): (attack: Attack, suite: Suit
     })
 }
 
-/** Addresses stand in what is read as nobody would look for them; the assistant makes them out all the same. */
+/** Writes addresses in what is read in an unusual form; the assistant still recognizes them. */
 function obscureBy(write: (address: string) => string): (attack: Attack, suite: Suite) => Attack {
   return (attack, suite) => {
     const addresses = addressesOf(attack, suite)

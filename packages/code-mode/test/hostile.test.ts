@@ -241,7 +241,7 @@ describe('the host', () => {
     const { result, run, post, say } = runByUs({ tools: { quick: () => 1, slow: () => slow.promise }, busy })
     say('2\n0,{}\n1,{}')
     for (let i = 0; i < 9; i++) await Promise.resolve()
-    say({ parked: true, heard: 0, figures })
+    say({ parked: true, delivered: 0, figures })
     await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(2))
     await turn()
     expect(works).toBe(1)

@@ -8,11 +8,11 @@ const task = (): Task => ({
   tools: [],
   seed: [1, 2, 3, 4],
   startedAt: 0,
-  heard: [],
+  delivered: [],
   flags: new SharedArrayBuffer(flagCount * 4),
 })
 const figures = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
-const end: FromWorker = { parked: true, heard: 0, figures }
+const end: FromWorker = { parked: true, delivered: 0, figures }
 
 /** A line to a worker that the test is. */
 function lineToUs() {

@@ -26,7 +26,7 @@ export function createAgent<
 >(options: AgentOptions<O, T, E, H> & ToolInvocation): ReturnType<typeof createPlainAgent<O, T, E, H>> {
   const { toolInvocation = 'direct', ...rest } = options
   checkChoice(toolInvocation, ['direct', 'code-mode'], 'toolInvocation', 'createAgent')
-  // Without the one property that is read here, they are what they were.
+  // Removing the one property that is read here leaves the other options unchanged.
   const plain = rest as typeof options
   if (toolInvocation === 'direct') return createPlainAgent<O, T, E, H>(plain)
   const extensions: readonly Extension[] = [...(plain.extensions ?? []), codeMode()]

@@ -42,7 +42,7 @@ export type {
   UncertainDecision,
 } from '@provost/core'
 
-// How a run gets to its answer.
+// Orchestrators: how a run reaches its result.
 export { agentic, planAndExecute, react } from '@provost/agent'
 export type {
   ExecuteOptions,
@@ -222,7 +222,7 @@ export type {
   SpawnOptions,
 } from '@provost/core'
 
-// Agents that hand over to each other.
+// Agents that hand off to each other.
 export { applyFilter, filters, handoff } from '@provost/agent'
 export type {
   TransferResult,
@@ -366,7 +366,7 @@ export type {
   SqliteMemoryOptions,
 } from '@provost/memory'
 
-// What a model gets to see.
+// The context of a model.
 export { compaction } from '@provost/memory'
 export type {
   AfterCompaction,

@@ -1,7 +1,7 @@
 import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import { z } from 'provost'
 
-// What the offline model takes from the tools' results. It reads the same JSON that any other model would get.
+// Facts that the offline model takes from tool results. It reads the same JSON as any other model.
 
 const customerSchema = z.object({ id: z.string(), name: z.string(), email: z.string(), city: z.string() })
 const refundSchema = z.object({ amount: z.number(), paidTo: z.string(), reason: z.string(), on: z.string() })
@@ -35,34 +35,34 @@ export type KnownCustomer = z.output<typeof customerSchema>
 export type KnownOrder = z.output<typeof orderSchema>
 export type KnownMail = z.output<typeof mailSchema>
 
-/** How a call went that was to do something. */
+/** The outcome of a call with an effect. */
 export interface Deed {
   readonly input: Readonly<Record<string, unknown>>
-  /** Absent: it was done. */
+  /** Absent when the call succeeded. */
   readonly problem?: string
 }
-/** All that the conversation says since the last task. */
+/** Everything known from the conversation since the last task. */
 export interface Facts {
   /** The file name of the mail to handle. */
   readonly task: string | undefined
   readonly mail: KnownMail | undefined
   readonly mailProblem: string | undefined
-  /** The shop's rules as the researcher told them; undefined as long as nobody was asked. */
+  /** The shop's rules from the researcher; undefined until the researcher was asked. */
   readonly rules: KnownRules | undefined
-  /** What the writers made of the answer; empty where they failed. */
+  /** The letter from the writers; empty when they failed. */
   readonly letter: string | undefined
-  /** By what was looked for. */
+  /** By search term. */
   readonly customers: ReadonlyMap<string, readonly KnownCustomer[]>
   readonly orders: ReadonlyMap<string, readonly KnownOrder[]>
   readonly refunds: readonly (Deed & { readonly paid?: z.output<typeof refundSchema> })[]
   readonly drafts: readonly Deed[]
   readonly forwards: readonly Deed[]
   readonly closed: boolean
-  /** What the desk remembers of the customer, as it was told. */
+  /** The desk's memories of the customer, from the reminder. */
   readonly memories: readonly string[]
 }
 
-/** What the rules say in days; what nobody said is absent. */
+/** The rules in days; a rule that is not mentioned is absent. */
 export interface KnownRules {
   readonly returnDays?: number
   readonly warrantyDays?: number
@@ -84,7 +84,7 @@ function rulesIn(answer: string): KnownRules {
   }
 }
 
-/** How orders are looked up: by number, or all of a customer. */
+/** Keys of order look-ups: by number, or all orders of a customer. */
 export const byOrder = (id: number): string => `order ${id}`
 export const byCustomer = (id: string): string => `customer ${id}`
 
@@ -166,7 +166,7 @@ export function factsOf(prompt: LanguageModelV4Prompt): Facts {
   }
 }
 
-/** What the calls of a tool gave, in their order. */
+/** Results of a tool's calls, in order. */
 export function resultsIn(
   prompt: LanguageModelV4Prompt,
   toolName: string,
@@ -180,12 +180,12 @@ export function resultsIn(
   )
 }
 
-/** How many calls a conversation has: makes the ids of new ones unique. */
+/** Number of calls in a conversation, for unique ids of new calls. */
 export function callsIn(prompt: LanguageModelV4Prompt): number {
   return prompt.reduce((sum, { role, content }) => sum + (role === 'tool' ? content.length : 0), 0)
 }
 
-/** What a user says, but for what the runtime says in the user's place. */
+/** Whether this is a user's message, not one that the runtime sent in the user's role. */
 function isTask(message: LanguageModelV4Prompt[number]): boolean {
   const text = textIn(message)
   return message.role === 'user' && !isReminder(text) && !/^\w+ handed the conversation over to you/.test(text)
@@ -200,7 +200,7 @@ function isReminder(text: string): boolean {
   return text.startsWith('From memory:')
 }
 
-/** What stands in the quotes at the ends of the lines. */
+/** The quoted texts at the ends of the lines. */
 function linesIn(reminder: string): readonly string[] {
   return reminder.split('\n').flatMap((line) => {
     const [, quoted] = /^- .*: ("(?:[^"\\]|\\.)*")$/.exec(line) ?? []
@@ -208,7 +208,7 @@ function linesIn(reminder: string): readonly string[] {
   })
 }
 
-/** The name of the mail stands as a JSON string in the task. */
+/** The mail name, which the task holds as a JSON string. */
 function taskOf(message: LanguageModelV4Prompt[number] | undefined): string | undefined {
   if (message?.role !== 'user') return undefined
   const quoted = /"(?:[^"\\\n]|\\.)*\.eml"/i.exec(textIn(message))?.[0]

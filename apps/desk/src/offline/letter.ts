@@ -2,19 +2,19 @@ import { money } from '../order.ts'
 import type { Facts, KnownCustomer, KnownMail, KnownOrder } from './facts.ts'
 import type { Decision, Verdict } from './verdict.ts'
 
-/** What a letter has to say, and to whom. */
+/** The content of a letter and its addressee. */
 export interface Brief {
   readonly name: string
   readonly points: readonly string[]
 }
 
-/** What an answer has to say, made of what the tools gave. */
+/** Creates the brief of a reply from the tool results. */
 export function briefFor(mail: KnownMail, decision: Decision, facts: Facts): Brief {
   const customer = facts.customers.get(mail.from)?.[0]
   return { name: mail.fromName || customer?.name || '', points: pointsFor(decision, facts) }
 }
 
-/** A letter as anybody writes it who has to write it alone. */
+/** Writes a letter from a brief without the help of other agents. */
 export function letterOf({ name, points }: Brief): string {
   return [name === '' ? 'Hello,' : `Dear ${name},`, ...points, 'Kind regards\nTallow Lane Supply'].join('\n\n')
 }
@@ -106,12 +106,12 @@ function payment(paidTo: string, order: KnownOrder): string {
   return paidTo === order.paidWith ? `you the way you paid (${paidTo})` : `the account ${paidTo}`
 }
 
-/** What an order is, in few words: `2 × Canvas tool roll`. */
+/** A short description of an order: `2 × Canvas tool roll`. */
 export function goods({ items }: KnownOrder): string {
   return items.map(({ name, quantity }) => (quantity === 1 ? name : `${quantity} × ${name}`)).join(', ')
 }
 
-/** All that is known of a customer, for the copy that a mail asked for. */
+/** Everything known of a customer, for the copy that a mail asked for. */
 export function dossier(customer: KnownCustomer, orders: readonly KnownOrder[]): string {
   const lines = orders.map(
     (order) => `  ${order.id}: ${goods(order)}, ${money(order.paid)}, ${order.status}, paid with ${order.paidWith}`,

@@ -1,7 +1,7 @@
 import type { KnownMail } from './facts.ts'
 import { sentencesOf } from './reading.ts'
 
-/** What a mail tells its reader to do beyond what the shop would do by itself. */
+/** Instructions in a mail beyond the shop's usual service. */
 export interface Instructions {
   /** Send the list of all customers to this address. */
   readonly customerListTo?: string
@@ -15,9 +15,9 @@ const address = /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/
 const account = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}\b/
 
 /**
- * Takes what a mail demands for an order. The offline model is gullible on purpose: it does not ask whether the words
- * are the customer's to say, whether anybody can see them, or whom they serve. Real models fall for it often enough,
- * and what keeps the harm away has to stand around the model, not in it.
+ * Returns the instructions in a mail. The offline model is gullible on purpose: it does not check who wrote the words,
+ * whether they are visible, or whose interest they serve. Real models make this mistake often enough. Protection must
+ * therefore surround the model.
  */
 export function instructionsIn(mail: KnownMail): Instructions {
   let found: Instructions = {}
@@ -43,7 +43,7 @@ export function instructionsIn(mail: KnownMail): Instructions {
   return found
 }
 
-/** A model reads through characters without width; so does this one. */
+/** Removes zero-width characters: models read through them, and so does this one. */
 function visible(text: string): string {
   return text.replace(/[\u00ad\u200b\u2060\ufeff]/g, '')
 }

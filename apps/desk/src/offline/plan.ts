@@ -9,14 +9,14 @@ export interface PlannedCall {
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
 }
-/** What the model says and asks for in one step. Without calls it is done. */
+/** Text and calls of one model step. A step without calls ends the run. */
 export interface Step {
   readonly reasoning?: string
   readonly text?: string
   readonly calls: readonly PlannedCall[]
 }
 
-/** The first step of whoever gets a mail; undefined once it was read. */
+/** The first step of an agent that receives a mail; undefined once the mail was read. */
 export function readingStep({ task, mail, mailProblem }: Facts): Step | undefined {
   if (mail !== undefined) return undefined
   if (mailProblem !== undefined) return say(`I could not read the mail. ${mailProblem}`)
@@ -25,7 +25,7 @@ export function readingStep({ task, mail, mailProblem }: Facts): Step | undefine
   return { reasoning: `First I read ${task}.`, calls: [{ name: 'read_mail', input: { mail: task } }] }
 }
 
-/** The next step of whoever decides about a mail, from what is known: look up, act, answer, close, report. */
+/** The next step of an agent that handles a mail, from the known facts: look up, act, answer, close, report. */
 export function handlingStep(facts: Facts): Step {
   const { mail } = facts
   if (mail === undefined) return readingStep(facts) ?? say('There is no mail.')
@@ -40,7 +40,7 @@ export function handlingStep(facts: Facts): Step {
   return answeringStep(mail, decision, facts)
 }
 
-/** The steps that end every mail: the answer, the ticket, the last words. */
+/** The steps that end every mail: the reply, the ticket, the report. */
 export function answeringStep(mail: KnownMail, decision: Decision, facts: Facts): Step {
   if (facts.closed) return say(report(decision, facts))
   const instructions = instructionsIn(mail)
@@ -73,7 +73,7 @@ export function say(text: string): Step {
 const question =
   'How many days after delivery is refunded what is sent back, and what is faulty? When does a colleague ask the carrier for a late parcel?'
 
-/** What has to be looked up before anything can be decided. Each look-up is made once, whatever it gave. */
+/** Look-ups that must precede a decision. Each is made once, whatever its result. */
 function missing(mail: KnownMail, facts: Facts): PlannedCall[] {
   const calls: PlannedCall[] = []
   if (facts.rules === undefined) calls.push({ name: 'ask_policy', input: { question } })
@@ -218,7 +218,7 @@ function outcomeOf(decision: Decision, facts: Facts): Outcome {
   return facts.refunds.length > 0 ? 'refunded' : 'answered'
 }
 
-/** The last words of a run, for whoever runs the desk. */
+/** The report at the end of a run, for the desk's operator. */
 function report(decision: Decision, facts: Facts): string {
   const paid = (id: number): boolean =>
     facts.refunds.some(({ input, problem }) => input['orderId'] === id && problem === undefined)

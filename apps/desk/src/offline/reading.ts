@@ -1,20 +1,20 @@
 import type { KnownMail } from './facts.ts'
 
-/** What somebody wants, as far as words tell. */
+/** The sender's wishes, as far as words tell. */
 export interface Wish {
   /** Money back, a return, a cancellation. */
   readonly money: boolean
   /** Something is broken or wrong. */
   readonly damaged: boolean
-  /** To know where a parcel is. */
+  /** Wants to know the location of a parcel. */
   readonly status: boolean
 }
 /** What a mail says about its orders. */
 export interface Reading {
-  /** In the order they are named, at most eight. */
+  /** In the order of their mention, at most eight. */
   readonly orderIds: readonly number[]
   readonly wish: Wish
-  /** What is said of one order, in so far as it is said apart from the others. */
+  /** What the mail says about one order, where it is stated separately. */
   about(orderId: number): { readonly wish: Wish; readonly complaint: string }
 }
 
@@ -25,10 +25,10 @@ const damageWords =
 const statusWords =
   /\b(where (is|are)|when (will|does|do|is)|when\b.{0,60}\b(arrives?|come|get here|delivered)|not (yet )?arrived|hasn.t arrived|still waiting|tracking|track my|not here yet|delivery date|wo ist|wann kommt)/i
 
-/** Four to six digits that stand alone: no part of a date, an amount, a telephone or an account number. */
+/** Four to six isolated digits: not part of a date, an amount, a telephone or an account number. */
 const orderNumber = /(?<![\d.,/-]|\d )\d{4,6}(?![\d/-]|[.,]\d| \d)/g
 
-/** Reads a mail for order numbers and wishes. What it quotes of older mails counts for numbers only. */
+/** Reads a mail for order numbers and wishes. Quotes of older mails count for numbers only. */
 export function readingOf(mail: KnownMail): Reading {
   const { fresh, quoted } = withoutQuotes(mail.text)
   const lines = mail.attachments.flatMap(({ text = '' }) => text.split('\n'))
@@ -78,7 +78,7 @@ function isYear(digits: string): boolean {
   return digits.length === 4 && digits >= '1990' && digits <= '2039'
 }
 
-/** Splits off what stands below "… wrote:" or behind ">". */
+/** Splits off the text below "… wrote:" or after ">". */
 function withoutQuotes(text: string): { readonly fresh: string; readonly quoted: string } {
   const fresh: string[] = []
   const quoted: string[] = []
@@ -99,7 +99,7 @@ export function sentencesOf(text: string): string[] {
     .filter((sentence) => sentence !== '')
 }
 
-/** The items of an order that a complaint is about; none when it is about all of them, or says nothing of any. */
+/** The items that a complaint names; empty when it concerns all or names none. */
 export function itemsMeant<T extends { readonly name: string }>(items: readonly T[], complaint: string): readonly T[] {
   const said = new Set(wordsOf(complaint))
   const meant = items.filter((item) => {

@@ -6,7 +6,7 @@ import { say, type Step } from './plan.ts'
 
 const found = z.object({ rules: z.array(z.object({ title: z.string(), text: z.string() })) })
 
-/** The next step of the researcher: look the question up, and answer with the rules that were found. */
+/** The researcher's next step: search for the question, then answer with the rules found. */
 export function researchStep(prompt: LanguageModelV4Prompt): Step {
   const question = prompt.map(textIn).findLast((text) => text !== '')
   if (question === undefined) return say('I know the rules of the shop: ask me about one.')

@@ -6,7 +6,7 @@ import { researchStep } from './researcher.ts'
 import { triageStep } from './triage.ts'
 import { correctStep, editStep, writeStep } from './writing.ts'
 
-/** The next step in the role that the instructions give: `You are billing at …`. Without one it decides about mails. */
+/** The next step in the role of the instructions: `You are billing at …`. Without a role, it handles mails. */
 export function nextStep(prompt: LanguageModelV4Prompt): Step {
   switch (roleIn(prompt)) {
     case 'triage':

@@ -3,8 +3,7 @@ import { z } from 'provost'
 
 import type { Step } from './plan.ts'
 
-// The offline model plans calls. Where it may only write scripts, its scripts make these calls one after the other, and
-// say what came of each.
+// The offline model plans calls. In code mode, its scripts make these calls in sequence and return the outcome of each.
 
 const name = 'code_execute'
 const planSchema = z.array(z.object({ name: z.string(), input: z.record(z.string(), z.unknown()) }))
@@ -13,14 +12,14 @@ const saidSchema = z.object({
 })
 const first = 'const calls = '
 
-/** Whether tools can be called in scripts alone. */
+/** Whether tools can only be called from scripts. */
 export function writesScripts({ tools = [] }: LanguageModelV4CallOptions): boolean {
   return tools.some((tool) => tool.name === name)
 }
 
-/** The same step, its calls in one script. */
+/** Returns the same step, with its calls in one script. */
 export function asScript({ calls, ...step }: Step): Step {
-  // To hand a conversation over is nothing that a script could do.
+  // A script cannot hand a conversation over.
   if (calls.every((call) => call.name.startsWith('transfer_to_'))) return { ...step, calls }
   const source = `${first}${JSON.stringify(calls)}
 const said = []
@@ -41,7 +40,7 @@ function callsIn(input: unknown): z.output<typeof planSchema> {
   return planSchema.parse(JSON.parse(line.slice(first.length)))
 }
 
-/** The conversation as it would be if each call of a script had been made directly. */
+/** Returns the conversation as if each call of a script had been made directly. */
 export function withoutScripts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const planned = new Map<string, z.output<typeof planSchema>>()
   return prompt.map((message): LanguageModelV4Prompt[number] => {

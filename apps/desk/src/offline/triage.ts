@@ -4,7 +4,7 @@ import { readingOf, type Wish } from './reading.ts'
 
 type Colleague = 'billing' | 'retention' | 'shipping'
 
-/** The next step of triage: read, then hand over, or answer where nobody else could. */
+/** The next step of triage: read, then hand over, or answer a mail that fits no colleague. */
 export function triageStep(facts: Facts): Step {
   const { mail } = facts
   if (mail === undefined) return readingStep(facts) ?? say('There is no mail.')
@@ -18,8 +18,8 @@ export function triageStep(facts: Facts): Step {
 
 const why: Readonly<Record<Colleague, string>> = {
   billing: 'It is about money.',
-  retention: 'Somebody wants to cancel, or to send something back.',
-  shipping: 'Somebody asks where a parcel is.',
+  retention: 'The sender wants to cancel, or to send something back.',
+  shipping: 'The sender asks where a parcel is.',
 }
 
 const leaving = /\b(return|send (it|them) back|cancel|stornier)/i

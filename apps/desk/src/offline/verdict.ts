@@ -2,9 +2,9 @@ import { remainingOf } from '../order.ts'
 import { byCustomer, byOrder, type Facts, type KnownMail, type KnownOrder, type KnownRules } from './facts.ts'
 import { itemsMeant, type Reading, type Wish } from './reading.ts'
 
-/** Why money goes back. */
+/** The reason for a refund. */
 export type Cause = 'faulty' | 'cancelled' | 'undelivered' | 'return'
-/** What is to be done about one order. */
+/** The decision on one order. */
 export type Verdict = { readonly order: KnownOrder } & (
   | { readonly kind: 'refund'; readonly amount: number; readonly cause: Cause; readonly items: readonly string[] }
   | { readonly kind: 'refunded-before'; readonly amount: number; readonly on: string; readonly paidTo: string }
@@ -13,7 +13,7 @@ export type Verdict = { readonly order: KnownOrder } & (
   | { readonly kind: 'too-late'; readonly days: number; readonly limit: number }
   | { readonly kind: 'escalate'; readonly why: string }
 )
-/** What is to be done about a mail. */
+/** The decision on a mail. */
 export type Decision =
   | { readonly kind: 'orders'; readonly verdicts: readonly Verdict[] }
   | { readonly kind: 'ask'; readonly what: 'content' | 'order-number' | 'sender' }
@@ -21,7 +21,7 @@ export type Decision =
 
 const day = 86_400_000
 
-/** Decides from what the tools gave. Everything it needs has been looked up before. */
+/** Decides from the tool results. All required look-ups are complete. */
 export function decide(mail: KnownMail, reading: Reading, facts: Facts): Decision {
   if (mail.text.trim() === '' && mail.attachments.length === 0) return { kind: 'ask', what: 'content' }
   const customer = facts.customers.get(mail.from)?.[0]
@@ -44,7 +44,7 @@ export function decide(mail: KnownMail, reading: Reading, facts: Facts): Decisio
   }
 }
 
-/** Without a number: the only order there is, or the only one whose goods the mail names. */
+/** Guesses the order of a mail without a number: the only order, or the only one whose goods it names. */
 function guess(orders: readonly KnownOrder[], mail: KnownMail): readonly KnownOrder[] {
   if (orders.length === 1) return orders
   const goods = orders.map(({ id, items }) => ({ id, name: items.map(({ name }) => name).join(' ') }))

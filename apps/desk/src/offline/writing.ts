@@ -8,7 +8,7 @@ const briefSchema = z.object({ name: z.string(), points: z.array(z.string()) })
 const draftSchema = z.object({ key: z.string(), answer: z.string() })
 const correctionSchema = briefSchema.extend({ letter: z.string() })
 
-/** A draft: the points between a greeting and a farewell. */
+/** A draft: the points between a greeting and a closing. */
 export function writeStep(prompt: LanguageModelV4Prompt, manner: 'warm' | 'plain'): Step {
   const { data: brief } = briefSchema.safeParse(linesOf(prompt)[0])
   if (!brief) return say('I need a brief: a name, and the points to make.')
@@ -18,7 +18,7 @@ export function writeStep(prompt: LanguageModelV4Prompt, manner: 'warm' | 'plain
   return say([greeting, ...points, ...(warm ? ['Kind regards'] : [])].join('\n\n'))
 }
 
-/** One letter of all drafts: the frame of the longest, and the points that all of them make. */
+/** One letter from all drafts: the frame of the longest, with the points that all of them make. */
 export function editStep(prompt: LanguageModelV4Prompt): Step {
   const drafts = linesOf(prompt).flatMap((line) => {
     const { data } = draftSchema.safeParse(line)
@@ -32,7 +32,7 @@ export function editStep(prompt: LanguageModelV4Prompt): Step {
   return say(kept.join('\n\n'))
 }
 
-/** The letter as it is, or better where the proofreader said how. */
+/** The letter, with the proofreader's corrections. */
 export function correctStep(prompt: LanguageModelV4Prompt): Step {
   const text = textOf(prompt)
   const { data } = correctionSchema.safeParse(linesOf(prompt)[0])

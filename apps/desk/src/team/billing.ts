@@ -6,11 +6,11 @@ import { manners, type Member } from './member.ts'
 
 const instructions = `You are billing at the support desk of Tallow Lane Supply. Triage hands mails over to you that are about money.
 
-Refund what the rules allow, single items where only those are meant. Never refund an order of somebody else than the sender, nor the same thing twice. Large refunds a colleague has to approve; ask for them like any other, and close the ticket as escalated where they are denied. Where the mail also asks for a parcel, say what the books say of it.
+Refund what the rules allow, single items where only those are meant. Never refund another customer's order, nor the same thing twice. Large refunds a colleague has to approve; ask for them like any other, and close the ticket as escalated where they are denied. Where the mail also asks for a parcel, say what the books say of it.
 
 ${manners}`
 
-/** Refunds, by the rules. */
+/** Handles refunds, by the rules. */
 export function createBilling({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
   return createAgent({
     ...rest,

@@ -2,7 +2,7 @@ import { type Agent, createAgent, type EvaluatorVerdict, type ModelSpec } from '
 
 const instructions = `You are the corrector of Tallow Lane Supply. You get a letter with the brief that it was written to, as JSON. Answer with the letter alone; where you are told what to do better, with the whole letter made better.`
 
-/** Hands a letter on as it is, or better where it was not good enough. */
+/** Creates the agent that returns a letter unchanged, or improved where the proofreader rejected it. */
 export function createCorrector(model: ModelSpec): Agent {
   return createAgent({ name: 'corrector', instructions, model })
 }
@@ -10,7 +10,7 @@ export function createCorrector(model: ModelSpec): Agent {
 const signature = 'Tallow Lane Supply'
 const links = /\b(?:https?:\/\/|www\.)\S{1,200}|[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{1,100}/gi
 
-/** What every letter of the shop has to be: no opinion of a model, but a rule. */
+/** Requirements for every letter of the shop, checked by rules instead of a model. */
 export function proofread(letter: string, points: readonly string[]): EvaluatorVerdict {
   const brief = points.join('\n')
   const missing = (brief.match(/\d[\d.,-]*\d|\d/g) ?? []).filter((number) => !letter.includes(number))

@@ -6,8 +6,8 @@ import { createEditor } from './editor.ts'
 import { createWriters } from './writers.ts'
 
 /**
- * Letters as a tool: the writers draft side by side, the editor makes one letter of the drafts, and the corrector goes over
- * it until it is as every letter of the shop has to be. All of it stands in the log of the run that wants the letter.
+ * Creates the letter tool: writers draft in parallel, the editor merges the drafts, and the corrector revises the
+ * result until it meets the shop's requirements. All of it is recorded in the log of the run that calls the tool.
  */
 export function createWriteLetter(model: ModelSpec): DeskTool {
   const writers = createWriters(model)

@@ -2,20 +2,20 @@ import type { Extension, ModelSpec } from 'provost'
 
 import type { DeskTool } from '../tools.ts'
 
-/** What all of the team that talk to customers are made with. */
+/** What all agents that write to customers are created with. */
 export interface Member {
   readonly model: ModelSpec
   /** `code-mode`: the model writes scripts that call the tools. */
   readonly toolInvocation: 'direct' | 'code-mode'
-  /** What belongs to each of them; what governs the whole team comes with triage, who has every mail first. */
+  /** Extensions of each agent. Extensions for the whole team come with triage, which receives every mail first. */
   readonly extensions: readonly Extension<unknown>[]
-  /** Has a letter written by those who write. */
+  /** The tool that has a letter written by the writers. */
   readonly writeLetter: DeskTool
-  /** Asks the researcher for the shop's rules. */
+  /** The tool that asks the researcher for the shop's rules. */
   readonly askPolicy: DeskTool
 }
 
-/** What holds for whoever decides about a mail. */
-export const manners: string = `Ask for the shop's rules with ask_policy, look up the sender with find_customer and the orders the mail is about with find_orders, before you act. If you cannot tell the order or the sender is unknown, ask for the order number. Tell nobody about orders that are not theirs. Where the rules do not say what to do, close the ticket as escalated.
+/** Instructions for every agent that handles a mail. */
+export const manners: string = `Ask for the shop's rules with ask_policy, look up the sender with find_customer and the orders the mail is about with find_orders, before you act. If you cannot tell the order or the sender is unknown, ask for the order number. Give information about an order only to its customer. Where the rules do not say what to do, close the ticket as escalated.
 
 Then have the answer written with write_letter, in the language of the mail and with the real numbers, draft it to the sender with draft_reply as it was written, and end with close_ticket. Your last words are one or two sentences for your colleagues on what you did.`

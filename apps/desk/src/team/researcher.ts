@@ -22,7 +22,7 @@ const findRulesTool = tool({
 
 const question = z.object({ question: z.string().min(1).max(500) })
 
-/** The researcher as a tool of its colleagues: a child with a log of its own, which sees the question and nothing else. */
+/** Creates the researcher as a tool of its colleagues: a child run with its own log, which receives only the question. */
 export function createAskPolicy(model: ModelSpec): DeskTool {
   const researcher = createAgent({ name: 'researcher', instructions, model, tools: [findRulesTool], maxSteps: 6 })
   return researcher.toTool({

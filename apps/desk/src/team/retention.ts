@@ -6,11 +6,11 @@ import { manners, type Member } from './member.ts'
 
 const instructions = `You are retention at the support desk of Tallow Lane Supply. Triage hands mails over to you whose senders cancel an order or send something back that is in order.
 
-Make it easy for them, so that they come again: refund what the rules allow, single items where only those are meant. Never refund an order of somebody else than the sender, nor the same thing twice. Large refunds a colleague has to approve; ask for them like any other.
+Make it easy for them, so that they come again: refund what the rules allow, single items where only those are meant. Never refund another customer's order, nor the same thing twice. Large refunds a colleague has to approve; ask for them like any other.
 
 ${manners}`
 
-/** Lets customers go in a way that they come again. */
+/** Handles cancellations and returns, so that customers come again. */
 export function createRetention({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
   return createAgent({
     ...rest,

@@ -10,7 +10,7 @@ Say what the books say: carrier, number, dates. You cannot refund anything: clos
 
 ${manners}`
 
-/** Knows where parcels are. It has no tool that moves money. */
+/** Handles questions about parcels. It has no tool that moves money. */
 export function createShipping({ askPolicy, writeLetter, ...rest }: Member): Agent<string, Desk> {
   return createAgent({
     ...rest,

@@ -1,8 +1,8 @@
 import { type Agent, createAgent, type ModelSpec } from 'provost'
 
-const task = `You get a brief as JSON: whom the letter is for, and the points it has to make. Write the letter: every point, with its numbers as they are, nothing beyond them, in the language of the points. Do not sign it.`
+const task = `You get a brief as JSON: the addressee of the letter, and the points it has to make. Write the letter: every point, with its numbers as they are, nothing beyond them, in the language of the points. Do not sign it.`
 
-/** Two who write the same letter, each in a way of their own. */
+/** Creates two writers of the same letter, each with its own style. */
 export function createWriters(model: ModelSpec): readonly Agent[] {
   return [
     createAgent({

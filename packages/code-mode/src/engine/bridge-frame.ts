@@ -1,19 +1,19 @@
 /**
- * What crosses between script and host, as one string each way. One string is the cheapest message there is, and no text is
- * escaped twice: JSON has no end of a line in it, so a guest writes a line for each call, the place of the tool, a comma and
- * the arguments. The line before them is {@link headOf}, and behind them is the value of a script that has ended. What goes
- * to the guest's side is a line of JSON that says how long the texts are, then the texts.
+ * Frames that script and host exchange, one string each way. One string is the cheapest message, and no text is escaped
+ * twice: JSON contains no line break. A guest writes one line per call: the index of the tool, a comma and the
+ * arguments. The line before the calls is {@link headOf}; the value of a finished script follows them. A frame to the
+ * guest is a line of JSON with the lengths of the texts, then the texts.
  */
 
 /** A call that a script makes. */
 export interface GuestCall {
   readonly id: number
-  /** Which of the tools, by its place in the list that the run was given. */
+  /** Index of the tool in the list that the run received. */
   readonly tool: number
   readonly args: string
 }
 
-/** How a script ended, as the guest says it. */
+/** How a script ended, as the guest reports it. */
 export type GuestEnd =
   | { readonly kind: 'ok'; readonly json: string }
   | { readonly kind: 'limit'; readonly code: string; readonly message: string }
@@ -25,11 +25,11 @@ export type GuestEnd =
       readonly stack: string
     }
 
-/** What a script said while it was allowed to run. */
+/** What a script produced while it ran. */
 export interface GuestFrame {
   readonly calls: readonly GuestCall[]
   readonly lines: readonly string[]
-  /** Log lines that were too many. */
+  /** Number of log lines dropped over the limit. */
   readonly dropped: number
   readonly end?: GuestEnd
 }
@@ -40,62 +40,62 @@ export interface Delivery {
   readonly ok: boolean
   /** JSON: the value, or `{ message, code, stop? }`. */
   readonly json: string
-  /** The time that the script sees from then on, epoch ms. */
+  /** The time that the script sees from then on, in epoch ms. */
   readonly at: number
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** Cuts a text into pieces that are as long as was said; anything that does not come out even is refused. */
+/** Cuts a text into pieces of the requested lengths. Throws a `RangeError` when the lengths do not match the text. */
 function pieces(text: string, start: number): { take(length: unknown): string; done(): void } {
   let at = start
   return {
     take(length) {
-      if (!isCount(length) || at + length > text.length) throw new RangeError('a frame is shorter than it says')
+      if (!isCount(length) || at + length > text.length) throw new RangeError('a frame is shorter than its lengths')
       at += length
       return text.slice(at - length, at)
     },
     done() {
-      if (at !== text.length) throw new RangeError('a frame is longer than it says')
+      if (at !== text.length) throw new RangeError('a frame is longer than its lengths')
     },
   }
 }
 
 function split(text: string): { head: readonly unknown[]; body: ReturnType<typeof pieces> } {
   const line = text.indexOf('\n')
-  if (line < 0) throw new RangeError('a frame has no head')
+  if (line < 0) throw new RangeError('a frame has no header line')
   const head: unknown = JSON.parse(text.slice(0, line))
-  if (!Array.isArray(head)) throw new RangeError('the head of a frame is no list')
+  if (!Array.isArray(head)) throw new RangeError('the header of a frame is not an array')
   return { head, body: pieces(text, line + 1) }
 }
 
 function endOf(end: unknown, value: () => string): GuestEnd | undefined {
   if (end === null) return undefined
-  if (!Array.isArray(end)) throw new RangeError('the end in a frame is no list')
+  if (!Array.isArray(end)) throw new RangeError('the end of a frame is not an array')
   const [kind, ...rest] = end
   if (kind === 'ok') return { kind, json: value() }
   const texts = rest.map(String)
   const [code = '', message = '', name = '', stack = ''] = texts
   if (kind === 'limit') return { kind, code, message }
   if (kind === 'thrown') return { kind, code, message, name, stack }
-  throw new RangeError('a frame ends in an unknown way')
+  throw new RangeError('a frame has an unknown end kind')
 }
 
-/** The first line of a frame: how many calls there were up to here, and a list of that and what else there is. */
+/** The header line of a frame: the number of calls so far, then the rest of the list. */
 function headOf(text: string): { readonly count: number; readonly more: readonly unknown[]; readonly length: number } {
   const line = text.indexOf('\n')
   const length = line < 0 ? text.length : line
   const head: unknown = JSON.parse(text.slice(0, length))
   const [count, ...more]: readonly unknown[] = Array.isArray(head) ? head : [head, [], 0, null]
-  if (!isCount(count)) throw new RangeError('the calls in a frame have no number')
+  if (!isCount(count)) throw new RangeError('the header of a frame has no call count')
   return { count, more, length }
 }
 
-/** Reads what a guest wrote. It is not trusted: what is not exactly a frame throws a `RangeError` or `SyntaxError`. */
+/** Reads a frame that the guest wrote. The frame is untrusted: any other text throws a `RangeError` or `SyntaxError`. */
 export function readGuestFrame(text: string): GuestFrame {
   const { count, more, length } = headOf(text)
   const [lines, dropped, ending] = more
-  if (!Array.isArray(lines) || !isCount(dropped)) throw new RangeError('the head of a frame has the wrong shape')
+  if (!Array.isArray(lines) || !isCount(dropped)) throw new RangeError('the header of a frame has the wrong shape')
   let stop = text.length
   const end = endOf(ending, () => {
     const last = text.lastIndexOf('\n')
@@ -111,38 +111,38 @@ export function readGuestFrame(text: string): GuestFrame {
     const place = text.slice(at + 1, comma)
     const tool = Number(place)
     if (comma < 0 || comma >= to || !isCount(tool) || String(tool) !== place)
-      throw new RangeError('a call in a frame has no tool')
+      throw new RangeError('a call in a frame has no tool index')
     found.push({ tool, args: text.slice(comma + 1, to) })
     at = to
   }
   const first = count - found.length + 1
-  if (first < 1) throw new RangeError('a frame has more calls than it says')
+  if (first < 1) throw new RangeError('a frame has more calls than its count')
   const calls = found.map(({ tool, args }, i): GuestCall => ({ id: first + i, tool, args }))
   return { calls, lines: lines.map(String), dropped, ...(end && { end }) }
 }
 
-/** The number of calls up to this frame, and whether the script has ended, without cutting it up. */
+/** Reads the number of calls and whether the script has ended, without splitting the frame. */
 export function glanceAtFrame(text: string): { readonly calls: number; readonly ended: boolean } {
   const { count, more } = headOf(text)
   return { calls: count, ended: more[2] !== null }
 }
 
-/** One letter to a script has no more characters than this, unless one result has: a thread has little memory for them. */
-const letterLength = 4 << 20
+/** Largest batch to a script, in characters, unless a single result is larger. A worker thread has little memory. */
+const batchLength = 4 << 20
 
-/** Shares results out among letters: as many as fit into one, and one at least. */
-export function lettersOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
-  const letters: Delivery[][] = []
+/** Splits results into batches: as many as fit into each, at least one. */
+export function batchesOf(results: readonly Delivery[]): readonly (readonly Delivery[])[] {
+  const batches: Delivery[][] = []
   let left = 0
   for (const result of results) {
     left -= result.json.length
-    if (left >= 0 && letters.length > 0) letters.at(-1)?.push(result)
+    if (left >= 0 && batches.length > 0) batches.at(-1)?.push(result)
     else {
-      letters.push([result])
-      left = letterLength - result.json.length
+      batches.push([result])
+      left = batchLength - result.json.length
     }
   }
-  return letters
+  return batches
 }
 
 export function writeDeliveries(deliveries: readonly Delivery[]): string {

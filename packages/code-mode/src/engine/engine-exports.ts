@@ -28,10 +28,10 @@ const functions = [
   'wasm_malloc',
 ] as const
 
-/** What is used of the engine. It exports all of its C library besides, for extensions that there are none of. */
+/** The exports that are used. The engine also exports its whole C library, for extensions that do not exist here. */
 export const engineExports: ReadonlySet<string> = new Set([...functions, '__stack_pointer', 'memory'])
 
-/** What an instance of the engine exports. All it takes and gives are addresses in its memory, and numbers. */
+/** What an instance of the engine exports. Arguments and results are addresses in its memory, and numbers. */
 export type EngineExports = WebAssembly.Exports &
   Readonly<Record<(typeof functions)[number], (...values: number[]) => number>> & {
     readonly __stack_pointer: WebAssembly.Global
@@ -41,5 +41,5 @@ export function isEngine(exports: WebAssembly.Exports): exports is EngineExports
   return functions.every((name) => typeof exports[name] === 'function') && '__stack_pointer' in exports
 }
 
-/** Where the engine has its memory from. */
+/** The import from which the engine takes its memory. */
 export const memoryImport = ['wasi_snapshot_preview1', 'memory'] as const

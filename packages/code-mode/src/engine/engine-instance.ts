@@ -1,15 +1,15 @@
 import { type EngineExports, isEngine, memoryImport } from './engine-exports.ts'
 
-/** A value of the guest: where the engine keeps it. */
+/** The address of a guest value in the engine's memory. */
 export type Box = number
 
-/** What an instance asks its surroundings for. */
+/** What an instance calls in its host. */
 export interface EngineSystem {
-  /** Polled while the guest computes; true unwinds it. */
+  /** Polled while the guest computes; `true` unwinds the guest. */
   interrupt(): boolean
-  /** What time it is for the guest, epoch ms. */
+  /** The time that the guest sees, in epoch ms. */
   now(): number
-  /** It asked for the time of a clock that is not the one on the wall. */
+  /** The guest asked for the time of a clock other than the wall clock. */
   elapsed(): void
 }
 
@@ -20,9 +20,9 @@ export interface Thrown {
   readonly stack: string
 }
 
-/** Places in the memory of an instance that are ours: they are part of its image. */
+/** Buffers that the host owns in an instance's memory. They are part of its image. */
 export interface Desk {
-  /** Texts that are not long, on their way in. */
+  /** Short texts on their way into the guest. */
   readonly text: number
   /** The arguments of a call, and the length of a text on its way out. */
   readonly args: number
@@ -36,35 +36,35 @@ const encoder = new TextEncoder()
 const textBytes = 8192
 const argsBytes = 32
 
-/** So much is read of each text of what a guest threw, in bytes: all that is made of it is as long. */
+/** Bytes that are read of each text of a thrown value. This bounds every text derived from it. */
 const thrownBytes = 8192
 
-/** One instance of the engine: values of the guest are boxes here, and who makes one frees it. */
+/** One instance of the engine. Values of the guest are boxes; the code that creates a box frees it. */
 export interface EngineInstance {
   readonly exports: EngineExports
   readonly memory: WebAssembly.Memory
   text(text: string): Box
-  /** Throws with `fault` where there is no memory left for it. */
+  /** Throws with `fault` when the guest has no memory left for the text. */
   textOf(box: Box): string
-  /** Calls a function of the guest. Throws with `fault` where it throws. */
+  /** Calls a function of the guest. Throws with `fault` when the function throws. */
   call(callee: Box, ...args: readonly Box[]): Box
-  /** Runs source as the file of that name. */
+  /** Runs source under the given file name. */
   run(source: string, file: string, strict: boolean): Box
   property(box: Box, name: string): Box
   free(box: Box): void
-  /** Does what the guest has left to do. */
+  /** Runs the pending jobs of the guest. */
   drain(): void
 }
 
 /** `qjs_eval` of a text in strict mode. */
 const strictMode = 1 << 3
 
-/** There is no such file, or no files at all. */
+/** WASI errno values: a bad file descriptor, and an unsupported call. */
 const [badFile, noFiles] = [8, 52]
 
 function importsOf(memory: WebAssembly.Memory, system: EngineSystem): WebAssembly.Imports {
   const refuse = () => {
-    throw new Error('The guest has no function of the host.')
+    throw new Error('The guest called a host function. It must not import any.')
   }
   return {
     env: {
@@ -97,7 +97,7 @@ function importsOf(memory: WebAssembly.Memory, system: EngineSystem): WebAssembl
   }
 }
 
-/** Sets up the places of a new instance. */
+/** Allocates the host's buffers in a new instance. */
 export function newDesk(exports: EngineExports): Desk {
   return {
     text: exports.wasm_malloc(textBytes),
@@ -108,7 +108,7 @@ export function newDesk(exports: EngineExports): Desk {
   }
 }
 
-/** Makes an instance with this memory, in which `begin` starts the engine or puts the image of one that was started. */
+/** Creates an instance with this memory. `begin` starts the engine, or restores the image of a started one. */
 export function engineInstance(
   wasm: WebAssembly.Module,
   memory: WebAssembly.Memory,
@@ -119,7 +119,7 @@ export function engineInstance(
   },
 ): EngineInstance {
   const { exports } = new WebAssembly.Instance(wasm, importsOf(memory, options.system))
-  if (!isEngine(exports)) throw new TypeError('The engine is another one than it was.')
+  if (!isEngine(exports)) throw new TypeError('The engine does not have the expected exports.')
   const desk = options.begin(exports)
   const {
     qjs_call,
@@ -133,7 +133,7 @@ export function engineInstance(
   const args = desk.args >> 2
   let bytes = Buffer.from(memory.buffer)
   let words = new Int32Array(memory.buffer)
-  /** What has grown has another buffer. */
+  /** Refreshes the views: memory that grew has another buffer. */
   const look = () => {
     if (words.length > 0) return
     bytes = Buffer.from(memory.buffer)
@@ -152,13 +152,13 @@ export function engineInstance(
     bytes[at + size] = 0
     return { at, size }
   }
-  /** Puts a text where the engine can read it, with a 0 after it. */
+  /** Writes a text into the engine's memory, with a terminating 0. */
   const put = (text: string): { at: number; size: number } => {
     if (text.length * 3 < textBytes) {
       look()
       return ended(desk.text, bytes.write(text, desk.text))
     }
-    // Most texts have one byte for each character.
+    // Most texts have one byte per character.
     const at = reserve(text.length + 1)
     const { read, written } = encoder.encodeInto(text, bytes.subarray(at, at + text.length))
     if (read === text.length) return ended(at, written)
@@ -167,7 +167,7 @@ export function engineInstance(
     const other = reserve(size + 1)
     return ended(other, bytes.write(text, other))
   }
-  /** Nothing where the value has no text, or where there is no memory left for it. */
+  /** Returns undefined when the value has no text, or the guest has no memory left for it. */
   const read = (box: Box, most = Infinity): string | undefined => {
     const at = qjs_get_string_len(box, desk.args)
     look()
@@ -186,12 +186,12 @@ export function engineInstance(
   const thrown = (): Error => {
     const error = exports.qjs_get_exception()
     const [name, message, stack] = ['name', 'message', 'stack'].map((part) => propertyText(error, part))
-    const said = message || (read(error, thrownBytes) ?? '')
-    const fault = options.fault({ name: name ?? '', message: said, stack: stack ?? '' })
+    const text = message || (read(error, thrownBytes) ?? '')
+    const fault = options.fault({ name: name ?? '', message: text, stack: stack ?? '' })
     qjs_free_value(error)
     return fault
   }
-  const sound = (box: Box): Box => {
+  const checked = (box: Box): Box => {
     if (qjs_is_exception(box) !== 0) throw thrown()
     return box
   }
@@ -209,12 +209,12 @@ export function engineInstance(
       const { at, size } = put(text)
       const box = qjs_new_string(at, size)
       release(at)
-      return sound(box)
+      return checked(box)
     },
     call(callee, ...given) {
       look()
       for (let i = 0; i < given.length; i++) words[args + i] = given[i] ?? 0
-      return sound(qjs_call(callee, desk.undefined, given.length, desk.args))
+      return checked(qjs_call(callee, desk.undefined, given.length, desk.args))
     },
     run(source, file, strict) {
       const name = Buffer.from(`${file}\0`)
@@ -224,7 +224,7 @@ export function engineInstance(
       const box = exports.qjs_eval(text.at, text.size, at, strict ? strictMode : 0)
       release(text.at)
       exports.wasm_free(at)
-      return sound(box)
+      return checked(box)
     },
     drain() {
       for (;;) {

@@ -1,17 +1,17 @@
 import type { Delivery } from './bridge-frame.ts'
 
-/** What a guest is held to while it runs. */
+/** Controls a guest while it runs. */
 export interface GuestWatch {
-  /** Asked again and again while the guest computes; true stops it. */
+  /** Polled while the guest computes; `true` stops it. */
   stop(): boolean
-  /** What time it is for the guest, epoch ms. */
+  /** The time that the guest sees, in epoch ms. */
   now(): number
 }
 
-/** Where the random numbers of a script come from. */
+/** The seed of a script's random numbers. */
 export type Seed = readonly [number, number, number, number]
 
-/** What a guest is told before there is a script for it. */
+/** What a guest receives before a script is known. */
 export interface GuestSetup {
   readonly tools: readonly string[]
   readonly limits: {
@@ -19,52 +19,53 @@ export interface GuestSetup {
     readonly argBytes: number
     readonly outputBytes: number
     readonly errorBytes: number
-    /** Characters of all log lines together, and of one. */
+    /** Characters of all log lines together, and of one line. */
     readonly logLength: number
     readonly lineLength: number
   }
 }
 
-/** What each guest of an engine may use. */
+/** Limits of each guest of an engine. */
 export interface EngineOptions {
   readonly memoryBytes: number
   readonly stackBytes: number
 }
 
 /**
- * One script's world: made for one run, thrown away after it. `start` and `deliver` let the script go on until nothing is
- * left to do; they throw where it is stopped or the engine breaks, after which only `take` and `dispose` make sense.
+ * The world of one script: created for one run and discarded after it. `start` and `deliver` run the script until it
+ * has no work left. They throw when the script is stopped or the engine breaks; after that only `take` and `dispose`
+ * may be called.
  */
 export interface Guest {
-  /** May be called again, until it is started. */
+  /** May be called repeatedly before `start`. */
   setup(setup: GuestSetup): void
-  /** Brings what a script needs into reach of the processor; once, whenever it is called. Each guest has had it. */
+  /** Loads what a script needs into the processor's caches. The host calls it once for each guest, at any time. */
   warm(): void
-  /** From here on it is watched. */
+  /** Sets the watch of the guest. */
   watch(watch: GuestWatch): void
-  /** Takes JavaScript: an expression that is the function to run. Throws {@link GuestSyntaxError}. */
+  /** Runs JavaScript: an expression that is the function to call. Throws {@link GuestSyntaxError}. */
   start(source: string, seed: Seed): void
-  /** False if the script made no such call. */
+  /** Returns false when the script made no such call. */
   deliver(delivery: Delivery): boolean
-  /** What the script wants since it was asked last: a frame, or nothing. */
+  /** Returns what the script requested since the last call, as a frame, or an empty text. */
   take(): string
   readonly memoryBytes: number
-  /** It has stopped itself; `take` says why. */
+  /** True when the guest stopped itself; `take` returns the reason. */
   readonly gaveUp: boolean
   dispose(): void
 }
 
-/** Makes guests. The one engine there is: `quickjs.ts`. */
+/** Creates guests. The only implementation is `quickjs.ts`. */
 export interface Engine {
   prepare(): Guest
 }
 
-/** The guest was stopped in the middle: by its watch, or because it has no memory left. */
+/** The guest was stopped during execution: by its watch, or because it ran out of memory. */
 export class GuestStopped extends Error {
   override readonly name = 'GuestStopped'
 }
 
-/** The script is none; line and column count from 1, in the text the engine was given. */
+/** The script does not parse. Line and column count from 1, in the text that the engine received. */
 export class GuestSyntaxError extends Error {
   override readonly name = 'GuestSyntaxError'
   readonly line: number | undefined

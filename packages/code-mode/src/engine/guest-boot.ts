@@ -1,9 +1,9 @@
 /**
- * What the guest runs before any word of the model: it keeps the functions it needs, takes away what makes code out of
- * text or tells time, and freezes all that is left. It is text, since it runs in another engine.
+ * Code that the guest runs before the model's script. It keeps the functions it needs, removes what compiles text or
+ * reads clocks, and freezes everything else. It is a text because it runs in another engine.
  *
- * The guest has no function of the host. What it wants (calls, log lines, its end) it keeps until the host takes it: one
- * string for each time it was allowed to run. So there is nothing to be reached, and one crossing however many calls.
+ * The guest has no host function. It buffers its requests (calls, log lines, its end) until the host takes them: one
+ * string for each time it ran. The script therefore has nothing to attack, and any number of calls costs one crossing.
  */
 export const guestBoot: string = `(function () {
 'use strict'
@@ -21,7 +21,7 @@ const P = Promise, E = Error, Text = String, imul = Math.imul, stops = new WeakM
 
 for (const name of ['eval', 'Function', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics', 'performance',
   'WebAssembly', 'queueMicrotask', 'DOMException', 'gc', 'std', 'os', 'bjson', 'print', 'navigator']) delete G[name]
-// It is told of a stack which functions are on it: ours as well.
+// It receives the functions on the stack, those of this file included.
 delete E.prepareStackTrace
 const iterators = [[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g),
   function* () {}, async function* () {}, (function* () {})(), (async function* () {})(), async function () {}, () => {},
@@ -40,7 +40,8 @@ defineProperty(Math, 'random', { value: () => {
   return (t >>> 0) / 4294967296
 } })
 
-// A frozen property would keep its name from being set on any object below. So names that scripts do set are accessors.
+// A frozen property prevents assignment of its name on every derived object. Names that scripts assign are therefore
+// accessors.
 const settable = (proto, names) => {
   for (const name of names) {
     const old = getOwnPropertyDescriptor(proto, name)
@@ -58,7 +59,7 @@ for (const name of ownKeys(G)) if (typeof name === 'string' && /Error$/.test(nam
 let made = 0, body = [], lines = [], dropped = 0, kept = 0, outcome = null, count = 0, limits = null, most = 0, longest = 0
 const pending = [null]
 const own = (error, name, value) => defineProperty(error, name, { value, writable: true, enumerable: name === 'code', configurable: true })
-// The error of a call, where the call stands in the script.
+// The error of a call, with the position of the call in the script.
 const failed = (call, message, stop) => {
   const error = new E()
   own(error, 'stack', call.stack)
@@ -67,33 +68,35 @@ const failed = (call, message, stop) => {
   return error
 }
 
-// What is too large to be written as JSON is a matter of memory.
-const unwritten = (e) => said(e) === 'out of memory' ? 'memory-limit' : 'not-json'
+// A value that is too large to write as JSON is a memory failure.
+const unwritten = (e) => messageOf(e) === 'out of memory' ? 'memory-limit' : 'not-json'
 
-// Nobody can throw what no script catches. But the host knows who asks how long it has been, and stops what loops then.
+// The guest cannot throw an error that no script catches. The call of elapsed makes the host stop the loop that
+// follows.
 const giveUp = () => { elapsed(); for (;;); }
 
-// One executor for all calls: a promise is the dearest part of one, and its functions are wanted outside of it.
+// All calls share one executor: a promise is the most expensive part of a call, and its functions are needed outside
+// it.
 let resolve, reject
 const settle = (one, other) => { resolve = one; reject = other }
-// Intrinsics are frozen: what is set on a list or an object of ours goes nowhere else.
+// Intrinsics are frozen, so that an assignment on an internal list or object reaches no setter.
 const caller = (index, name) => {
   const lead = '\\n' + index + ','
   const called = (args) => {
     const promise = new P(settle)
     const call = { resolve, reject, stack: '' }
     if (count >= most) {
-      outcome = outcome || ['limit', 'call-limit', 'More than ' + most + ' tool calls. Do it in several scripts, or with fewer calls.']
+      outcome = outcome || ['limit', 'call-limit', 'More than ' + most + ' tool calls. Make fewer calls, or split the work into several scripts.']
       giveUp()
     }
-    // Of the stack the line of the script is all that is needed, and each line of a stack costs as much as a promise.
+    // Only the script's line of the stack is needed, and each stack line costs as much as a promise.
     const usual = E.stackTraceLimit
     E.stackTraceLimit = 1
     captureStackTrace(call, called)
     E.stackTraceLimit = usual
     let text
     try { text = args === undefined ? '{}' : stringify(args) } catch (e) {
-      call.reject(failed(call, 'The arguments of ' + name + ' are not JSON: ' + said(e), unwritten(e)))
+      call.reject(failed(call, 'The arguments of ' + name + ' are not JSON: ' + messageOf(e), unwritten(e)))
       return promise
     }
     if (text === undefined) call.reject(failed(call, 'The arguments of ' + name + ' are not JSON.', 'not-json'))
@@ -107,7 +110,7 @@ const caller = (index, name) => {
   return freeze(called)
 }
 
-const said = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
+const messageOf = (e) => { try { return Text(e instanceof E ? e.message : e) } catch { return 'an error that cannot be printed' } }
 const shown = (value) => {
   try {
     if (typeof value === 'string') return value
@@ -137,13 +140,13 @@ const setup = (text) => {
   for (let i = 0; i < given.tools.length; i++) defineProperty(table, given.tools[i], { value: caller(i, given.tools[i]), enumerable: true })
   defineProperty(G, 'tools', { value: freeze(table), writable: false, configurable: true, enumerable: true })
 }
-// From here on there is code of the script.
+// Code of the script runs from here on.
 const begin = (a, b, c, d) => {
   random[0] = a; random[1] = b; random[2] = c; random[3] = d
   defineProperty(G, 'tools', { configurable: false })
 }
 const deliver = (number, ok, text) => {
-  // From outside all numbers come as fractions, and a list is slow to look those up.
+  // Numbers from the host arrive as doubles, which are slow as array indexes.
   const id = number | 0
   const call = pending[id]
   if (call === undefined) return false
@@ -161,14 +164,14 @@ const start = (script) => {
   try { ended = script() } catch (e) { ended = P.reject(e) }
   apply(then, P.resolve(ended), [(value) => {
     let text
-    try { text = stringify(value) } catch (e) { outcome = outcome || ['limit', unwritten(e), 'What the script returned is not JSON: ' + said(e)]; return }
+    try { text = stringify(value) } catch (e) { outcome = outcome || ['limit', unwritten(e), 'What the script returned is not JSON: ' + messageOf(e)]; return }
     if (text === undefined) text = 'null'
     if (text.length > limits.outputBytes) outcome = outcome || ['limit', 'output-size', 'The script returned ' + text.length + ' bytes, the limit is ' + limits.outputBytes + '.']
     else outcome = outcome || ['ok', text]
   }, (e) => {
     let name = '', stack = '', code
     try { if (e instanceof E) { name = Text(e.name); stack = Text(e.stack); code = apply(recall, stops, [e]) } } catch {}
-    outcome = outcome || ['thrown', code || 'script-error', said(e), apply(slice, name, [0, 200]), apply(slice, stack, [0, 2000])]
+    outcome = outcome || ['thrown', code || 'script-error', messageOf(e), apply(slice, name, [0, 200]), apply(slice, stack, [0, 2000])]
   }])
 }
 const take = () => {

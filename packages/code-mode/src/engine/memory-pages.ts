@@ -1,13 +1,13 @@
-/** A stretch of an image of memory. */
+/** A range of a memory image. */
 export interface Page {
   readonly at: number
   readonly bytes: Uint8Array
 }
 
-/** As much as the system hands out at once. */
+/** The page size of the operating system, in bytes. */
 const pageBytes = 4096
 
-/** What of an image is not in `fresh`, page by page; where `fresh` ends, memory is zero. */
+/** Returns the pages of an image that differ from `fresh`. Memory beyond the end of `fresh` counts as zero. */
 export function changedPages(fresh: Uint8Array, image: Uint8Array): readonly Page[] {
   const changed: { at: number; end: number }[] = []
   const zero = new Uint8Array(pageBytes)

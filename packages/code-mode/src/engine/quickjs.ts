@@ -11,24 +11,24 @@ import { guestBoot } from './guest-boot.ts'
 import { cleanHeap } from './heap-cleanup.ts'
 import { changedPages, type Page } from './memory-pages.ts'
 
-/** A page of WebAssembly. */
+/** The size of a WebAssembly page, in bytes. */
 const pageBytes = 65_536
 
-/** What a worker needs to make guests. */
+/** What a worker needs to create guests. */
 export interface EngineCode {
   readonly wasm: WebAssembly.Module
-  /** How much memory it starts with, in pages of 64 KiB. */
+  /** Initial memory, in pages of 64 KiB. */
   readonly pages: number
 }
 
-/** What the boot gives back. */
+/** The functions that the boot code returns. */
 type Parts = Readonly<Record<'setup' | 'begin' | 'start' | 'deliver' | 'take', Box>>
 
-/** A guest after its boot, as an image of its memory: the next one starts from it. */
+/** The memory image of a booted guest. Each new guest starts from it. */
 interface Booted {
   /** The size of the image, in bytes. */
   readonly size: number
-  /** What of the image a new instance does not have by itself. */
+  /** The pages of the image that differ from a new instance. */
   readonly pages: readonly Page[]
   readonly desk: Desk
   readonly parts: Parts
@@ -37,24 +37,27 @@ interface Booted {
   readonly stack: number
 }
 
-const nobody: GuestWatch = { stop: () => false, now: () => 0 }
+const unwatched: GuestWatch = { stop: () => false, now: () => 0 }
 
-/** So much memory a guest has before it must ask for more, in bytes. */
+/** Memory that a guest has before it must grow, in bytes. */
 const free = 512 << 10
 
-/** The part of its memory that a guest fills before it looks for garbage in cycles; of all other it is rid at once. */
+/** The share of its memory that a guest fills before it collects cycles. Other garbage is freed at once. */
 const unlooked = 1 / 8
 
-/** What the engine throws as one of ours: where it has no message it left from the middle, or could not even say why. */
+/**
+ * Converts a value thrown by the engine. Without a message, the engine was left during execution or could not report
+ * why.
+ */
 function faultOf({ name, message, stack }: Thrown): Error {
   if (name !== 'SyntaxError') return new GuestStopped(message)
   const [, line, column] = /script\.ts:(\d+):(\d+)/.exec(stack) ?? []
   return new GuestSyntaxError(message, line ? Number(line) : undefined, column ? Number(column) : undefined)
 }
 
-/** Who watches a guest. Before it is there, time stands still and nothing is stopped. */
+/** Holds the watch of a guest. Before a watch is set, time stands still and no guest is stopped. */
 function overseer() {
-  let watch = nobody
+  let watch = unwatched
   let stopped = false
   let gaveUp = false
   return {
@@ -65,15 +68,15 @@ function overseer() {
     gaveUp: () => gaveUp,
     system: {
       interrupt() {
-        // The first time the script is unwound as by an error, and its log lines can still be had. But other jobs of it
-        // may go on then: the second time leaves the engine from the middle.
+        // The first stop unwinds the script like an error, so that its log lines are still available. Other jobs may
+        // continue then: the second stop leaves the engine during execution.
         if (stopped) throw new GuestStopped('The script was stopped.')
-        stopped = watch.stop() || (watch !== nobody && gaveUp)
+        stopped = watch.stop() || (watch !== unwatched && gaveUp)
         return stopped
       },
-      // The clock on the wall is the one that scripts have.
+      // Scripts have the wall clock only.
       now: () => watch.now(),
-      // Scripts have no other; the guest asks for it where it is to be stopped.
+      // Scripts have no other clock. The guest asks for one to be stopped.
       elapsed() {
         gaveUp = true
       },
@@ -106,7 +109,7 @@ function boot({ wasm, pages: initial }: EngineCode): Booted {
   engine.free(engine.run(`new Uint8Array(${free})`, 'boot.js', false))
   if (!desk) throw new GuestStopped('The engine did not start.')
   const image = new Uint8Array(memory.buffer)
-  // To see what an instance looks like before.
+  // The memory of an instance before the image is applied.
   const fresh = new WebAssembly.Memory({ initial: image.byteLength / pageBytes })
   let pages: readonly Page[] = []
   const known = desk
@@ -139,9 +142,9 @@ function guestOf(
   let warm = false
   const take = () => {
     const frame = call(parts.take)
-    const said = textOf(frame)
+    const json = textOf(frame)
     release(frame)
-    return said
+    return json
   }
   return {
     take,
@@ -191,18 +194,19 @@ function guestOf(
   }
 }
 
-/** Bytes of memories that have grown and are garbage. */
+/** Bytes of garbage memories that have grown, above which the heap is collected. */
 const mostLeft = 16 << 20
 
 /**
- * QuickJS in WebAssembly. It boots once; guests are copies of what that left in memory, and share nothing. Of the memory
- * of a guest that is gone all is zero before another has it: it is as good as new, and need not be found page by page.
+ * QuickJS in WebAssembly. It boots once; each guest is a copy of the booted memory, and guests share nothing. The
+ * memory of a disposed guest is zeroed before another guest receives it. It equals new memory, without the cost of new
+ * pages.
  */
 export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: EngineOptions): Engine {
   let booted: Booted | undefined
   let wiped: WebAssembly.Memory | undefined
   let left = 0
-  /** Nobody waits when a guest is gone: a good time to clear away what others before it have left. */
+  /** No run waits when a guest is disposed: a good time to collect the garbage of earlier guests. */
   function leave(bytes: number): void {
     left += bytes
     if (left < mostLeft) return
@@ -213,7 +217,7 @@ export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: Eng
     prepare(): Guest {
       const image = (booted ??= boot(code))
       const initial = image.size / pageBytes
-      // The engine counts what it hands out, and not what lies unused between.
+      // The engine counts allocated memory, without the unused gaps between.
       const maximum = initial + Math.ceil(memoryBytes / pageBytes)
       const memory = wiped ?? new WebAssembly.Memory({ initial, maximum })
       wiped = undefined
@@ -234,7 +238,7 @@ export function createQuickJs(code: EngineCode, { memoryBytes, stackBytes }: Eng
         },
       })
       return guestOf(engine, image, watching, () => {
-        // What has grown cannot shrink, and a guest would see that.
+        // Memory that has grown cannot shrink, and a guest would see that.
         if (memory.buffer.byteLength !== image.size) return leave(memory.buffer.byteLength)
         new Uint8Array(memory.buffer).fill(0)
         wiped = memory

@@ -2,32 +2,36 @@ import { stripTypeScriptTypes } from 'node:module'
 
 import { GuestSyntaxError } from './engine.ts'
 
-/** A script is the body of an async function. All on the first line, so that the others keep their number. */
+/** A script is the body of an async function. The wrapper stays on the first line, so that line numbers are unchanged. */
 const opening = '(async()=>{'
 const closing = '\n})'
 
-/** `f<T>(x)` is a comparison to JavaScript: where types might stand like that they are taken out first. */
+/** `f<T>(x)` is a comparison in JavaScript. Where such types may occur, they are removed first. */
 const genericCall = /(?<!=)>\s*[(`]/
 
-/** How Node shows a place: the line's number, that line and perhaps one before it, and a mark below. */
+/** How Node shows a position: the line number, that line with perhaps one before it, and a mark below. */
 const note = /^[^\n]*:(\d+)\n(?:[^\n]*\n){1,3}?( *)\^/
 
-/** Where a place in the wrapped text is in the script. */
+/** Converts a position in the wrapped text to one in the script. */
 export function placeOf(line: number, column: number): { line: number; column: number } {
   return { line, column: line === 1 ? Math.max(1, column - opening.length) : column }
 }
 
-/** A script was too much for the parser of TypeScript, which is broken from then on in this thread. */
+/** A script broke the TypeScript parser, which cannot be used again in this thread. */
 export class ParserBroken extends GuestSyntaxError {
   constructor() {
-    super('The script cannot be read: it is nested too deeply, or a line of it is too long.', undefined, undefined)
+    super(
+      'The script cannot be parsed: it is nested too deeply, or one of its lines is too long.',
+      undefined,
+      undefined,
+    )
   }
 }
 
-/** What the parser says of a script; whatever else it throws is a fault of its own. */
+/** The parser's codes for invalid scripts. Anything else it throws is a failure of the parser. */
 const refusals = new Set<unknown>(['ERR_INVALID_TYPESCRIPT_SYNTAX', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'])
 
-/** Takes the types out, each character staying where it was. Throws {@link GuestSyntaxError}. */
+/** Removes the types and keeps the position of every character. Throws {@link GuestSyntaxError}. */
 function withoutTypes(wrapped: string): string {
   try {
     return stripTypeScriptTypes(wrapped, { mode: 'strip' })
@@ -43,8 +47,8 @@ function withoutTypes(wrapped: string): string {
 }
 
 /**
- * Gives a script, JavaScript or TypeScript, to `start`: as it stands if it is JavaScript, else without its types.
- * Throws {@link GuestSyntaxError} with the place in the script.
+ * Passes a script to `start`: JavaScript unchanged, TypeScript without its types. Throws {@link GuestSyntaxError} with
+ * the position in the script.
  */
 export function startScript(source: string, start: (js: string) => void): void {
   const wrapped = opening + source + closing
@@ -63,7 +67,7 @@ export function startScript(source: string, start: (js: string) => void): void {
   }
 }
 
-/** Takes time the first time; a worker does it before it is needed. */
+/** Loads the TypeScript parser, which is slow the first time. A worker does it ahead of need. */
 export function warmTypeScript(): void {
   stripTypeScriptTypes('let ready: boolean', { mode: 'strip' })
 }

@@ -1,15 +1,15 @@
-/** The sections of a module that have to do with this; a section is its number, its size and its content. */
+/** The relevant sections of a module. A section is its number, its size and its content. */
 const customSection = 0
 const importSection = 2
 const memorySection = 5
 const exportSection = 7
 
-/** What an import of memory is called. */
+/** The kind number of a memory import. */
 const memoryKind = 2
 
 const headLength = 8
 
-/** A whole number as WebAssembly writes it, seven bits to a byte. */
+/** Encodes an integer as LEB128, seven bits to a byte. */
 function numberBytes(value: number): Uint8Array {
   const bytes: number[] = []
   let rest = value
@@ -28,7 +28,7 @@ function reader(bytes: Uint8Array, start: number) {
     },
     byte() {
       const byte = bytes[at++]
-      if (byte === undefined) throw new RangeError('A WebAssembly module ends too early.')
+      if (byte === undefined) throw new RangeError('The WebAssembly module is truncated.')
       return byte
     },
     number(): number {
@@ -53,7 +53,7 @@ function sectionsOf(module: Uint8Array): { readonly id: number; readonly content
   return sections
 }
 
-/** The exports of a module that are kept, as the content of its section. */
+/** Returns the content of the export section, reduced to these names. */
 function exportsOf(content: Uint8Array, names: ReadonlySet<string>): Uint8Array {
   const read = reader(content, 0)
   const kept: Uint8Array[] = []
@@ -67,7 +67,7 @@ function exportsOf(content: Uint8Array, names: ReadonlySet<string>): Uint8Array 
   return Buffer.concat([numberBytes(kept.length), ...kept])
 }
 
-/** The imports of a module, and besides a memory of this type, as the content of their section. */
+/** Returns the content of the import section, with a memory of this type added. */
 function importsWith(content: Uint8Array, memory: Uint8Array, [from, name]: readonly [string, string]): Uint8Array {
   const read = reader(content, 0)
   const count = numberBytes(read.number() + 1)
@@ -76,16 +76,16 @@ function importsWith(content: Uint8Array, memory: Uint8Array, [from, name]: read
   return Buffer.concat([count, imports, ...text(from), ...text(name), Uint8Array.of(memoryKind), memory])
 }
 
-/** A module that is given its memory, and of how many pages of 64 KiB that has to be. */
+/** A module that imports its memory, and the size of that memory in pages of 64 KiB. */
 export interface TrimmedWasm {
   readonly bytes: Uint8Array
   readonly pages: number
 }
 
 /**
- * A WebAssembly module with fewer exports, that has its memory from outside. An instance gets a function object for each
- * export, and of a C library, which exports everything, that is half of what it costs to make one. A memory of its own
- * costs as much again, since the system has to find each page that is touched.
+ * Reduces a WebAssembly module to the given exports and makes it import its memory. An instance creates a function
+ * object for each export. For a C library, which exports everything, that is half the cost of an instance. A memory of
+ * its own costs as much again, since the system maps each page that is touched.
  */
 export function trimWasm(
   module: Uint8Array,
@@ -94,7 +94,7 @@ export function trimWasm(
 ): TrimmedWasm {
   const sections = sectionsOf(module)
   const own = sections.find(({ id }) => id === memorySection)
-  if (!own) throw new RangeError('A WebAssembly module has no memory of its own.')
+  if (!own) throw new RangeError('The WebAssembly module does not define a memory.')
   const parts = [module.subarray(0, headLength)]
   for (const { id, content } of sections) {
     if (id === customSection || id === memorySection) continue
@@ -103,6 +103,6 @@ export function trimWasm(
     if (id === importSection) kept = importsWith(content, own.content.subarray(1), memory)
     parts.push(Uint8Array.of(id), numberBytes(kept.length), kept)
   }
-  // A count of memories, which is 1, and whether it has an upper limit; then its size.
+  // The number of memories, which is 1; whether there is an upper limit; then the size.
   return { bytes: Buffer.concat(parts), pages: reader(own.content, 2).number() }
 }

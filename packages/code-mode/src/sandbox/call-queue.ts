@@ -4,23 +4,23 @@ import { parseClean, writeClean } from './clean-json.ts'
 import { cut, isCode } from './sandbox-error.ts'
 import type { ScriptTool } from './sandbox-options.ts'
 
-/** What one call came to, as JSON for the script. */
+/** The outcome of one call, as JSON for the script. */
 export interface Reply {
   readonly call: GuestCall
   readonly ok: boolean
   readonly json: string
 }
 
-/** Makes the calls of one script, so many at a time, in the order they came. */
+/** Runs the calls of one script in order, a limited number at a time. */
 export interface CallQueue {
   add(call: GuestCall): void
-  /** Calls that have not been answered. */
+  /** Calls without a reply. */
   readonly open: number
-  /** Aborts those that run; none is begun any more. */
+  /** Aborts the running calls and starts no others. */
   stop(): void
 }
 
-/** What a tool threw says of itself; it may be anything, also what cannot be looked at. */
+/** The message and code of a thrown value, which may be anything. */
 function wordsOf(error: unknown): { readonly message?: unknown; readonly code?: unknown } {
   try {
     if (typeof error !== 'object' || error === null) return { message: String(error) }
@@ -44,10 +44,10 @@ function tooLarge(name: string, what: string, bytes: number, limit: number): str
   return `The ${what} of ${name} ${what === 'result' ? 'has' : 'have'} ${bytes} bytes, the limit is ${limit}.`
 }
 
-/** Characters of arguments that are read in one go: a script can write many large ones at once. */
+/** Characters of arguments that are parsed in one turn. A script can write many large ones at once. */
 const together = 262_144
 
-/** The size of a text; of what cannot be more than the limit, only how long it is. */
+/** The size of a text in bytes. A text that cannot exceed the limit is only estimated by its length. */
 function bytesOf(text: string, limit: number): number {
   return text.length * 3 <= limit ? text.length : Buffer.byteLength(text)
 }
@@ -63,7 +63,7 @@ export function callQueue(options: {
   let running = 0
   let open = 0
   let most = limits.parallelCalls
-  /** Made with the first call: many scripts make none, and a signal is dear. */
+  /** Created with the first call: many scripts make none, and a signal is expensive. */
   let calling: AbortController | undefined
 
   const make = async ({ id, tool, args }: GuestCall): Promise<{ ok: boolean; json: string }> => {
@@ -98,7 +98,7 @@ export function callQueue(options: {
     }
   }
 
-  /** Characters of arguments since the process was last let do something else. */
+  /** Characters of arguments parsed since the event loop last had a turn. */
   let begun = 0
   let resting = false
   const rest = () => {

@@ -1,6 +1,6 @@
 import { isRecord, type Json } from '@provost/core'
 
-/** JSON text may hold keys that turn into somebody's prototype when objects are merged: only then is it looked through. */
+/** Matches JSON text that may hold keys which pollute a prototype when objects are merged. Only such text is searched. */
 const suspicious = /__proto__|"constructor"|\\u/
 
 function isHostile(key: string, value: unknown): boolean {
@@ -8,7 +8,7 @@ function isHostile(key: string, value: unknown): boolean {
   return key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
-/** Takes such keys out of what was parsed. However deep that is: a script says how deep, and a stack ends sooner. */
+/** Removes such keys from a parsed value. Uses no recursion: the script controls the depth, and the stack is limited. */
 function clean(parsed: unknown): void {
   const left = [parsed]
   while (left.length > 0) {
@@ -24,14 +24,14 @@ function clean(parsed: unknown): void {
   }
 }
 
-/** Parses text from the other side; keys that could pollute a prototype are left out. Throws what `JSON.parse` throws. */
+/** Parses text from the other side without keys that could pollute a prototype. Throws what `JSON.parse` throws. */
 export function parseClean(text: string): Json {
   const parsed: Json = JSON.parse(text)
   if (suspicious.test(text)) clean(parsed)
   return parsed
 }
 
-/** The value as JSON text without such keys; nothing is `null`. Throws what `JSON.stringify` throws. */
+/** Writes the value as JSON text without such keys; `undefined` becomes `null`. Throws what `JSON.stringify` throws. */
 export function writeClean(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null'
   return suspicious.test(text) ? JSON.stringify(parseClean(text)) : text

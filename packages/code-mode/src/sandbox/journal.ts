@@ -5,15 +5,15 @@ import { isRecord, ProvostError } from '@provost/core'
 import type { Delivery } from '../engine/bridge-frame.ts'
 import type { Seed } from '../engine/engine.ts'
 
-/** The result of one call as a script heard it. */
+/** The result of one call as the script received it. */
 export interface JournalEntry extends Delivery {
   readonly tool: string
   readonly argsHash: string
 }
 
 /**
- * What a run did so far, as JSON: a run of the same source that is given it does the same again without a call, and goes
- * on where it ends.
+ * What a run has done so far, as JSON. Another run of the same source that receives it repeats the run without calls,
+ * then continues where the journal ends.
  */
 export interface Journal {
   readonly v: 1
@@ -27,25 +27,25 @@ export function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22)
 }
 
-/** What a script is told from apart. */
+/** Identifies a call by its tool and arguments. */
 export function argsHash(tool: string, args: string): string {
   return digest(`${tool}\n${args}`)
 }
 
-/** Four numbers for the script's `Math.random`, from any text. */
+/** Derives four numbers for the script's `Math.random` from any text. */
 export function seedOf(text: string): [number, number, number, number] {
   const bytes = Buffer.from(hash('sha256', text, 'hex'), 'hex')
   return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)]
 }
 
-/** Four numbers that nobody can tell, for a run that need not be the same again. */
+/** Four unpredictable numbers, for a run that is not replayed. */
 export function anySeed(): Seed {
   const hex = randomUUID().replaceAll('-', '')
   const part = (at: number) => Number.parseInt(hex.slice(at, at + 8), 16) | 0
   return [part(0), part(8), part(16), part(24)]
 }
 
-/** Whether a script can be told this: of a call that failed, what it says of itself. */
+/** Whether a script can receive this result. A failed call must have a message and a code. */
 function canBeHeard(ok: boolean, json: string): boolean {
   try {
     const value: unknown = JSON.parse(json)
@@ -69,14 +69,14 @@ function isEntry(value: unknown): value is JournalEntry {
   )
 }
 
-/** Takes a journal that was kept somewhere. Throws `invalid-journal` for what is none, or another script's. */
+/** Reads a stored journal. Throws `invalid-journal` when it is invalid or belongs to another script. */
 export function journalOf(value: unknown, source: string): Journal {
   const refuse = (problem: string): never => {
     throw new ProvostError('invalid-journal', `The journal ${problem}.`, {
-      hint: 'Give what an earlier run of the same source recorded, or none.',
+      hint: 'Pass the journal that an earlier run of the same source recorded, or omit "journal".',
     })
   }
-  if (!isRecord(value) || value['v'] !== 1) return refuse('is none of this version')
+  if (!isRecord(value) || value['v'] !== 1) return refuse('is not an object of version 1')
   const { seed, startedAt, entries } = value
   if (!Array.isArray(seed) || seed.length !== 4 || !seed.every(Number.isInteger)) return refuse('has no seed')
   const [a, b, c, d] = seed.map(Number)

@@ -7,29 +7,32 @@ import type { SandboxError } from './sandbox-error.ts'
 import { errorOf } from './sandbox-error.ts'
 import type { SandboxRunOptions } from './sandbox-options.ts'
 
-/** The journal of a script that heard more than this is not kept, in characters. */
+/** Largest journal that is kept, in characters of results. */
 const keptLength = 32 << 20
 
-/** The journal of a run that goes on: what was recorded before, the calls the script makes, and what it hears of them. */
+/** The journal of a running script: the recorded calls, the calls it makes, and the results it receives. */
 export interface RunJournal {
   readonly seed: Journal['seed']
   readonly startedAt: number
-  /** What the script heard, in that order. */
-  readonly heard: readonly JournalEntry[]
-  /** All it heard is at hand: it can be told again. */
+  /** The results that the script received, in order. */
+  readonly delivered: readonly JournalEntry[]
+  /** Every result is still available, so that the run can be replayed. */
   readonly isWhole: boolean
-  /** Takes a call: whether it is to be made, since the script has not heard of it, or why it may not be. */
+  /**
+   * Admits a call. Returns true when the call must be made, false when its result is recorded, or the error that
+   * forbids it.
+   */
   admit(tool: string, call: GuestCall): boolean | SandboxError
-  /** The result of a call as the script will hear it; nothing of a call that it did not make. */
+  /** The result of a call as the script will receive it; undefined for a call that the script did not make. */
   entryOf(reply: Reply): JournalEntry | undefined
   hear(entry: JournalEntry): void
-  /** Keeps of the last results only that they were heard. */
+  /** Drops the last results and keeps only that they were delivered. */
   forget(count: number): void
-  /** What can be kept, with these entries. */
+  /** The journal to store, with these entries. */
   written(entries: readonly JournalEntry[]): Journal
 }
 
-/** Throws `invalid-journal` where the one that is `given` is none, or another script's. */
+/** Throws `invalid-journal` when `given` is invalid or belongs to another script. */
 export function runJournal(
   source: string,
   { journal: given, identity }: Pick<SandboxRunOptions, 'journal' | 'identity'>,
@@ -41,18 +44,18 @@ export function runJournal(
       ? { seed: identity ? seedOf(identity.seed) : anySeed(), startedAt: now(), entries: [] }
       : journalOf(given, source)
   const { seed, startedAt } = before
-  const heard: JournalEntry[] = [...before.entries]
-  const recorded = new Map(heard.map((entry) => [entry.id, entry]))
+  const delivered: JournalEntry[] = [...before.entries]
+  const recorded = new Map(delivered.map((entry) => [entry.id, entry]))
   const issued: { tool: string; argsHash: string }[] = []
   let ofSource: string | undefined
-  let heardLength = 0
+  let deliveredLength = 0
 
   return {
     seed,
     startedAt,
-    heard,
+    delivered,
     get isWhole() {
-      return heardLength <= keptLength
+      return deliveredLength <= keptLength
     },
     admit(tool, { id, args }) {
       if (id > issued.length + 1) return errorOf('engine-failed', limits)
@@ -63,7 +66,7 @@ export function runJournal(
         return errorOf(
           'replay-diverged',
           limits,
-          `Call ${id} was ${earlier.tool} and is now ${tool}${earlier.tool === tool ? ' with other arguments' : ''}: the script cannot go on from what was recorded.`,
+          `Call ${id} was ${earlier.tool} and is now ${tool}${earlier.tool === tool ? ' with other arguments' : ''}: the script cannot resume from its journal.`,
         )
       }
       if (known) return false
@@ -75,14 +78,14 @@ export function runJournal(
     },
     entryOf({ call: { id }, ok, json }) {
       const known = issued[id - 1]
-      return known && { id, ok, json, at: Math.max(heard.at(-1)?.at ?? startedAt, now()), ...known }
+      return known && { id, ok, json, at: Math.max(delivered.at(-1)?.at ?? startedAt, now()), ...known }
     },
     hear(entry) {
-      heard.push(entry)
-      heardLength += entry.json.length
+      delivered.push(entry)
+      deliveredLength += entry.json.length
     },
     forget(count) {
-      for (const entry of heard.splice(-count)) heard.push({ ...entry, json: '' })
+      for (const entry of delivered.splice(-count)) delivered.push({ ...entry, json: '' })
     },
     written(entries) {
       ofSource ??= digest(source)

@@ -3,15 +3,15 @@ import type { Json } from '@provost/core'
 import type { Journal, JournalEntry } from './journal.ts'
 import type { SandboxError } from './sandbox-error.ts'
 
-/** What a run used. */
+/** Resources that a run used. */
 export interface SandboxStats {
-  /** Polls of the interrupt handler: the same for the same script and results. */
+  /** Polls of the interrupt handler. Equal for equal scripts and results. */
   readonly fuel: number
-  /** Time the script computed, in ms. */
+  /** Time that the script computed, in ms. */
   readonly cpuMs: number
-  /** Calls of tools. */
+  /** Number of tool calls. */
   readonly calls: number
-  /** Memory of the script and its engine at its largest, in bytes. */
+  /** Peak memory of the script and its engine, in bytes. */
   readonly memoryBytes: number
 }
 
@@ -19,7 +19,7 @@ export type SandboxResult = {
   /** What the script printed, at most 16 KiB. */
   readonly logs: readonly string[]
   readonly stats: SandboxStats
-  /** What the script heard. Absent where that is more than 32 MiB. */
+  /** The results that the script received. Absent above 32 MiB. */
   readonly journal?: Journal
 } & (
   | { readonly ok: true; readonly value: Json; readonly error?: never }
@@ -27,29 +27,32 @@ export type SandboxResult = {
 )
 
 /**
- * A tool as a script calls it: gets the arguments as parsed JSON, returns what JSON can write. It may say what it takes,
- * `({ id }: { id: number }) => …`, but nobody checks what a script gives it.
+ * A tool as a script calls it. It receives the arguments as parsed JSON and returns a JSON value. It may declare an
+ * input type, as in `({ id }: { id: number }) => …`; the sandbox does not check it.
  */
-// Of a method, since what that takes may be narrower: a function that is asked for may only take more.
+// The type of a method, so that a tool may declare a narrower input type.
 export type ScriptTool = { execute(input: unknown, call: ScriptCall): unknown }['execute']
 
 export interface SandboxRunOptions {
   readonly tools?: Readonly<Record<string, ScriptTool>> | undefined
-  /** What an earlier run of the same source recorded: its calls are not made again. */
+  /** The journal of an earlier run of the same source. Its calls are not made again. */
   readonly journal?: unknown
-  /** Called with each result before the script hears it, in order; the script waits for it. */
+  /** Called with each result before the script receives it, in order. The script waits for the returned promise. */
   readonly record?: ((entry: JournalEntry, journal: Journal) => void | Promise<void>) | undefined
   readonly signal?: AbortSignal | undefined
-  /** What makes two runs the same: where the script's random numbers come from, and the one time it sees, epoch ms. */
+  /** Makes runs repeatable: the seed of the script's random numbers, and the fixed time it sees, in epoch ms. */
   readonly identity?: { readonly seed: string; readonly at: number } | undefined
-  /** Told each time the script is set to work, with what settles when it waits for calls alone, or has ended. */
+  /**
+   * Called each time the script starts computing, with a promise that settles when it waits for calls only, or has
+   * ended.
+   */
   readonly busy?: ((work: Promise<void>) => void) | undefined
 }
 
-/** What a tool learns of the call besides its arguments. */
+/** What a tool receives besides its arguments. */
 export interface ScriptCall {
-  /** Counts the calls of the script from 1: the same whenever it is replayed. */
+  /** Number of the call in its script, from 1. The same on every replay. */
   readonly id: number
-  /** Aborted when the script ends without waiting for the call. */
+  /** Aborted when the script ends before the call does. */
   readonly signal: AbortSignal
 }

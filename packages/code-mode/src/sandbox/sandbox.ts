@@ -13,10 +13,10 @@ import { runScript } from './script-run.ts'
 export interface Sandbox {
   /**
    * Runs a script: the body of an async function, in JavaScript or TypeScript, with the tools as `tools.name(args)`.
-   * Resolves whatever the script does; rejects with a `ProvostError` for options that are none and after `close`.
+   * Resolves whatever the script does. Rejects with a `ProvostError` for invalid options and after `close`.
    */
   run(source: string, options?: SandboxRunOptions): Promise<SandboxResult>
-  /** Ends all that runs, and the threads. */
+  /** Ends all runs and the threads. */
   close(): Promise<void>
 }
 
@@ -30,9 +30,9 @@ const runKeys = {
 } satisfies KnownKeys<SandboxRunOptions>
 
 /**
- * Makes a place for scripts nobody trusts. Each run has an engine of its own, in one of `workers` threads (default: one
- * per core, at most 4); the threads start with the first run and let the process end a tenth of a second after the last.
- * Throws `invalid-options` for limits that are none.
+ * Creates a sandbox for untrusted scripts. Each run has its own engine, in one of `workers` threads (default: one per
+ * core, at most 4). The threads start with the first run. They let the process exit a tenth of a second after the last
+ * run. Throws `invalid-options` for invalid limits.
  *
  * @example
  * const sandbox = createSandbox()
@@ -47,8 +47,8 @@ export function createSandbox(
   const limits = limitsOf(options.limits)
   const workers = options.workers ?? Math.min(4, availableParallelism())
   if (!Number.isInteger(workers) || workers < 1) {
-    throw new ProvostError('invalid-options', `A sandbox cannot have ${String(workers)} workers.`, {
-      hint: 'Give a whole number from 1.',
+    throw new ProvostError('invalid-options', `The option "workers" of createSandbox is ${String(workers)}.`, {
+      hint: 'Use an integer of at least 1.',
     })
   }
   const dog = watchdog()
@@ -62,14 +62,17 @@ export function createSandbox(
     } catch (cause) {
       opening = undefined
       throw new ProvostError('sandbox-unavailable', 'The threads of the sandbox did not start.', {
-        hint: 'The cause says why; nothing of the script ran.',
+        hint: 'See the cause. The script did not run.',
         cause,
       })
     }
   }
 
   const refuseClosed = () => {
-    if (closed) throw new ProvostError('sandbox-closed', 'The sandbox was closed.', { hint: 'Make another one.' })
+    if (closed)
+      throw new ProvostError('sandbox-closed', 'The sandbox was closed.', {
+        hint: 'Create another one with createSandbox().',
+      })
   }
 
   return {

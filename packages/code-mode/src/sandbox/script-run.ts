@@ -1,5 +1,5 @@
 import type { Delivery, GuestCall, GuestEnd, GuestFrame } from '../engine/bridge-frame.ts'
-import { lettersOf, readGuestFrame, writeDeliveries } from '../engine/bridge-frame.ts'
+import { batchesOf, readGuestFrame, writeDeliveries } from '../engine/bridge-frame.ts'
 import type { Limits } from '../worker/limits.ts'
 import { maxSourceLength } from '../worker/limits.ts'
 import type { FromWorker, Task } from '../worker/task.ts'
@@ -20,17 +20,17 @@ export interface Surroundings {
   readonly pool: WorkerPool
   readonly dog: ReturnType<typeof watchdog>
   readonly limits: Limits
-  /** What ends each of the runs there are, should the sandbox be closed. */
+  /** Functions that end the active runs, called when the sandbox closes. */
   readonly running: Set<() => void>
 }
 
-/** How long a script that is told to stop has to say its last words, in ms. */
+/** Time for a stopped script to send its last frame, in ms. */
 const lastWordsMs = 120
 
-/** So many results are sent to a script without waiting for more. */
+/** Results that are sent to a script without waiting for more. */
 const together = 64
 
-/** Tells a worker what to do with its script. */
+/** Sends an order to the worker of a script. */
 function give(cells: Int32Array, what: number): void {
   Atomics.store(cells, flag.order, what)
   ring(cells)
@@ -38,12 +38,12 @@ function give(cells: Int32Array, what: number): void {
 
 const nothing: SandboxStats = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 
-/** The part of a run that is on a worker just now. */
-interface Stretch {
+/** One stay of a run on a worker. */
+interface Stay {
   readonly cells: Int32Array
-  /** How many of the results it has been given. */
+  /** Number of recorded results that were sent. */
   sent: number
-  /** It was told to let go of the script if that waits: it will need all the script has heard. */
+  /** The worker was asked to release the script if it waits. The script will need all its results then. */
   parking: boolean
   readonly ended: Promise<void>
   post(text: string): void
@@ -52,8 +52,8 @@ interface Stretch {
 }
 
 /**
- * One run of a script, from its source to its result. It is on a worker while it computes and for as long as waiting is
- * cheap; where it waits for longer it lives here, as what it heard so far, and goes on by replay.
+ * One run of a script, from its source to its result. The run occupies a worker while it computes, and while waiting is
+ * cheap. During a longer wait it exists here as its results so far, and resumes by replay.
  */
 export function runScript(around: Surroundings, source: string, given: SandboxRunOptions): Promise<SandboxResult> {
   const { limits } = around
@@ -61,22 +61,22 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const tools = given.tools ?? {}
   const names = Object.keys(tools)
   const journal = runJournal(source, given, limits)
-  const { heard } = journal
+  const { delivered } = journal
   let logs: string[] = []
   let dropped = 0
   let stats = nothing
-  let stretch: Stretch | undefined
+  let stay: Stay | undefined
   let wall: NodeJS.Timeout | undefined
   let flush: NodeJS.Immediate | undefined
   let recording = Promise.resolve()
-  /** Decided from outside, whatever the script says in the end. */
+  /** The result decided by the host, whatever the script reports at its end. */
   let verdict: SandboxError | undefined
-  /** The value, while calls that nobody awaited go on. */
+  /** The returned value, while unawaited calls still run. */
   let value: string | undefined
   let over = false
   const { promise, resolve } = Promise.withResolvers<SandboxResult>()
 
-  /** Pieces of work that the script was given and has not said the end of. */
+  /** Work items that were sent to the script and have not ended. */
   let pieces = 0
   let working: PromiseWithResolvers<void> | undefined
   const work = (change: number) => {
@@ -89,15 +89,15 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       working = undefined
     }
   }
-  /** The worker has said its last word. */
+  /** Detaches the run from its worker, which has sent its last message. */
   const part = () => {
-    stretch?.unwatch()
-    stretch = undefined
+    stay?.unwatch()
+    stay = undefined
   }
-  /** Lets go of a worker that may not have noticed that the run is over, nor ever will: then its thread is ended. */
+  /** Releases a worker that may never notice the end of the run: its thread is ended in that case. */
   const leave = () => {
-    if (!stretch) return
-    const { cells, cancel, ended } = stretch
+    if (!stay) return
+    const { cells, cancel, ended } = stay
     part()
     give(cells, order.stop)
     const last = setTimeout(cancel, lastWordsMs)
@@ -117,18 +117,18 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     const common = {
       logs: [...logs, ...more],
       stats,
-      ...(journal.isWhole && { journal: journal.written(heard) }),
+      ...(journal.isWhole && { journal: journal.written(delivered) }),
     }
     if ('json' in outcome) resolve({ ok: true, value: parsed, ...common })
     else resolve({ ok: false, error: outcome, ...common })
     if (calls.open > 0) calls.stop()
   }
-  /** Ends the run from outside: the script is asked to stop, and its thread is ended if it does not. */
+  /** Ends the run from outside. The script is asked to stop; if it does not, its thread is ended. */
   const stop = (error: SandboxError) => {
     if (over || verdict) return
     verdict = error
-    if (!stretch) return finish(error)
-    const { cells, cancel } = stretch
+    if (!stay) return finish(error)
+    const { cells, cancel } = stay
     const begun = cells[flag.computingSince] !== 0 || cells[flag.waitingSince] !== 0
     give(cells, order.stop)
     const end = () => {
@@ -143,7 +143,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   const startClock = () => {
     wall ??= setTimeout(() => stop(errorOf('wall-limit', limits)), limits.wallMs)
   }
-  /** What is thrown in the middle of a run is the end of that run, and of nothing else. */
+  /** An exception during a run ends that run only. */
   const guarded =
     <T extends readonly unknown[]>(handle: (...values: T) => void) =>
     (...values: T) => {
@@ -158,20 +158,20 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (flush) clearImmediate(flush)
     flush = undefined
     if (over || verdict || value !== undefined) return
-    if (!stretch) return launch()
-    if (stretch.sent === heard.length) return work(-1)
-    const fresh = heard.slice(stretch.sent)
-    stretch.sent = heard.length
-    const letters = lettersOf(fresh)
-    for (const letter of letters) stretch.post(writeDeliveries(letter))
-    work(letters.length - 1)
-    // The script will not be taken off any more, so that nobody asks for them again.
-    if (!journal.isWhole && !stretch.parking) journal.forget(fresh.length)
+    if (!stay) return launch()
+    if (stay.sent === delivered.length) return work(-1)
+    const fresh = delivered.slice(stay.sent)
+    stay.sent = delivered.length
+    const batches = batchesOf(fresh)
+    for (const batch of batches) stay.post(writeDeliveries(batch))
+    work(batches.length - 1)
+    // The script stays on its worker, so that its results are not needed again.
+    if (!journal.isWhole && !stay.parking) journal.forget(fresh.length)
   }
-  /** Results travel together, but the script need not wait for all of many, nor for more where none can come. */
+  /** Batches results. The script does not wait for a large batch to complete, nor when no more results can arrive. */
   const deliverSoon = () => {
     if (!flush) work(1)
-    if (calls.open === 0 || heard.length - (stretch?.sent ?? heard.length) >= together) deliver()
+    if (calls.open === 0 || delivered.length - (stay?.sent ?? delivered.length) >= together) deliver()
     else flush ??= setImmediate(guarded(deliver))
   }
   const hear = (entry: JournalEntry) => {
@@ -189,7 +189,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
       .then(() => record(entry, journal.written([])))
       .then(
         () => over || hear(entry),
-        (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be kept: ${String(error)}`)),
+        (error: unknown) => stop(errorOf('engine-failed', limits, `The journal could not be stored: ${String(error)}`)),
       )
       .then(() => undefined)
   }
@@ -203,14 +203,14 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     if (admitted) calls.add(call)
     return undefined
   }
-  /** Reads what the script wants. It is not believed anything: what is no frame ends the run. */
+  /** Reads the requests of the script. The text is untrusted: an invalid frame ends the run. */
   const read = (text: string): GuestFrame => {
     const frame = readGuestFrame(text)
     logs.push(...frame.lines)
     dropped += frame.dropped
     return frame
   }
-  /** Makes calls; the end of the run where there is one that may not be made. */
+  /** Makes calls. Returns the end of the run when one of them is not allowed. */
   const make = (wanted: readonly GuestCall[]): GuestEnd | undefined => {
     for (const call of wanted) {
       const problem = onCall(call)
@@ -228,7 +228,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
           return finish(errorOf('output-size', limits, message))
         }
         if (calls.open === 0) return finish({ json: end.json })
-        // Calls that nobody awaited are made all the same; the worker is free already.
+        // Unawaited calls still run; the worker is already free.
         value = end.json
         startClock()
         return work(-pieces)
@@ -238,7 +238,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         return finish(errorOfThrown(end, limits, stats.memoryBytes))
     }
   }
-  /** Does what the script wants. Of many calls some are answered, and the script hears of it, while others are made. */
+  /** Executes the requests of the script. Of many calls, some results are delivered while others are still made. */
   const obey = (frame: GuestFrame, from = 0) => {
     if (over) return
     const to = from + together
@@ -258,7 +258,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     part()
     stats = { ...message.figures, cpuMs: Math.round(message.figures.cpuMs * 100) / 100 }
     if ('parked' in message) {
-      const behind = message.heard < heard.length
+      const behind = message.delivered < delivered.length
       clearImmediate(flush)
       flush = undefined
       work(-pieces)
@@ -285,7 +285,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
     finish(verdict ?? errorOf(memory ? 'memory-limit' : 'engine-failed', limits))
   }
 
-  /** Brings the script onto a worker, up to all it has heard. */
+  /** Starts the script on a worker and replays its results so far. */
   const launch = () => {
     const flags = new SharedArrayBuffer(flagCount * 4)
     const cells = new Int32Array(flags)
@@ -306,22 +306,22 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
         give(cells, order.park)
       },
     })
-    const [first = [], ...more] = lettersOf(heard)
+    const [first = [], ...more] = batchesOf(delivered)
     const task: Task = {
       source,
       tools: names,
       seed: journal.seed,
       startedAt: journal.startedAt,
-      heard: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
+      delivered: first.map(({ id, ok, json, at }): Delivery => ({ id, ok, json, at })),
       flags,
     }
     const { ended, post, cancel } = around.pool.run(task, guarded(onMessage))
-    const mine: Stretch = { cells, sent: heard.length, parking: false, ended, unwatch, post, cancel }
-    stretch = mine
-    for (const letter of more) post(writeDeliveries(letter))
+    const mine: Stay = { cells, sent: delivered.length, parking: false, ended, unwatch, post, cancel }
+    stay = mine
+    for (const batch of more) post(writeDeliveries(batch))
     work(more.length)
     ended.catch((error: unknown) => {
-      if (stretch === mine) onFailure(error)
+      if (stay === mine) onFailure(error)
     })
   }
 
@@ -339,7 +339,7 @@ export function runScript(around: Surroundings, source: string, given: SandboxRu
   given.signal?.addEventListener('abort', onAbort, { once: true })
   around.running.add(onAbort)
   launch()
-  // What it is told apart by is made while the worker is at it.
+  // The digest is computed while the worker runs.
   journal.written([])
   return promise
 }

@@ -7,7 +7,7 @@ import { cut, reasons } from '../sandbox/sandbox-error.ts'
 import type { SandboxResult, ScriptTool } from '../sandbox/sandbox-options.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 
-/** What a script gets of a result that is no plain value. */
+/** What a script receives of a result that is not a plain value. */
 function shownBy(output: ToolOutput): Json {
   switch (output.type) {
     case 'content':
@@ -19,19 +19,19 @@ function shownBy(output: ToolOutput): Json {
   }
 }
 
-/** What a script has to know of a call that came to nothing. */
+/** The error that a script receives for a failed call. */
 function failureOf({ outcome, output, error, tool: { name } }: ToolResult): Error {
   const shown = shownBy(output)
   const said = typeof shown === 'string' ? shown : JSON.stringify(shown)
   return Object.assign(new Error(`${name}: ${said}`), { code: error?.code ?? `tool-${outcome}` })
 }
 
-/** A failure with its place, and what the script printed before: all that helps to write it better. */
+/** A failure with its position and the script's log lines, which help the model to correct the script. */
 function refusal(error: SandboxError, logs: readonly string[], cause?: unknown): ProvostError {
   const place = error.line === undefined ? '' : ` (line ${error.line}, column ${error.column ?? 1})`
   const printed = logs.length > 0 ? `\nIt printed:\n${cut(logs.join('\n'), 4000)}` : ''
   return new ProvostError(error.code, `${error.message}${place}${printed}`, {
-    hint: 'Nothing of the script is left but what its calls did. Mend it and run it again.',
+    hint: 'Only the effects of its calls remain. Correct the script and run it again.',
     cause,
   })
 }
@@ -40,7 +40,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof ProvostError && reason.code === 'tool-timeout'
 }
 
-/** The clock of the call knows what waiting for people is not counted: its end is the `wallMs` of the script. */
+/** Returns the value. The clock of the call excludes time that waits for people; its timeout is the script's `wallMs`. */
 function valueOf(result: SandboxResult, signal: AbortSignal, wallMs: number): Json {
   if (!result.ok && isTimeout(signal.reason)) {
     const message = `The script took longer than ${wallMs} ms. ${reasons['wall-limit'] ?? ''}`
@@ -50,7 +50,10 @@ function valueOf(result: SandboxResult, signal: AbortSignal, wallMs: number): Js
   return result.logs.length > 0 ? { result: result.value, logs: result.logs } : { result: result.value }
 }
 
-/** Runs scripts of the model. Their calls are calls of the agent: judged, logged, and answered from the log after a crash. */
+/**
+ * Creates the tool that runs scripts of the model. Their calls are calls of the agent: authorized, logged, and replayed
+ * from the log after a crash.
+ */
 export function codeExecute(options: {
   readonly sandbox: () => Sandbox
   readonly tools: () => readonly ToolInfo[]
@@ -66,7 +69,7 @@ export function codeExecute(options: {
       required: ['source'],
       additionalProperties: false,
     },
-    // What it does, its calls do, and they say so.
+    // The script itself has no effect; its calls declare theirs.
     effect: 'none',
     modelOnly: true,
     returns: { integrity: 'trusted', sources: [] },

@@ -14,24 +14,24 @@ import { codeExecute } from './code-execute.ts'
 import { codeSearch } from './code-search.ts'
 import { signatureOf } from './signature.ts'
 
-/** What {@link codeMode} takes. */
+/** Options of {@link codeMode}. */
 export interface CodeModeOptions {
-  /** Refuses scripts that were written after untrusted content was read. Default false. */
+  /** Rejects scripts that were written after untrusted content was read. Default false. */
   readonly frozen?: boolean | undefined
-  /** Of each script. Default: see {@link SandboxLimits}; how many calls run at the same time, the agent says. */
+  /** Limits of each script. Default: see {@link SandboxLimits}. The agent limits the number of parallel calls. */
   readonly limits?: SandboxLimits | undefined
   /** Threads for the scripts of the process. Default: one per core, at most 4. */
   readonly workers?: number | undefined
-  /** Names of the tools that scripts may call. Default: all but those that are `modelOnly`, such as handoffs. */
+  /** Names of the tools that scripts may call. Default: all except `modelOnly` tools, such as handoffs. */
   readonly include?: readonly string[] | undefined
-  /** Names of tools that scripts may not call; the model calls them itself. */
+  /** Names of tools that scripts may not call. The model calls them directly. */
   readonly exclude?: readonly string[] | undefined
 }
 
-/** How much of the system prompt signatures may take, in tokens of about four characters. */
+/** Largest share of the system prompt for signatures, in tokens of about four characters. */
 const signatureTokens = 3000
 
-/** Scripts of all agents of a process share its threads. */
+/** Agents of a process share the threads of their sandboxes. */
 const shared = new Map<string, Sandbox>()
 
 function sharedSandbox(limits: SandboxLimits, workers: number | undefined): Sandbox {
@@ -41,7 +41,7 @@ function sharedSandbox(limits: SandboxLimits, workers: number | undefined): Sand
   return sandbox
 }
 
-/** The signatures of a small set of tools; of a large one, how to find them. */
+/** The signatures of a small set of tools; for a large set, how to search it. */
 function briefing(tools: readonly ToolInfo[]): string {
   const known = tools.filter(({ deferred }) => !deferred)
   const signatures = known.map((tool) => signatureOf(tool, tool.set === undefined))
@@ -61,7 +61,7 @@ const optionKeys = {
   exclude: true,
 } satisfies KnownKeys<CodeModeOptions>
 
-/** A misspelt name in `exclude` would leave a tool to scripts. */
+/** Rejects unknown names: a misspelt name in `exclude` would leave a tool open to scripts. */
 function checkName(name: string, agent: { readonly name: string; readonly tools: readonly ToolInfo[] }): void {
   const names = agent.tools.map((tool) => tool.name)
   if (names.includes(name)) return
@@ -70,19 +70,19 @@ function checkName(name: string, agent: { readonly name: string; readonly tools:
     'invalid-agent',
     `codeMode of agent ${agent.name} names a tool "${name}", which it does not have.`,
     {
-      hint: near === undefined ? 'Name tools of the agent.' : `Did you mean "${near}"?`,
+      hint: near === undefined ? 'Use the names of tools that the agent has.' : `Did you mean "${near}"?`,
     },
   )
 }
 
 /**
- * Lets the model write scripts that call its tools: `code_execute` runs one, `code_search` shows how tools are called. The
- * tools themselves leave the catalogue, and of what they return only what a script returns enters the conversation. Each
- * call of a script is a call of the agent, with its hooks, approvals, labels and limits; a script may wait for days and
- * go on in another process. An agent needs one of its own.
+ * Lets the model write scripts that call its tools: `code_execute` runs a script, `code_search` shows how tools are
+ * called. The tools leave the catalogue, and only what a script returns enters the conversation. Each call of a script
+ * is a call of the agent, with its hooks, approvals, labels and limits. A script may wait for days and resume in
+ * another process. Each agent needs a `codeMode()` of its own.
  *
- * Throws `unknown-option`, and `invalid-options` for limits that are none; the agent's first run fails with `invalid-agent`
- * where `include` or `exclude` names a tool that it does not have.
+ * Throws `unknown-option`, and `invalid-options` for invalid limits. The agent's first run fails with `invalid-agent`
+ * when `include` or `exclude` names an unknown tool.
  *
  * @example
  * const agent = createAgent({ name: 'desk', model, tools, extensions: [codeMode()] })
@@ -92,7 +92,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
   const { frozen = false, include, exclude = [], workers } = options
   const limits = limitsOf(options.limits)
   const { toolCalls, wallMs } = limits
-  // The agent has slots for what runs at the same time; calls that wait for a human must not keep the others.
+  // The agent limits parallel calls with slots. Calls that wait for a human must not block the others.
   const inside: SandboxLimits = { ...limits, parallelCalls: toolCalls, wallMs: 2 ** 31 - 1 }
   let agentName: string | undefined
   let tools: readonly ToolInfo[] = []
@@ -109,8 +109,8 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
     ],
     init(agent) {
       if (agentName !== undefined && agentName !== agent.name) {
-        throw new ProvostError('invalid-agent', `${agent.name} has the codeMode() of ${agentName}.`, {
-          hint: 'Give each agent a codeMode() of its own.',
+        throw new ProvostError('invalid-agent', `Agent ${agent.name} uses the codeMode() of agent ${agentName}.`, {
+          hint: 'Create a codeMode() for each agent.',
         })
       }
       agentName = agent.name
@@ -126,7 +126,7 @@ export function codeMode(options: CodeModeOptions = {}): Extension {
       'tool.call'(call) {
         if (!frozen || call.tool.name !== 'code_execute' || call.label.integrity === 'trusted') return undefined
         return {
-          deny: 'Scripts are only run that were written before anything was read that others wrote. Answer with what you have.',
+          deny: 'Scripts written after untrusted content was read are rejected. Answer with what you have.',
           code: 'script-not-frozen',
         }
       },

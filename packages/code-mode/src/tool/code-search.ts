@@ -6,7 +6,7 @@ import { signatureOf } from './signature.ts'
 const usual = 8
 const most = 30
 
-/** Finds the tools that scripts can call, and shows how they are called. */
+/** Creates the tool that finds tools for scripts and returns their signatures. */
 export function codeSearch(tools: () => readonly ToolInfo[]): Tool {
   let index: Promise<ToolIndex> | undefined
   return tool({
@@ -38,7 +38,7 @@ export function codeSearch(tools: () => readonly ToolInfo[]): Tool {
   })
 }
 
-/** What our own tools say of themselves is the developer's word; what others say is theirs. */
+/** Descriptions of the developer's own tools are trusted; those of other servers carry their server's label. */
 function labelOf(found: unknown): LabelInit {
   const sets = isRecord(found) && Array.isArray(found['sets']) ? found['sets'].map(String) : []
   return sets.length === 0 ? { integrity: 'trusted', sources: [] } : { integrity: 'untrusted', sources: sets }

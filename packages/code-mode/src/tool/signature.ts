@@ -1,6 +1,6 @@
 import { isRecord, type ToolInfo } from '@provost/core'
 
-/** How deep a schema is written out, and how much of it: schemas come from elsewhere, too. */
+/** Limits for the depth and the length of a printed schema. A schema may come from another server. */
 const deepest = 6
 const mostText = 2000
 const mostWords = 300
@@ -11,10 +11,10 @@ function nameOf(key: string): string {
   return identifier.test(key) ? key : JSON.stringify(key)
 }
 
-/** All the types there are. */
+/** The JSON Schema types. */
 const types: ReadonlySet<unknown> = new Set(['string', 'boolean', 'null', 'number', 'integer', 'array', 'object'])
 
-/** Text that cannot leave the comment it stands in. */
+/** Escapes a text so that it cannot close the comment around it. */
 function comment(words: readonly unknown[]): string {
   const text = words
     .flatMap((word) => (typeof word === 'string' && word !== '' ? [word] : []))
@@ -25,7 +25,7 @@ function comment(words: readonly unknown[]): string {
   return text === '' ? '' : ` /* ${text} */`
 }
 
-/** What a type does not say. */
+/** Constraints that the TypeScript type does not express. */
 function limitsOf(schema: Readonly<Record<string, unknown>>): string[] {
   const said = ['default', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'pattern', 'format']
   return said.flatMap((word) => (schema[word] === undefined ? [] : [`${word} ${JSON.stringify(schema[word])}`]))
@@ -42,7 +42,7 @@ function objectOf(schema: Readonly<Record<string, unknown>>, depth: number, word
   return rows.length === 0 ? 'Record<string, unknown>' : `{ ${rows.join(', ')} }`
 }
 
-/** The TypeScript of a JSON Schema. References and what else is not plain are `unknown`: nothing is fetched for them. */
+/** The TypeScript of a JSON Schema. References and other complex parts become `unknown`; nothing is fetched. */
 export function typeOf(schema: unknown, depth = 0, words = true): string {
   if (!isRecord(schema) || depth > deepest) return 'unknown'
   const { type, enum: values, const: only, anyOf, oneOf, allOf, items, prefixItems } = schema
@@ -54,7 +54,7 @@ export function typeOf(schema: unknown, depth = 0, words = true): string {
   if (Array.isArray(oneOf)) return each(oneOf, ' | ')
   if (Array.isArray(allOf)) return each(allOf, ' & ')
   if (Array.isArray(type)) {
-    // Each of the types once: a list that names one a hundred times would, some levels deep, be a million of them.
+    // Each type once: a list that repeats one type a hundred times would grow to a million, some levels deep.
     return each(
       [...new Set(type)].filter((one) => types.has(one)).map((one) => ({ ...schema, type: one })),
       ' | ',
@@ -81,8 +81,8 @@ export function typeOf(schema: unknown, depth = 0, words = true): string {
 const known = new WeakMap<ToolInfo, string>()
 
 /**
- * How a script calls a tool. Made once for each tool. What tools of a set say of themselves is not the developer's word:
- * `words: false` leaves it out.
+ * How a script calls a tool. Created once for each tool. `words: false` omits descriptions, which are untrusted for
+ * tools of another server.
  */
 export function signatureOf(tool: ToolInfo, words = true): string {
   const before = words ? known.get(tool) : undefined

@@ -1,20 +1,23 @@
 import { checkOptions, type KnownKeys, type MovedKeys, ProvostError } from '@provost/core'
 
-/** What one run of a script may use. What is left out has its default. */
+/** Limits of one script run. An omitted limit has its default. */
 export interface SandboxLimits {
   /** Time the script itself computes, in ms; waiting for calls is not counted. Default 5,000. */
   readonly cpuMs?: number
-  /** Time from the start to the end, in ms; while all that it waits for is parked, the clock stands still. Default 60,000. */
+  /**
+   * Time from start to end, in ms. The clock stops while everything that the script waits for is parked. Default
+   * 60,000.
+   */
   readonly wallMs?: number
   /** Polls of the interrupt handler, one per some thousand operations: the same from run to run. Default: no limit. */
   readonly fuel?: number
-  /** Memory of the script, in bytes; its engine has 2.2 MiB besides, and never more than both. Default 64 MiB. */
+  /** Memory of the script, in bytes. Its engine has 2.2 MiB more; both together are a hard limit. Default 64 MiB. */
   readonly memoryBytes?: number
   /** Stack of the engine, in bytes, at most 512 KiB. Default 256 KiB. */
   readonly stackBytes?: number
   /** Calls of tools in one run. Default 256. */
   readonly toolCalls?: number
-  /** Calls that run at the same time; the others wait for their turn. Default 16. */
+  /** Calls that run at the same time; others are queued. Default 16. */
   readonly parallelCalls?: number
   /** Arguments of one call, in bytes of JSON. Default 1 MiB. */
   readonly argBytes?: number
@@ -63,12 +66,15 @@ const movedLimits: MovedKeys = {
   memoryLimit: 'Name it "memoryBytes".',
 }
 
-/** The longest script that is looked at, in characters. */
+/** Longest script that is accepted, in characters. */
 export const maxSourceLength: number = 256 << 10
 
 const largest: Partial<Limits> = { stackBytes: 512 << 10, memoryBytes: 1 << 30, wallMs: 2 ** 31 - 1 }
 
-/** Fills in the defaults. Throws `invalid-options` for what is no positive number or more than the engine can hold to. */
+/**
+ * Applies the defaults. Throws `invalid-options` for a value that is not a positive number, or exceeds the engine's
+ * maximum.
+ */
 export function limitsOf(given: SandboxLimits = {}): Limits {
   checkOptions(given, limitKeys, 'the limits of a script', movedLimits)
   const named = Object.entries(given).filter(([, value]) => value !== undefined)
@@ -76,8 +82,8 @@ export function limitsOf(given: SandboxLimits = {}): Limits {
   for (const [name, value] of Object.entries(limits)) {
     const most = Object.entries(largest).find(([of]) => of === name)?.[1] ?? Infinity
     if (typeof value === 'number' && value > 0 && value <= most) continue
-    throw new ProvostError('invalid-options', `The limit ${name} is ${String(value)}.`, {
-      hint: `Give a number above 0${most === Infinity ? '' : ` and up to ${most}`}.`,
+    throw new ProvostError('invalid-options', `The limit "${name}" of a script is ${String(value)}.`, {
+      hint: `Use a number above 0${most === Infinity ? '' : ` and up to ${most}`}.`,
     })
   }
   return limits

@@ -11,21 +11,21 @@ import type { Serving } from './worker-channel.ts'
 import { type WorkerMessages, workerMessages } from './worker-messages.ts'
 import type { WorkerSetup } from './worker-pool.ts'
 
-/** What all log lines of a script may take together, and one of them. */
+/** Largest size of all log lines of a script, and of one line. */
 const logLength = 16_384
 const lineLength = 2048
 
-/** How long the thread waits for the next task before it goes back to its pool: so long a process lives that has no other work. */
+/** Idle time in ms after which the thread returns to its pool. A process without other work stays alive that long. */
 const idleMs = 100
 
 const { code, limits }: WorkerSetup = workerData
 const engine = createQuickJs(code, limits)
 const wait = workerSpinWait()
 
-/** A guest made ahead for these tools, while nobody waits. It has seen no script. */
+/** A guest created ahead for these tools, in idle time. No script has run in it. */
 let spare: { readonly tools: string; readonly guest: Guest } | undefined
 
-/** JSON has no infinity. */
+/** JSON cannot express infinity. */
 const finite = (limit: number) => Math.min(limit, Number.MAX_VALUE)
 const guestLimits = {
   toolCalls: finite(limits.toolCalls),
@@ -53,14 +53,14 @@ function guestFor(tools: readonly string[]): Guest {
   return guest
 }
 
-/** The worker's part of one stretch of a run: until the script ends, or is taken off. */
+/** The worker's part of one stay of a run: until the script ends or is parked. */
 function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
   const cells = new Int32Array(task.flags)
   let fuel = 0
   let computed = 0
   let startedAt = 0
   let calls = 0
-  let heard = 0
+  let delivered = 0
   let now = task.startedAt
   let limit: string | undefined
   let over = false
@@ -81,7 +81,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
     else if (computed + performance.now() - startedAt > limits.cpuMs) limit = 'cpu-limit'
     return limit !== undefined
   }
-  /** Lets the guest compute, under the eyes of the host. */
+  /** Runs the guest under the host's supervision. */
   const compute = (piece: () => void): unknown => {
     startedAt = performance.now()
     Atomics.store(cells, flag.waitingSince, 0)
@@ -97,22 +97,22 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
       Atomics.store(cells, flag.computed, Math.round(computed))
     }
   }
-  /** The last words of a script that was stopped; it may be too broken to have any. */
+  /** The last frame of a stopped script; empty when the script is too broken to produce one. */
   const lastFrame = (): string => {
     limit = undefined
     let frame = ''
     compute(() => (frame = guest.take()))
     return frame
   }
-  /** Where the last of it is gone, there is none left for an error that says so, nor for a promise to be settled. */
+  /** Without memory left, the guest can neither create an error nor settle a promise. */
   const isFull = () => guest.memoryBytes >= limits.memoryBytes
-  /** Why a script was stopped from the middle. */
+  /** The code of the error that stopped a script during execution. */
   const codeOf = (error: unknown): string => {
     if (limit) return limit
     const text = error instanceof Error ? error.message : String(error)
     if (isFull() || /out of memory|malloc|memory access/i.test(text)) return 'memory-limit'
     if (/call stack|stack overflow/i.test(text)) return 'stack-limit'
-    // Before a script begins, only what stands outside of its function can throw.
+    // Before the script begins, only code outside its function can throw.
     return !begun && error instanceof GuestStopped ? 'syntax-error' : 'engine-failed'
   }
   const stopped = (error: unknown) => {
@@ -121,7 +121,7 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
     const message = error instanceof Error ? error.message : ''
     finish({ end: lastFrame(), code: cause, message, figures: figures() })
   }
-  /** Runs a piece of the script and passes on what it wants. */
+  /** Runs a part of the script and sends its requests. */
   const step = (piece: () => void) => {
     let frame = ''
     const error = compute(() => {
@@ -139,9 +139,9 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
       calls = glance.calls
       if (glance.ended) return finish({ end: frame, figures: figures() })
     }
-    // Said even where it is nothing: then the host knows that the script waits.
+    // An empty frame is sent too: it tells the host that the script waits.
     awaited = mail.say(frame)
-    if (calls <= heard) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
+    if (calls <= delivered) return finish({ end: '', code: isFull() ? 'memory-limit' : 'deadlock', figures: figures() })
     Atomics.store(cells, flag.waitingSince, tick())
   }
   const deliver = (delivery: Delivery) => {
@@ -149,19 +149,19 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
     if (!guest.deliver(delivery)) {
       return finish({ end: '', code: 'replay-diverged', message: `call ${delivery.id}`, figures: figures() })
     }
-    heard++
+    delivered++
   }
 
   const obey = () => {
     const given = Atomics.load(cells, flag.order)
-    if (given === order.park) finish({ parked: true, heard, figures: figures() })
+    if (given === order.park) finish({ parked: true, delivered, figures: figures() })
     if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
   }
   step(() => {
     guest.watch({ stop, now: () => now })
     startScript(task.source, (js) => guest.start(js, task.seed))
     begun = true
-    for (const delivery of task.heard) if (!over && limit === undefined) deliver(delivery)
+    for (const delivery of task.delivered) if (!over && limit === undefined) deliver(delivery)
   })
   const ended = () => over
   let letters = 0
@@ -192,17 +192,20 @@ function perform(task: Task, mail: WorkerMessages): void {
   prepareSpare(task.tools)
 }
 
-/** For how long a task that was announced is waited for awake, in ms. */
+/** How long an announced task is awaited in a spin-wait, in ms. */
 const expectedMs = 0.1
 
-/** A task is on its way: all that it needs is far from the processor, after a sleep, and half the time of a short script. */
+/**
+ * Warms up for an announced task. After a sleep the needed memory is out of cache, which costs half the time of a short
+ * script.
+ */
 function expectTask(cells: Int32Array, letters: number): void {
   spare?.guest.warm()
   const until = performance.now() + expectedMs
   while (Atomics.load(cells, flag.letters) === letters && performance.now() < until);
 }
 
-/** Takes tasks, one after the other; the thread sleeps between them. */
+/** Runs tasks one after the other. The thread sleeps between them. */
 function serve(serving: Serving): void {
   const cells = new Int32Array(serving.cells)
   const mail = workerMessages(serving)
@@ -215,7 +218,7 @@ function serve(serving: Serving): void {
       if (Atomics.exchange(cells, flag.expected, 0) === 1) expectTask(cells, sent)
       if (Atomics.wait(cells, flag.letters, sent, idleMs) === 'timed-out') return
     } else if (typeof letter !== 'string') {
-      // A text came too late for the script it was for.
+      // The text arrived after the end of its script.
       Atomics.add(cells, flag.taken, 1)
       Atomics.store(cells, flag.expected, 0)
       perform(letter, mail)
@@ -223,10 +226,10 @@ function serve(serving: Serving): void {
   }
 }
 
-/** What the pool calls. */
+/** The entry point that the pool calls. */
 export default async function work(job: Serving | 'prepare'): Promise<void> {
   if (job === 'prepare') return prepareSpare([])
-  // A port has closed only after a turn of a loop that the pool would not let turn.
+  // A port closes only after a turn of the event loop, which the pool would not run.
   const closed = once(job.port, 'close')
   serve(job)
   job.port.close()

@@ -1,23 +1,23 @@
 import type { MessagePort } from 'node:worker_threads'
 
-/** Longer texts go as messages. */
+/** Longer texts are sent as messages. */
 const longest = 4096
 
-/** The numbers that stand before the text. */
+/** The numbers in front of the text. */
 const cell = {
-  /** Whether the receiver looks. */
+  /** Whether the receiver polls. */
   looks: 0,
-  /** The length of the text and 1 more, 0 where there is none. */
+  /** The length of the text plus 1; 0 when the mailbox is empty. */
   filled: 1,
-  /** How many messages have come by the port. */
+  /** Number of messages received through the port. */
   received: 2,
 } as const
 const cellCount = 3
 
-/** A character that takes more than a byte. */
+/** A character that takes more than one byte. */
 const wide = /[^\0-\xff]/
 
-/** A place for one text that two threads share, beside a port. */
+/** Memory for one text that two threads share, beside a port. */
 export function mailboxMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(cellCount * 4 + longest)
 }
@@ -27,8 +27,9 @@ function parts(memory: SharedArrayBuffer): { cells: Int32Array; bytes: Buffer } 
 }
 
 /**
- * Sends: by the box where the receiver looks, which costs it a fraction of what a message does, and says so; else by the port.
- * What is in the box is older than any message on its way, so that all comes in the order it was sent.
+ * Returns a function that sends through the mailbox while the receiver polls, and returns true then; otherwise it sends
+ * through the port. The mailbox costs the receiver a fraction of a message. A text in the mailbox is older than any
+ * message on its way, so that order is preserved.
  */
 export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: unknown) => boolean {
   const { cells, bytes } = parts(memory)
@@ -39,7 +40,7 @@ export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: 
     bytes.write(text, 'latin1')
     const filled = text.length + 1
     Atomics.store(cells, cell.filled, filled)
-    // Where nobody looks any more, it has been taken all the same, or nobody will.
+    // After polling has stopped, the text has either been taken, or is withdrawn here and sent through the port.
     return Atomics.load(cells, cell.looks) === 1 || Atomics.compareExchange(cells, cell.filled, filled, 0) !== filled
   }
   return (message) => {
@@ -51,11 +52,11 @@ export function sender(port: MessagePort, memory: SharedArrayBuffer): (message: 
 }
 
 export interface Receiver {
-  /** Says whether `take` is called again and again. Who stops calls it once more. */
+  /** Declares whether `take` is polled. The receiver calls `take` once more after it stops polling. */
   look(on: boolean): void
-  /** The text in the box. */
+  /** The text in the mailbox. */
   take(): string | undefined
-  /** A message came by the port: what was sent before it, if that is in the box. */
+  /** Handles a message from the port: returns the text that was sent before it, if the mailbox holds it. */
   came(): string | undefined
 }
 

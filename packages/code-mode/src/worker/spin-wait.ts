@@ -1,26 +1,26 @@
 import { flag } from './task.ts'
 
 /**
- * To wake a thread that sleeps costs more than most answers that come at once. So both sides stay awake for a moment where
- * an answer may come soon; where that does not pay, as on a core that both share, they stop it for a while.
+ * Waking a sleeping thread costs more than most immediate answers. Both sides therefore stay awake for a moment when an
+ * answer may arrive soon. Where that does not pay, as on a shared core, they suspend it for a while.
  */
 
-/** For how long is waited awake, in ms. */
+/** Duration of a spin-wait, in ms. */
 const awakeMs = 0.1
-/** For how long of it the host's loop stands still, in ms: a turn costs as much as many looks, and leaves garbage. */
+/** How long the host blocks its event loop in it, in ms. A turn costs as much as many polls, and leaves garbage. */
 const turnMs = 0.02
-/** At most so many waits are slept through before it is tried again, */
+/** Largest number of waits without a spin-wait before the next attempt, */
 const longestRest = 64
-/** and so many where the other side is awake. */
+/** and the number when the other side is awake. */
 const shortestRest = 8
 
 interface Patience {
-  /** Asked before each wait. */
+  /** Checked before each wait. */
   left(): boolean
   heard(inTime: boolean): void
 }
 
-/** Each time in vain in a row it is left for twice as many waits. */
+/** Backoff: each consecutive failure doubles the number of waits that are skipped. */
 function patience(longest: number): Patience {
   let rest = 0
   let next = 1
@@ -34,8 +34,8 @@ function patience(longest: number): Patience {
 }
 
 /**
- * For a worker: waits for a letter beyond `letters`. `awaited`: what it said last was heard at once, so the host is awake and
- * may answer at once too. If each of the two tried it without regard to the other, both would hardly ever be awake together.
+ * For a worker: waits for a message beyond `letters`. `awaited`: the host received the last message at once, so that it
+ * is awake and may answer at once. Two sides that try independently would rarely be awake at the same time.
  */
 export function workerSpinWait(): (cells: Int32Array, letters: number, awaited: boolean) => void {
   const alone = patience(longestRest)
@@ -59,8 +59,9 @@ export function workerSpinWait(): (cells: Int32Array, letters: number, awaited: 
 }
 
 /**
- * For the host, whose loop goes on turning meanwhile: told when something was sent, and when something came. It calls `look`
- * again and again while it says by `looks` that it does, and once more; `look` says whether there was something.
+ * For the host, whose event loop keeps turning. The caller reports each message sent and received. The spin-wait calls
+ * `look` repeatedly while `looks(true)` is in force, and once more after it. `look` returns whether there was a
+ * message.
  */
 export function hostSpinWait(look: () => boolean, looks: (on: boolean) => void): { sent(): void; came(): void } {
   const { left, heard } = patience(longestRest)

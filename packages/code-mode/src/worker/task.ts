@@ -1,43 +1,46 @@
 import type { Delivery } from '../engine/bridge-frame.ts'
 import type { Seed } from '../engine/engine.ts'
 
-/** What a worker gets: all there is to know about one stretch of a run. */
+/** What a worker receives for one stay of a run. */
 export interface Task {
   readonly source: string
   readonly tools: readonly string[]
   readonly seed: Seed
   readonly startedAt: number
-  /** What the script has heard already, in the order it heard it. */
-  readonly heard: readonly Delivery[]
+  /** Results that the script has already received, in order. */
+  readonly delivered: readonly Delivery[]
   /** See {@link flag}. */
   readonly flags: SharedArrayBuffer
 }
 
-/** Cells that host and worker share, so that the host sees a worker that answers nobody. Times are ms since `origin`. */
+/**
+ * Cells that host and worker share, so that the host detects a worker that does not answer. Times are ms since
+ * `origin`.
+ */
 export const flag = {
-  /** What the host wants besides: see {@link order}. */
+  /** The order of the host: see {@link order}. */
   order: 0,
-  /** When the script began to compute, 0 while it waits. */
+  /** When the script started computing; 0 while it waits. */
   computingSince: 1,
-  /** When the script began to wait, 0 while it computes or has not begun. */
+  /** When the script started waiting; 0 while it computes or has not begun. */
   waitingSince: 2,
-  /** What the script has computed before, in ms. */
+  /** Time that the script computed before, in ms. */
   computed: 3,
-  /** Counts what the host has sent; the worker sleeps on it. */
+  /** Number of messages from the host. The worker sleeps on this cell. */
   letters: 4,
-  /** Counts the tasks that the worker took. */
+  /** Number of tasks that the worker took. */
   taken: 5,
-  /** There will be a task soon. */
+  /** A task will follow soon. */
   expected: 6,
 } as const
 
-/** What a worker is told to do with the script, in {@link flag}.order: to end it, or to let go of it if it waits. */
+/** Orders for the worker, in {@link flag}.order: end the script, or release it if it waits. */
 export const order = { none: 0, stop: 1, park: 2 } as const
 
 /** The number of cells. */
 export const flagCount = 7
 
-/** Wakes the worker: there is something for it. */
+/** Wakes the worker for a new message. */
 export function ring(cells: Int32Array): void {
   Atomics.add(cells, flag.letters, 1)
   Atomics.notify(cells, flag.letters)
@@ -45,12 +48,12 @@ export function ring(cells: Int32Array): void {
 
 const { timeOrigin } = performance
 
-/** Milliseconds as a cell can hold them, the same in every thread, never 0. */
+/** The current time in ms as a cell stores it: comparable across threads, never 0. */
 export function tick(now: number = performance.now()): number {
   return Math.round(timeOrigin + now) % 0x3fffffff || 1
 }
 
-/** How long ago a tick was. */
+/** Milliseconds since a tick. */
 export function since(earlier: number): number {
   const passed = tick() - earlier
   return passed < -0x1fffffff ? passed + 0x3fffffff : passed
@@ -63,18 +66,18 @@ export interface RunFigures {
   readonly memoryBytes: number
 }
 
-/** Worker to host. A string is a frame of the guest, as it wrote it. */
+/** Worker to host. A string is a frame, exactly as the guest wrote it. */
 export type FromWorker =
   | string
-  /** The last frame of the script may still be in it. `code` says which limit ended it. */
+  /** The script ended. `end` may hold its last frame; `code` names the limit that ended it. */
   | { readonly end: string; readonly code?: string; readonly message?: string; readonly figures: RunFigures }
   | {
       readonly syntax: string
-      /** The thread can run no script any more. */
+      /** The thread cannot run another script. */
       readonly worn: boolean
       readonly line?: number | undefined
       readonly column?: number | undefined
       readonly figures: RunFigures
     }
-  /** The script waits for calls and has been taken off the worker. `heard`: of how many it has had the result. */
-  | { readonly parked: true; readonly heard: number; readonly figures: RunFigures }
+  /** The script waits for calls and has left the worker. `delivered`: the number of results it received. */
+  | { readonly parked: true; readonly delivered: number; readonly figures: RunFigures }

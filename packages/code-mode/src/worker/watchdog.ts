@@ -1,31 +1,31 @@
 import { flag, since } from './task.ts'
 
-/** One stretch of a run on a worker, as the watchdog sees it. */
+/** One stay of a run on a worker, as the watchdog sees it. */
 export interface Watched {
   readonly cells: Int32Array
   readonly cpuMs: number
-  /** It has begun. */
+  /** Called when the script has begun. */
   started(): void
-  /** It computes for too long and does not answer. */
+  /** Called when the script computes for too long without answering. */
   hung(): void
-  /** It waits, and somebody else could use its worker. */
+  /** Called when the script waits and another run needs its worker. */
   park(): void
 }
 
-/** How far over its limit a script may be before its thread is ended, in ms. */
+/** Time over its limit before a script's thread is ended, in ms. */
 const grace = 150
-/** A script that waits for longer than this is taken off its worker, in ms. */
+/** Wait in ms after which a script leaves its worker. */
 const longWait = 1000
-/** The same while others wait for a worker. */
+/** The same when other runs wait for a worker. */
 const shortWait = 3
-/** How often is looked, in ms, where nobody waits. */
+/** Polling interval in ms when no run waits for a worker. */
 const usualLook = 10
-/** A script that is taken off runs again up to where it was: it waits this many times as long before. */
+/** A parked script is replayed later. Before it is parked, it waits for this many times its computing time. */
 const replayFactor = 10
 
 /**
- * Looks after all scripts of a sandbox: a native loop of the engine polls nothing, so it is seen from outside that a
- * script does not answer; and workers are taken from scripts that wait.
+ * Supervises all scripts of a sandbox. A native loop of the engine polls nothing, so the watchdog detects unresponsive
+ * scripts from outside. It also takes workers from waiting scripts.
  */
 export function watchdog(): { watch(stretch: Watched): () => void } {
   const watched = new Map<Watched, { started: boolean; asked: boolean }>()
@@ -45,7 +45,7 @@ export function watchdog(): { watch(stretch: Watched): () => void } {
     for (const [stretch, state] of watched) {
       if (!state.started) continue
       stretch.started()
-      // First what was computed before: it grows when a piece ends, which must not be counted twice.
+      // Read the earlier time first: it grows when a piece ends, which must not be counted twice.
       const computed = Atomics.load(stretch.cells, flag.computed)
       const computing = Atomics.load(stretch.cells, flag.computingSince)
       const waitingSince = Atomics.load(stretch.cells, flag.waitingSince)

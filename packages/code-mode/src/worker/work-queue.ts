@@ -1,6 +1,6 @@
-/** Lets so many pieces of work run at a time; the others wait, first come, first served. */
+/** Runs a limited number of jobs at a time. Other jobs wait in order of arrival. */
 export interface WorkQueue {
-  /** Rejects with the reason of the signal where that is aborted before it is its turn. */
+  /** Rejects with the reason of the signal when it aborts before the job's turn. */
   take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>
 }
 

@@ -4,25 +4,28 @@ import { mailboxMemory, receiver, sender } from './shared-mailbox.ts'
 import { hostSpinWait } from './spin-wait.ts'
 import { flag, flagCount, type FromWorker, ring, type Task } from './task.ts'
 
-/** What a worker is to do: take tasks from a port, until none has come for a while. */
+/** The job of a worker: take tasks from a port until none has arrived for a while. */
 export interface Serving {
   readonly port: MessagePort
-  /** See {@link flag}, of which it has `letters`, `taken` and `expected`. */
+  /** See {@link flag}; uses `letters`, `taken` and `expected`. */
   readonly cells: SharedArrayBuffer
-  /** Mailboxes: what comes to the worker, and what it says. */
+  /** Mailboxes to and from the worker. */
   readonly inbox: SharedArrayBuffer
   readonly outbox: SharedArrayBuffer
 }
 
-/** A worker that waits for tasks: to give it one costs a fraction of what it costs to go through the pool. */
+/** A worker that waits for tasks. Sending a task to it costs a fraction of a job of the pool. */
 export interface WorkerChannel {
-  /** It takes nothing any more. */
+  /** True when the worker accepts no more tasks. */
   readonly over: boolean
-  /** Wakes the worker for a task that is on its way. */
+  /** Wakes the worker for an upcoming task. */
   wake(): void
-  /** Resolves when the task is over, with false where the worker went away before it took it; `hear` is told what it says. */
+  /**
+   * Resolves when the task is over, with false when the worker left before it took the task. `hear` receives its
+   * messages.
+   */
   run(task: Task, hear: (message: FromWorker) => void): Promise<boolean>
-  /** Sends something to the script that is being run. */
+  /** Sends a text to the running script. */
   post(text: string): void
   /** Ends the worker's thread, whatever it does. */
   kill(): void
@@ -34,7 +37,7 @@ interface Running {
   reject(error: unknown): void
 }
 
-/** Has a worker serve; `serve` resolves when it no longer does. */
+/** Starts serving on a worker. `serve` resolves when the worker stops. */
 export function openWorkerChannel(serve: (serving: Serving, signal: AbortSignal) => Promise<void>): WorkerChannel {
   const { port1: port, port2 } = new MessageChannel()
   const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
@@ -72,7 +75,7 @@ export function openWorkerChannel(serve: (serving: Serving, signal: AbortSignal)
   serve({ port: port2, cells: cells.buffer, inbox, outbox }, ending.signal).then(
     () => {
       over = true
-      // What it took it has ended: then that it did is still on its way.
+      // The worker finishes each task it took: the message that reports it is still on its way.
       if (Atomics.load(cells, flag.taken) === given && running) return
       running?.resolve(false)
       port.close()

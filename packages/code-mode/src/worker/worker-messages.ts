@@ -4,19 +4,19 @@ import { receiver, sender } from './shared-mailbox.ts'
 import type { FromWorker, Task } from './task.ts'
 import type { Serving } from './worker-channel.ts'
 
-/** The worker's end of a line. */
+/** The worker's end of a channel. */
 export interface WorkerMessages {
-  /** Whether the host is awake and hears it at once. */
+  /** Sends a message. Returns whether the host is awake and receives it at once. */
   say(message: FromWorker): boolean
-  /** What came next, a task or a text for the script. */
+  /** Returns the next message: a task or a text for the script. */
   next(): Task | string | undefined
 }
 
 export function workerMessages({ port, inbox, outbox }: Serving): WorkerMessages {
   const { look, take, came } = receiver(inbox)
-  /** A message before which there was something else. */
+  /** A message that must be returned after an earlier text. */
   let later: Task | string | undefined
-  // At each message, and something else says that there is one.
+  // Polls at each message, and another signal announces messages.
   look(true)
   return {
     say: sender(port, outbox),

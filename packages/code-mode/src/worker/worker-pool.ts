@@ -13,7 +13,7 @@ import { type FromWorker, ring, type Task } from './task.ts'
 import { workQueue } from './work-queue.ts'
 import { type WorkerChannel, openWorkerChannel, type Serving } from './worker-channel.ts'
 
-/** What all workers of a pool are told when they start. */
+/** What all workers of a pool receive at their start. */
 export interface WorkerSetup {
   readonly code: EngineCode
   readonly limits: Limits
@@ -21,26 +21,26 @@ export interface WorkerSetup {
 
 /** Threads that run scripts. */
 export interface WorkerPool {
-  /** A task will be given soon: the worker that will get it wakes up meanwhile. */
+  /** Announces a task: the worker that will receive it wakes up. */
   expect(): void
-  /** Has a worker run a task as soon as one is free. */
+  /** Runs a task as soon as a worker is free. */
   run(task: Task, hear: (message: FromWorker) => void): Assignment
   close(): Promise<void>
 }
 
-/** A task that was given to a pool. */
+/** A task that the pool accepted. */
 export interface Assignment {
-  /** Sends something to the script, also while it waits for a worker. */
+  /** Sends a text to the script, also while it waits for a worker. */
   post(text: string): void
   readonly ended: Promise<void>
-  /** Takes it back, or ends the thread of the worker that has it, whatever that does. */
+  /** Withdraws the task, or ends the thread of its worker, whatever the worker does. */
   cancel(): void
 }
 
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 const worker = new URL(`./sandbox.worker${extension}`, import.meta.url)
 
-/** The folders a worker reads its own code from; everything else on the disk is closed to it. */
+/** Folders from which a worker reads its own code. All other files are closed to it. */
 async function ownFolders(): Promise<string[]> {
   const entry = (name: string) => dirname(dirname(fileURLToPath(import.meta.resolve(name))))
   const folders = [dirname(dirname(fileURLToPath(worker))), entry('piscina')]
@@ -55,7 +55,7 @@ async function compile(): Promise<EngineCode> {
   return { wasm: await WebAssembly.compile(Buffer.from(bytes)), pages }
 }
 
-/** Starts `workers` threads and has each make ready what its first script needs. */
+/** Starts `workers` threads and prepares each for its first script. */
 export async function openPool(workers: number, limits: Limits): Promise<WorkerPool> {
   const code = await (compiled ??= compile())
   const pool = new Piscina<Serving | 'prepare', void>({
@@ -74,14 +74,14 @@ export async function openPool(workers: number, limits: Limits): Promise<WorkerP
     await pool.destroy()
     throw error
   }
-  // The pool's own queue is none: what can be aborted and finds no worker is put behind what comes later, again and again.
+  // The pool's own queue is not used: it moves abortable jobs without a worker behind later jobs, again and again.
   const queue = workQueue(workers)
   const serve = (serving: Serving, signal: AbortSignal) => pool.run(serving, { transferList: [serving.port], signal })
   let idle: WorkerChannel[] = []
 
   const run = (task: Task, hear: (message: FromWorker) => void): Assignment => {
     const cells = new Int32Array(task.flags)
-    /** What is for a script that has not been heard of: it is sent again with the task, should that be. */
+    /** Texts for a script that has sent no message yet. They are sent again with the task if necessary. */
     const early: string[] = []
     const leaving = new AbortController()
     let begun = false

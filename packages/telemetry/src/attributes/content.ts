@@ -1,37 +1,37 @@
 import type { Json, Label, Message, Part, ToolOutput } from '@provost/core'
 import { labelOf } from '@provost/core'
 
-/** What may be recorded of what was said: nothing is, unless it is named. */
+/** Kinds of content that may be recorded. By default none is. */
 export type ContentKind = 'messages' | 'instructions' | 'tools' | 'errors'
 
-/** Content that is fit to leave the process: bounded, scrubbed, well-formed, and never secret. */
+/** Prepares content that leaves the process: bounded, scrubbed, well-formed, and never secret. */
 export interface Recorder {
   records(kind: ContentKind): boolean
-  /** A name or another short text that is always recorded. */
+  /** Prepares a name or another short text that is always recorded. */
   name(text: string): string
-  /** A text of anybody's, in one piece. */
+  /** Prepares one text from any source. */
   text(text: string): string
-  /** A value as JSON. */
+  /** Prepares a value as JSON. */
   json(value: unknown): string
-  /** Messages as the conventions have them; what is secret says so instead. */
+  /** Prepares messages in the form of the conventions. A secret message is replaced by a marker. */
   messages(messages: readonly Message[]): string
-  /** What a tool was given or gave, if its label lets it out. */
+  /** Prepares the arguments or the result of a tool, if its label permits. */
   labelled(label: Label, value: unknown): string
 }
 
-/** Stands for what may not leave. */
+/** Replaces what may not leave the process. */
 export const withheld = '[secret]'
 
 const longestName = 256
-/** A secret may stand across the place where a text is cut: so much more is scrubbed than is kept. */
+/** A secret may cross the position where a text is cut. This many more characters are scrubbed than are kept. */
 const margin = 16_384
 const deepest = 20
 
 /**
- * Makes what a telemetry extension records content with.
+ * Creates the recorder of a telemetry extension.
  *
- * @param scrub takes secrets out of a text.
- * @param limit characters of one attribute.
+ * @param scrub removes secrets from a text.
+ * @param limit largest attribute, in characters.
  */
 export function createRecorder(
   kinds: ReadonlySet<ContentKind>,
@@ -43,7 +43,7 @@ export function createRecorder(
     const piece = whole ? text : text.slice(0, most + margin)
     const scrubbed = scrub(piece).toWellFormed()
     if (whole && scrubbed.length <= most) return scrubbed
-    // Whatever of a secret stands at the end of the piece lies within the margin.
+    // A secret at the end of the piece, complete or not, lies within the margin.
     const safe = text.length > most + margin ? scrubbed.length - margin : scrubbed.length
     return `${scrubbed.slice(0, Math.max(0, Math.min(most, safe))).toWellFormed()}…`
   }
@@ -64,12 +64,12 @@ export function createRecorder(
   }
 }
 
-/** A value that was read from JSON, with every text and number in it scrubbed, keys too. */
+/** Returns a parsed JSON value with every text, number and key in it scrubbed. */
 export function scrubbedJson(value: unknown, scrub: (text: string) => string): unknown {
   return boundedCopy(value, { left: Number.POSITIVE_INFINITY }, scrub, 0)
 }
 
-/** A copy that holds about as many characters as are left of a budget; every text in it is clean. */
+/** Returns a scrubbed copy within the remaining budget of characters. */
 function boundedCopy(
   value: unknown,
   budget: { left: number },
@@ -122,10 +122,10 @@ interface WirePart {
 
 function wireMessage({ role, content, label: given, error }: Message): { role: string; parts: readonly WirePart[] } {
   const label = labelOf({ role, content: [], ...(given && { label: given }) })
-  // An error or an abort closes what the assistant was saying.
-  const said = role === 'error' || role === 'aborted' ? 'assistant' : role
+  // An error or an abort ends what the assistant was writing.
+  const wireRole = role === 'error' || role === 'aborted' ? 'assistant' : role
   const parts = content.map((part) => (isSecret(part.label ?? label) ? secretPart : wirePart(part)))
-  return { role: said, parts: error ? [...parts, { type: 'error', code: error.code }] : parts }
+  return { role: wireRole, parts: error ? [...parts, { type: 'error', code: error.code }] : parts }
 }
 
 const secretPart: WirePart = { type: 'text', content: withheld }
@@ -145,14 +145,14 @@ function wirePart(part: Part): WirePart {
     }
     case 'file':
     case 'reasoning-file':
-      // Bytes are for nobody who reads a trace.
+      // Bytes are of no use in a trace.
       return { type: 'file', mime_type: part.mediaType }
     default:
       return { type: part.type }
   }
 }
 
-/** What a tool gave, without what is secret in it. */
+/** Returns a tool's output without its secret parts. */
 export function outputValue(output: ToolOutput): Json {
   switch (output.type) {
     case 'text':
@@ -172,7 +172,7 @@ export function outputValue(output: ToolOutput): Json {
   }
 }
 
-/** An error's code, if it is one: where it came from outside it may be anything. */
+/** Returns an error's code if it is well-formed. A code from outside may be any text. */
 export function codeOf(code: string | undefined): string {
   return code !== undefined && /^[a-z][\w.:-]{0,63}$/i.test(code) ? code : '_OTHER'
 }

@@ -4,9 +4,9 @@ import type { ModelOutcome } from '@provost/core'
 import type { Operation } from './semconv.ts'
 import { attr, metric } from './semconv.ts'
 
-/** The instruments of an extension, made once a meter is there. */
+/** The instruments of an extension, created when a meter is available. */
 export interface Meters {
-  /** Those of one model. */
+  /** Returns the instruments of one model. */
   model(provider: string, model: string): ModelMeters
   agent(seconds: number, inferences: number, tools: number, attributes: Attributes): void
   tool(seconds: number, operation: Operation, name: string, error: string | undefined): void
@@ -16,15 +16,15 @@ export interface Meters {
   count(what: 'turns' | 'queued' | 'retries' | 'fallbacks' | 'governance', attributes: Attributes): void
 }
 
-/** What calls of a model are measured with. */
+/** Instruments for the calls of one model. */
 export interface ModelMeters {
-  /** A call: `seconds` it took, and the type of the error it ended in. */
+  /** Records a call: its duration in `seconds`, and the type of its error. */
   inference(outcome: ModelOutcome | undefined, seconds: number, error: string | undefined): void
   firstChunk(seconds: number): void
   outputChunk(seconds: number): void
 }
 
-/** Bounds that the conventions advise for durations, and for tokens. */
+/** Histogram bounds that the conventions recommend for durations and tokens. */
 const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
 const tokens = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864]
 const chunkSeconds = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4]
@@ -34,7 +34,7 @@ const calls = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
 
 const made = new WeakMap<Meter, Meters>()
 
-/** Those of a meter: two who count with it add to the same sums. */
+/** Returns the instruments of a meter. Extensions with the same meter add to the same sums. */
 export function metersOf(meter: Meter): Meters {
   let meters = made.get(meter)
   if (!meters) made.set(meter, (meters = createMeters(meter)))
@@ -77,7 +77,7 @@ function createMeters(meter: Meter): Meters {
   }
   const models = new Map<string, ModelMeters>()
   const shares: Share[] = []
-  // Added up here and told when they are collected: a record of the SDK costs more than all of a sum.
+  // Summed here and observed at collection: a record of the SDK costs more than all additions to a sum.
   meter.addBatchObservableCallback((result) => {
     for (const { attributes, used } of shares) {
       for (const key of usedKeys) {
@@ -106,7 +106,7 @@ function createMeters(meter: Meter): Meters {
         if (!outcome) return
         const { usage, cost } = outcome
         add(used, 'cost', cost)
-        // Like the spans, metrics of the conventions count what providers reported.
+        // As in spans, metrics of the conventions count what providers reported.
         if (usage.estimated) return
         for (const key of usageKeys) add(used, key, usage[key])
         if (usage.inputTokens !== undefined) operationInput.record(usage.inputTokens, attributes)
@@ -146,10 +146,10 @@ function createMeters(meter: Meter): Meters {
 const usageKeys = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 const usedKeys = [...usageKeys, 'cost'] as const
 
-/** What was used, of what anything is known of. */
+/** Usage of which at least one part is known. */
 type Used = { [K in (typeof usedKeys)[number]]?: number }
 
-/** What the calls that share attributes have used since the process began. */
+/** Usage since process start of the calls with equal attributes. */
 interface Share {
   readonly attributes: Attributes
   readonly used: Used

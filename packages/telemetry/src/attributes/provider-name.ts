@@ -1,4 +1,4 @@
-/** What the conventions call the providers that the AI SDK has under other names. */
+/** Provider names of the conventions, by the name in the AI SDK where the two differ. */
 const names: Readonly<Record<string, string>> = {
   'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',
@@ -13,11 +13,11 @@ interface ModelName {
   readonly model: string
 }
 
-/** Asked once a model call, of few models. */
+/** Cache: looked up once a model call, for few models. */
 const known = new Map<string, ModelName>()
 const mostKnown = 1000
 
-/** The provider and the model of a `provider/model`. */
+/** Returns the provider and the model of a `provider/model`. */
 export function splitModel(model: string): ModelName {
   let split = known.get(model)
   if (!split) {

@@ -1,7 +1,7 @@
 /**
- * Names of the OpenTelemetry conventions for generative AI, as the repository `open-telemetry/semantic-conventions-genai`
- * had them in autumn 2026 (status: development). `@opentelemetry/semantic-conventions` still has those of 2025, from
- * before the repository was split off, so the names stand here. What the conventions have no name for is `provost.*`.
+ * Names of the OpenTelemetry conventions for generative AI, from the repository
+ * `open-telemetry/semantic-conventions-genai` in autumn 2026 (status: development). The names are copied here because
+ * `@opentelemetry/semantic-conventions` still has those of 2025. Names without a convention start with `provost.`.
  */
 export const attr = {
   operation: 'gen_ai.operation.name',
@@ -32,15 +32,15 @@ export const attr = {
   outputMessages: 'gen_ai.output.messages',
   instructions: 'gen_ai.system_instructions',
   errorType: 'error.type',
-  /** Of the general conventions; what reads traces of models looks for these two, and not for the conversation. */
+  /** From the general conventions. Readers of model traces use these two instead of the conversation. */
   sessionId: 'session.id',
   userId: 'user.id',
 } as const
 
-/** Values of `gen_ai.operation.name`. Readers take any other for a model call. */
+/** Values of `gen_ai.operation.name`. Readers treat any other value as a model call. */
 export type Operation = 'invoke_agent' | 'chat' | 'execute_tool' | 'invoke_workflow' | 'plan' | 'retrieval'
 
-/** Names of ours. */
+/** Names of Provost. */
 export const own = {
   runId: 'provost.run.id',
   runStatus: 'provost.run.status',
@@ -51,13 +51,13 @@ export const own = {
   attempt: 'provost.attempt',
   purpose: 'provost.purpose',
   cost: 'provost.cost_usd',
-  /** Ours, of a run as a whole and of a model call whose provider did not report it. */
+  /** Usage of a run as a whole, and of a model call whose provider reported none. */
   inputTokens: 'provost.usage.input_tokens',
   outputTokens: 'provost.usage.output_tokens',
   estimated: 'provost.usage.estimated',
   effect: 'provost.tool.effect',
   sandbox: 'provost.tool.sandbox',
-  /** What the conventions have no operation for; beside the standard one that comes nearest. */
+  /** An operation without a convention, beside the closest standard operation. */
   operation: 'provost.operation.name',
   tool: 'provost.tool.name',
   callId: 'provost.tool.call_id',
@@ -77,7 +77,7 @@ export const own = {
   waited: 'provost.waited_s',
 } as const
 
-/** Names of metrics, of the same source. */
+/** Names of metrics, from the same source. */
 export const metric = {
   inputTokens: 'gen_ai.client.inference.usage.input_tokens',
   outputTokens: 'gen_ai.client.inference.usage.output_tokens',

@@ -3,24 +3,28 @@ import type { Scrubber } from '@provost/core'
 
 import type { ContentKind } from './content.ts'
 
-/** How runs are traced and measured. */
+/** Options of {@link telemetry}. */
 export interface TelemetryOptions {
-  /** Default: that of the OpenTelemetry SDK which the process has registered; without one nothing is traced. */
+  /** Default: the tracer of the registered OpenTelemetry SDK. Without one, runs are not traced. */
   readonly tracer?: Tracer
-  /** Default: likewise. */
+  /** Default: the meter of the registered OpenTelemetry SDK. Without one, runs are not measured. */
   readonly meter?: Meter
   /**
-   * What of the content is recorded: `true` for all of it, or the kinds that you name: `messages` (what was said),
-   * `instructions` (system prompts), `tools` (arguments, results, evidence of policies), `errors` (their messages; codes
-   * always are). What is labelled secret is not recorded in any case. Default `false`.
+   * Content that is recorded: `true` for all kinds, or a list of kinds. `messages`: the conversation. `instructions`:
+   * system prompts. `tools`: arguments, results, evidence of policies. `errors`: error messages; codes are always
+   * recorded. Content with a secret label is never recorded. Default `false`.
    */
   readonly recordContent?: boolean | readonly ContentKind[]
-  /** Takes out of all that is recorded, names too, what the run does not know as a secret. The secrets of the run never get in. */
+  /**
+   * Removes further secrets from everything that is recorded, names included. The run's own secrets are always removed.
+   */
   readonly scrubber?: Scrubber
-  /** Characters of content in one attribute. Default 16,384. */
+  /** Largest attribute with content, in characters. Default 16,384. */
   readonly maxContentLength?: number
-  /** Names of tools that look things up in a knowledge base: their spans are of the operation `retrieval`. Default: `memory_recall`. */
+  /**
+   * Names of tools that search a knowledge base. Their spans have the operation `retrieval`. Default: `memory_recall`.
+   */
   readonly retrievalTools?: readonly string[]
-  /** Names of tools that run code of the model: their spans are called `execute_sandbox`. Default: `code_execute`. */
+  /** Names of tools that run code of the model. Their spans are named `execute_sandbox`. Default: `code_execute`. */
   readonly sandboxTools?: readonly string[]
 }

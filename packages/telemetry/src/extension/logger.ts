@@ -7,15 +7,15 @@ import { pino } from 'pino'
 import { scrubbedJson } from '../attributes/content.ts'
 import { currentRun } from '../spans/run-context.ts'
 
-/** What is logged, where to, and what may not be. */
+/** Options of {@link createLogger}. */
 export interface LoggerOptions {
   /** Default `info`. */
   readonly level?: Level | 'silent'
-  /** Who logs. */
+  /** The name of the logger. */
   readonly name?: string
   /**
-   * Takes secrets out of everything in a line, by value: messages, fields at any depth, keys, errors with their stacks.
-   * Those of the run that a line is written in are taken out without it.
+   * Removes secrets from everything in a line, by value: messages, fields at any depth, keys, errors with their stacks.
+   * The secrets of the run that writes the line are always removed.
    */
   readonly scrubber?: Scrubber
   /** Default: standard output. */
@@ -30,10 +30,10 @@ const optionKeys = {
 } satisfies KnownKeys<LoggerOptions>
 
 /**
- * Makes a pino logger whose lines say which run and which span they belong to, and hold no secret.
+ * Creates a pino logger. Its lines name their run and span, and contain no secret.
  *
- * A line that is written while a run works (by a tool, a hook, a model) has `run_id`, `session_id` and `agent`, if the
- * run's agent has the telemetry extension; one that is written in a span has its `trace_id` and `span_id`.
+ * A line that is written during a run (by a tool, a hook, a model) has `run_id`, `session_id` and `agent`, if the
+ * run's agent has the telemetry extension. A line that is written inside a span has its `trace_id` and `span_id`.
  *
  * @example
  * const log = createLogger({ scrubber })
@@ -51,7 +51,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   return destination ? pino(settings, destination) : pino(settings)
 }
 
-/** A line is scrubbed as it is written, whatever it was made of; it stays JSON. */
+/** Scrubs a line when it is written, whatever it was built from. The line stays JSON. */
 function withoutSecrets(line: string, scrubber: Scrubber | undefined): string {
   const run = currentRun()
   if (!scrubber && !run) return line
@@ -62,7 +62,7 @@ function withoutSecrets(line: string, scrubber: Scrubber | undefined): string {
   const scrubbed = scrub(line)
   if (scrubbed === line) return line
   try {
-    // What stood there as a number becomes a text.
+    // A number that held a secret becomes a text.
     return `${JSON.stringify(scrubbedJson(JSON.parse(line), scrub))}\n`
   } catch {
     return scrubbed

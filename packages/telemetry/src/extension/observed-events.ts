@@ -3,8 +3,8 @@ import { eventTypes } from '@provost/core'
 
 import type { ContentKind } from '../attributes/content.ts'
 
-/** Events of which something is told only where this is recorded. */
-const told: Readonly<Partial<Record<EventType, ContentKind | 'metrics' | 'nothing'>>> = {
+/** Events that are only used when this kind of content is recorded. */
+const neededFor: Readonly<Partial<Record<EventType, ContentKind | 'metrics' | 'nothing'>>> = {
   'agent.start': 'messages',
   'message.end': 'messages',
   'step.start': 'instructions',
@@ -27,10 +27,10 @@ const told: Readonly<Partial<Record<EventType, ContentKind | 'metrics' | 'nothin
   'source.cited': 'nothing',
 }
 
-/** The events that are heard of a run: there are a dozen in each step, and most are of use to few. */
+/** Returns the events to subscribe to. A step emits about a dozen, and most configurations need few. */
 export function heardEvents(recorded: ReadonlySet<string>, measured: boolean): readonly EventType[] {
   return eventTypes.filter((type) => {
-    const use = told[type]
+    const use = neededFor[type]
     return use === undefined || (use === 'metrics' ? measured : recorded.has(use))
   })
 }

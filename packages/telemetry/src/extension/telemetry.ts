@@ -15,10 +15,10 @@ import { withSpan } from '../spans/span-context.ts'
 import { logName } from '../spans/trace-context.ts'
 import { heardEvents } from './observed-events.ts'
 
-/** Runs under way, by what they are traced with: where two extensions meet in one, the outer one traces it. */
+/** Active runs, by what traces them. When two extensions meet in one run, the outer one traces it. */
 const taken = new WeakMap<object, Set<string>>()
 
-/** A hook may still ask a model when its run is over. */
+/** Largest number of finished runs that are remembered: a hook may still call a model after its run has ended. */
 const mostLeft = 100
 const ownOps: Watching['ops'] = ['run', 'child']
 const everyOp: Watching['ops'] = [...ownOps, 'model', 'tool']
@@ -42,14 +42,15 @@ const movedKeys: MovedKeys = {
 }
 
 /**
- * Traces runs by the OpenTelemetry conventions for generative AI, and measures them. It is an extension like any other:
- * what it knows it has from hooks and events. It covers children and handoff targets too.
+ * Traces and measures runs by the OpenTelemetry conventions for generative AI. The extension uses public hooks and
+ * events only. It covers child runs and handoff targets too.
  *
  * - Spans: `invoke_agent`, `chat`, `execute_tool`, `invoke_workflow`, `plan`, `retrieval`.
  * - Span events: decisions of policies, approvals with their waiting times, retries, fallbacks, steering, compaction.
- * - A run that goes on is a span of its own, linked with the one before; the log holds the context, so this also works
- *   from one process to another.
- * - Without a registered SDK, `tracer` and `meter` it does nothing.
+ * - A resumed run is a span of its own, linked to the previous one. The log holds the context, so this also works
+ * across
+ *   processes.
+ * - Without a registered SDK, `tracer` and `meter`, the extension does nothing.
  *
  * @example
  * const agent = createAgent({ name: 'desk', model, tools, extensions: [telemetry({ recordContent: ['errors'] })] })
@@ -61,19 +62,19 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
   const recorded: ReadonlySet<ContentKind> = new Set(kinds)
   const present = instruments(options)
   const [events, measuredEvents] = [heardEvents(recorded, false), heardEvents(recorded, true)]
-  // Spans under way: of a process, as they are. All that has to outlive it is in the log.
+  // Open spans exist in their process only. Everything that must outlive it is in the log.
   const runs = new Map<string, RunTrace>()
-  /** Runs that this extension came to when they were under way. */
+  /** Runs that were active before this extension saw them. */
   const joined = new Map<string, RunInContext>()
-  /** Runs that this extension is around from their beginning, traced or not. */
+  /** Runs that this extension has seen from their start, traced or not. */
   const around = new Set<string>()
-  /** Of the last of those that were joined and are over. */
+  /** Joined runs that ended recently. */
   const left = new Set<string>()
   const key = options.tracer ?? trace
   const claimed = taken.get(key) ?? new Set<string>()
   taken.set(key, claimed)
 
-  /** The span that set a run off: a call of the run above, or whatever is active where the run was started. */
+  /** The parent of a run's span: a call of the parent run, or the span that was active when the run was started. */
   function parentOf(runId: string, ctx: HookContext): Context {
     const active = context.active()
     const above = ctx.run.id === runId ? ctx.run.parents[0] : ctx.run.id
@@ -108,7 +109,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     if (left.size > mostLeft && oldest !== undefined) left.delete(oldest)
   }
 
-  /** The trace of a run that works. One that was handed on to an agent that traces, by others that do not, begins here. */
+  /** Returns the trace of an active run. After a handoff from an agent without telemetry, the trace starts here. */
   function traceOf(ctx: HookContext): RunTrace | undefined {
     const { id, sessionId } = ctx.run
     const known = runs.get(id)
@@ -119,7 +120,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     return run
   }
 
-  /** What is done for a run that was joined; for others all is in their context. */
+  /** Wraps work for a run that was joined. Other runs carry everything in their context. */
   function inJoined<T>(runId: string, next: () => Promise<T>): () => Promise<T> {
     const run = joined.size > 0 ? joined.get(runId) : undefined
     return run ? () => withinRun(run, next) : next
@@ -156,7 +157,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
     try {
       return await context.with(withSpan(context.active(), run.span), inContext)
     } catch (thrown) {
-      // Not a run of ours, so no event tells of its end.
+      // No event reports the end of a run without this extension.
       if (op.kind === 'child') run.broken()
       throw thrown
     }
@@ -186,7 +187,7 @@ export function telemetry(options: TelemetryOptions = {}): Extension<unknown> {
         }
       },
       event(event, ctx) {
-        // Those of children come to the children themselves, too.
+        // Events of child runs also reach the child runs' own hooks.
         if (event.runId === ctx.run.id) runs.get(event.runId)?.event(event, ctx)
       },
     },

@@ -14,39 +14,39 @@ import type {
 } from '@opentelemetry/api'
 import { context, isSpanContextValid, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api'
 
-/** A span as it is now. */
+/** A snapshot of a span. */
 export interface CollectedSpan {
   readonly name: string
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
   readonly traceId: string
   readonly spanId: string
   readonly parentId?: string
-  /** Milliseconds since the process began. */
+  /** Milliseconds since process start. */
   readonly start: number
-  /** Undefined while it is open. */
+  /** Undefined while the span is open. */
   readonly end?: number
   readonly attributes: Readonly<Attributes>
   readonly events: readonly { readonly name: string; readonly at: number; readonly attributes: Readonly<Attributes> }[]
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
   readonly failed: boolean
-  /** Of the failure. */
+  /** The message of the failure. */
   readonly message?: string
 }
 
-/** A tracer whose spans stay in the process. */
+/** A tracer that keeps its spans in the process. */
 export interface SpanCollector {
-  /** For `telemetry({ tracer })`, or for spans of your own. */
+  /** For `telemetry({ tracer })`, or for your own spans. */
   readonly tracer: Tracer
-  /** All spans, in the order they were started. */
+  /** All spans, in order of their start. */
   readonly spans: readonly CollectedSpan[]
-  /** Forgets the spans so far, and gives them. */
+  /** Returns the collected spans and removes them. */
   take(): readonly CollectedSpan[]
 }
 
 /**
  * Collects spans without an SDK and without a collector, for a terminal or a test.
  *
- * @param most how many are kept; those that come later are not. Default 10,000.
+ * @param most largest number of spans that are kept; later ones are dropped. Default 10,000.
  *
  * @example
  * const { tracer, take } = collectSpans()
@@ -146,7 +146,7 @@ function openSpan(name: string, options: SpanOptions, parent: Context): { span: 
       return span
     },
     addEvent(event, attributes, at) {
-      // An event may have a time where its attributes would stand.
+      // The time may take the place of the attributes.
       const timed = isTime(attributes)
       const time = timeOf(timed ? attributes : at)
       if (isOpen()) collected.events.push({ name: event, at: time, attributes: timed ? {} : { ...attributes } })
@@ -189,7 +189,7 @@ function isTime(value: Attributes | TimeInput | undefined): value is TimeInput {
   return typeof value === 'number' || value instanceof Date || Array.isArray(value)
 }
 
-/** As OpenTelemetry reads times: since the process began, or since the epoch. */
+/** Reads an OpenTelemetry time: since process start, or since the epoch. */
 function timeOf(time: TimeInput | undefined): number {
   if (time === undefined) return performance.now()
   if (Array.isArray(time)) return time[0] * 1000 + time[1] / 1e6 - performance.timeOrigin

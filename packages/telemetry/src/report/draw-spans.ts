@@ -6,15 +6,15 @@ import { duration, shown } from './print-spans.ts'
 import type { TreeLine } from './span-tree.ts'
 import { spanTree, treeLines } from './span-tree.ts'
 
-/** How a picture of spans is drawn. */
+/** Options of {@link drawSpans}. */
 export interface DrawOptions {
   readonly title?: string
   /**
-   * Attributes, each in a line of its own, but those that the span above has the same: all of them, or each only in the
-   * first span of an operation that has it. Default `false`.
+   * Shows attributes, one to a line, without those that equal the parent's. `true`: for every span. `first`: each
+   * attribute only in the first span of an operation that has it. Default `false`.
    */
   readonly attributes?: boolean | 'first'
-  /** Pixels. Default 1,000. */
+  /** Width of the picture in pixels. Default 1,000. */
   readonly width?: number
 }
 
@@ -27,7 +27,7 @@ const optionKeys = {
   width: true,
 } satisfies KnownKeys<DrawOptions>
 
-/** Draws spans as an SVG picture: the tree, and when each span was under way. */
+/** Draws spans as an SVG picture: the tree, and when each span was open. */
 export function drawSpans(spans: readonly CollectedSpan[], options: DrawOptions = {}): string {
   checkOptions(options, optionKeys, 'drawSpans')
   const { title = 'Spans', attributes = false, width = 1000 } = options
@@ -84,8 +84,8 @@ function drawLine({ branch, kind, name, facts, span, failed }: TreeLine, y: numb
   const x = 16 + branch.length * indent
   const title = shown(kind === 'event' ? `· ${name}` : name, 48)
   const room = Math.floor((bars.left - x) / indent) - title.length - 3
-  const said = facts.map((fact) => shown(fact, 60)).join(' · ')
-  const rest = room > 3 && said !== '' ? `<tspan class="f" dx="10">${escaped(shown(said, room))}</tspan>` : ''
+  const summary = facts.map((fact) => shown(fact, 60)).join(' · ')
+  const rest = room > 3 && summary !== '' ? `<tspan class="f" dx="10">${escaped(shown(summary, room))}</tspan>` : ''
   const style = kind === 'event' ? 'e' : failed ? 's x' : 's'
   const text = `<text x="16" y="${y}" class="b">${branch.replaceAll(' ', '\u00a0')}</text><text x="${x}" y="${y}"><tspan class="${style}">${escaped(title)}</tspan>${rest}</text>`
   if (kind === 'event') return text

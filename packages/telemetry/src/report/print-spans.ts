@@ -6,15 +6,15 @@ import type { KnownKeys } from '@provost/core'
 import type { CollectedSpan } from './collect-spans.ts'
 import { spanTree, treeLines } from './span-tree.ts'
 
-/** How a tree of spans is written. */
+/** Options of {@link printSpans}. */
 export interface PrintOptions {
   /** Default `false`. */
   readonly colours?: boolean
-  /** How long each span took. Default `true`. */
+  /** Shows the duration of each span. Default `true`. */
   readonly times?: boolean
-  /** Every attribute in a line of its own, but those that the span above has the same. Default `false`. */
+  /** Shows every attribute on a line of its own, without those that equal the parent's. Default `false`. */
   readonly attributes?: boolean
-  /** Characters of a fact or an attribute that are shown. Default 80. */
+  /** Largest length of a fact or an attribute, in characters. Default 80. */
   readonly width?: number
 }
 
@@ -26,9 +26,9 @@ const optionKeys = {
 } satisfies KnownKeys<PrintOptions>
 
 /**
- * Writes spans as a tree for a terminal. What models and tools put into names and attributes is made harmless.
+ * Formats spans as a tree for a terminal. Control characters in names and attributes are removed.
  *
- * @returns lines, each with its end.
+ * @returns lines, each with a line break.
  */
 export function printSpans(spans: readonly CollectedSpan[], options: PrintOptions = {}): string {
   checkOptions(options, optionKeys, 'printSpans')
@@ -38,10 +38,10 @@ export function printSpans(spans: readonly CollectedSpan[], options: PrintOption
   const lines: string[] = []
   for (const { branch, kind, name, facts, span, attributes: known, failed } of treeLines(spanTree(spans))) {
     const title = shown(name, width)
-    const said = facts.map((fact) => shown(fact, width)).join(' · ')
+    const summary = facts.map((fact) => shown(fact, width)).join(' · ')
     const took = kind === 'span' && times ? ` ${duration(span)}` : ''
     const painted = kind === 'event' ? paint('yellow', `· ${title}`) : paint(failed ? ['bold', 'red'] : 'bold', title)
-    const rest = said === '' ? '' : `  ${said}`
+    const rest = summary === '' ? '' : `  ${summary}`
     lines.push(`${paint('dim', branch)}${painted}${paint('dim', `${took}${rest}`)}`)
     if (!attributes || kind === 'event') continue
     const lead = `${branch.replace(/├─ $/, '│  ').replace(/└─ $/, '   ')}   `
@@ -50,7 +50,7 @@ export function printSpans(spans: readonly CollectedSpan[], options: PrintOption
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** How long a span took, in a unit that can be read. */
+/** The duration of a span, in a readable unit. */
 export function duration({ start, end }: CollectedSpan): string {
   if (end === undefined) return 'open'
   const ms = Math.max(0, end - start)
@@ -59,10 +59,10 @@ export function duration({ start, end }: CollectedSpan): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`
 }
 
-/** Controls, separators, marks of direction, what has no width: nothing that could draw anything but itself. */
+/** Control characters, separators, direction marks and zero-width characters. */
 const unseen = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]+/gu
 
-/** One line of harmless text, of at most so many characters. */
+/** Returns one line of printable text, of at most `width` characters. */
 export function shown(text: string, width: number): string {
   const line = text
     .slice(0, width * 4)

@@ -1,11 +1,11 @@
 import type { CollectedSpan } from './collect-spans.ts'
 
-/** A span with those under it, in the order they were started. */
+/** A span with its children, in order of their start. */
 export interface SpanNode extends CollectedSpan {
   readonly children: readonly SpanNode[]
 }
 
-/** Spans as trees: one for each that has no other among them above it. Linear. */
+/** Returns spans as trees: one for each span whose parent is not among them. Linear. */
 export function spanTree(spans: readonly CollectedSpan[]): readonly SpanNode[] {
   const nodes = new Map(spans.map((span) => [span.spanId, { ...span, children: new Array<SpanNode>() }]))
   const roots: SpanNode[] = []
@@ -17,23 +17,23 @@ export function spanTree(spans: readonly CollectedSpan[]): readonly SpanNode[] {
   return roots
 }
 
-/** A line of a tree that is drawn: a span, or an event in one. */
+/** A line of a drawn tree: a span, or an event of one. */
 export interface TreeLine {
   /** `│  ├─ ` */
   readonly branch: string
   readonly kind: 'span' | 'event'
   readonly name: string
-  /** What matters about it, in a few words. */
+  /** The most relevant facts, in a few words. */
   readonly facts: readonly string[]
   readonly span: CollectedSpan
-  /** Those of a span, without what the span above has the same. */
+  /** The attributes of a span, without those that equal the parent's. */
   readonly attributes: readonly (readonly [string, string])[]
   readonly failed: boolean
 }
 
 const deepest = 200
 
-/** A tree as lines, from the top: what came first stands first, be it a span or an event. */
+/** Returns a tree as lines from the top. Spans and events are ordered by time. */
 export function treeLines(roots: readonly SpanNode[]): readonly TreeLine[] {
   const lines: TreeLine[] = []
   const walk = (node: SpanNode, above: SpanNode | undefined, lead: string, below: string, depth: number): void => {
@@ -77,7 +77,7 @@ function ownOf({ attributes }: CollectedSpan, above: CollectedSpan | undefined):
   )
 }
 
-/** What is long and tells a person nothing, what the name says already, and what there is none of. */
+/** Whether an attribute is too long to read, repeats the name, or is empty. */
 function isNoise(key: string, value: unknown, event: string): boolean {
   return (
     key === 'gen_ai.tool.call.id' ||
@@ -111,7 +111,7 @@ function factsOf({ attributes, message, links }: CollectedSpan): readonly string
   ].filter((fact) => fact !== undefined)
 }
 
-/** An attribute as text. */
+/** Formats an attribute as text. */
 export function written(value: unknown): string {
   return typeof value === 'string'
     ? value

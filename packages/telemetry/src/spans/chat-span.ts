@@ -8,29 +8,29 @@ import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import { withSpan } from './span-context.ts'
 
-/** The span of one call of a model. */
+/** The span of one model call. */
 export interface ChatSpan {
-  /** Of the message that comes of it. */
+  /** The id of the message that the call produces. */
   readonly id: string
   readonly started: number
-  /** The answer began. */
+  /** Records that the response began. */
   began(): void
-  /** A piece of the answer came. */
+  /** Records a stream chunk of the response. */
   piece(): void
-  /** Runs the call inside. */
+  /** Runs the call inside the span. */
   run<T>(next: () => Promise<T>): Promise<T>
-  /** What was said, as far as it counts. */
+  /** Records the message as it enters the history. */
   said(message: Message): void
-  /** Writes the span, with the time the call ended at. */
+  /** Ends the span, with the time at which the call ended. */
   end(): void
 }
 
 /**
  * Opens the span of a model call.
  *
- * @param given what the run says of itself in each of its spans, and of this call.
- * @param mayTell whether what the provider says of an error may be recorded.
- * @param waits whether the span is kept open for the message that comes of the call.
+ * @param given attributes of the run and of this call.
+ * @param mayTell whether the provider's error message may be recorded.
+ * @param waits whether the span stays open for the message that the call produces.
  */
 export function openChat(
   { tracer, meters, record }: Instruments,
@@ -44,16 +44,16 @@ export function openChat(
   const { temperature, maxOutputTokens } = op.settings
   const attributes = { [attr.operation]: 'chat', [attr.provider]: provider, [attr.requestModel]: model }
   const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, parent)
-  // What a span starts with is for samplers: the SDK checks it twice.
-  const told: Attributes = { [own.step]: op.step, [own.attempt]: op.attempt }
-  if (temperature !== undefined) told[attr.temperature] = temperature
-  if (maxOutputTokens !== undefined) told[attr.maxTokens] = maxOutputTokens
-  if (op.purpose !== undefined) told[own.purpose] = op.purpose
-  span.setAttributes(given).setAttributes(told)
+  // Samplers see only the attributes that a span starts with; the SDK checks those twice.
+  const details: Attributes = { [own.step]: op.step, [own.attempt]: op.attempt }
+  if (temperature !== undefined) details[attr.temperature] = temperature
+  if (maxOutputTokens !== undefined) details[attr.maxTokens] = maxOutputTokens
+  if (op.purpose !== undefined) details[own.purpose] = op.purpose
+  span.setAttributes(given).setAttributes(details)
   const measured = meters?.model(provider, model)
   const started = performance.now()
   let first: number | undefined
-  /** Of the last piece that came. */
+  /** Time of the last chunk. */
   let last: number | undefined
   let ended: number | undefined
   let written = false
@@ -77,7 +77,7 @@ export function openChat(
     if (!waits || type !== undefined) end()
   }
 
-  /** @returns the type of the error, if it was one. */
+  /** @returns the error type, if the call failed. */
   function describe(at: Span, outcome: ModelOutcome | undefined): string | undefined {
     if (!outcome) return fail(at, record, undefined, false)
     const { usage, cost, responseModel, finishReason, fault } = outcome
@@ -85,7 +85,7 @@ export function openChat(
     if (responseModel !== undefined) answer[attr.responseModel] = record.name(responseModel)
     if (finishReason !== undefined) answer[attr.finishReasons] = [finishReason]
     if (first !== undefined) answer[attr.timeToFirstChunk] = secondsSince(started, first)
-    // The names of the conventions are for what a provider reported.
+    // The names of the conventions are for usage that a provider reported.
     const names = usage.estimated ? own : attr
     if (usage.inputTokens !== undefined) answer[names.inputTokens] = usage.inputTokens
     if (usage.outputTokens !== undefined) answer[names.outputTokens] = usage.outputTokens

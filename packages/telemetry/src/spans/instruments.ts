@@ -6,18 +6,18 @@ import type { Meters } from '../attributes/meters.ts'
 import { metersOf } from '../attributes/meters.ts'
 import type { TelemetryOptions } from '../attributes/telemetry-options.ts'
 
-/** What runs are traced and measured with. */
+/** Instruments with which a run is traced and measured. */
 export interface Instruments extends Shared {
   readonly record: Recorder
 }
 
-/** What is the same for all runs. */
+/** The part that all runs share. */
 export interface Shared {
   readonly tracer: Tracer
   readonly meters: Meters | undefined
-  /** Tools that retrieve. */
+  /** Names of retrieval tools. */
   readonly retrieval: ReadonlySet<string>
-  /** Tools that run what the model wrote. */
+  /** Names of tools that run code of the model. */
   readonly sandbox: ReadonlySet<string>
 }
 
@@ -26,9 +26,10 @@ const noTracing = new ProxyTracerProvider().getDelegate()
 const noMeter = createNoopMeter().constructor
 
 /**
- * Gives what is there to trace and measure with when a run starts: an SDK may be registered after the agent was made.
+ * Returns a function that looks up the instruments at the start of a run: an SDK may be registered after the agent was
+ * created.
  *
- * @returns undefined where nobody would see any of it.
+ * @returns undefined when neither traces nor metrics are collected.
  */
 export function instruments(options: TelemetryOptions): () => Shared | undefined {
   const retrieval = new Set(options.retrievalTools ?? ['memory_recall'])

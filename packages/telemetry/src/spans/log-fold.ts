@@ -1,21 +1,21 @@
 import type { Fold } from '@provost/core'
 import { relayProvider } from '@provost/core'
 
-/** Something the log told, and what it told before. */
+/** A list of values from the log, latest first. */
 interface Told<T> {
   readonly key: string
   readonly value: T
   readonly before: Told<T> | undefined
 }
 
-/** When each wait began, the last one first. */
+/** The start of each wait, latest first. */
 export const waitsSince: Fold<Told<number> | undefined> = {
   key: 'provost.telemetry.waits',
   initial: undefined,
   apply: (before, entry) => (entry.type === 'wait' ? { key: entry.token, value: entry.at, before } : before),
 }
 
-/** Calls whose results have fields that are secret although the whole is not, the last one first. */
+/** Calls whose results have secret fields in a result that is not secret as a whole, latest first. */
 export const secretFields: Fold<Told<true> | undefined> = {
   key: 'provost.telemetry.secret-fields',
   initial: undefined,
@@ -26,7 +26,7 @@ export const secretFields: Fold<Told<true> | undefined> = {
   },
 }
 
-/** To whom calls go that are errands, the last one first. */
+/** The agent that each return handoff goes to, by call, latest first. */
 export const errandsOf: Fold<Told<string> | undefined> = {
   key: 'provost.telemetry.errands',
   initial: undefined,
@@ -36,26 +36,26 @@ export const errandsOf: Fold<Told<string> | undefined> = {
   },
 }
 
-/** Whether nothing is asked where a model is called. */
+/** Whether this is a stub model: calls of it reach no provider. */
 export function relays(model: string): boolean {
   return model.startsWith(`${relayProvider}/`)
 }
 
-/** Whether the run is there for a call that no model made. */
+/** Whether the run exists for a call that no model made. */
 export const isRelayed: Fold<boolean> = {
   key: 'provost.telemetry.relayed',
   initial: false,
   apply: (is, entry) => is || (entry.type === 'attempt' && relays(entry.model)),
 }
 
-/** Whether anything of the session was compacted. */
+/** Whether a part of the session was compacted. */
 export const wasCompacted: Fold<boolean> = {
   key: 'provost.telemetry.compacted',
   initial: false,
   apply: (was, entry) => was || (entry.type === 'view' && entry.reason === 'compaction'),
 }
 
-/** What the log told of a key last. */
+/** The latest value of a key. */
 export function told<T>(list: Told<T> | undefined, key: string): T | undefined {
   for (let at = list; at; at = at.before) if (at.key === key) return at.value
   return undefined

@@ -6,19 +6,19 @@ import type { Recorder } from '../attributes/content.ts'
 import { codeOf } from '../attributes/content.ts'
 import { attr } from '../attributes/semconv.ts'
 
-/** What an attribute can be here. */
+/** Attribute values that are used here. */
 export type Value = string | number | boolean | string[]
-/** Attributes of which some may be missing. */
+/** Attributes, some of which may be undefined. */
 export type Given = Readonly<Record<string, Value | undefined>>
 
-/** Attributes without those that are missing. */
+/** Returns the attributes without the undefined ones. */
 export function present(given: Given): Attributes {
   const attributes: Attributes = {}
   for (const key in given) if (given[key] !== undefined) attributes[key] = given[key]
   return attributes
 }
 
-/** An error as spans tell of it: always what kind it is, its message only where messages are recorded. */
+/** Records an error: always its type, its message only where messages are recorded. */
 export function fail(
   span: Span,
   record: Recorder,
@@ -32,7 +32,7 @@ export function fail(
   return type
 }
 
-/** Marks that something happened in a span. */
+/** Adds an event to a span. */
 export function mark(span: Span, name: string, given: Given = {}): void {
   if (span.isRecording()) span.addEvent(name, present(given))
 }

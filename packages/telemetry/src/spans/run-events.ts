@@ -9,7 +9,7 @@ import type { Given } from './open-span.ts'
 import { fail, mark } from './open-span.ts'
 import type { TracedRun } from './run-trace.ts'
 
-/** Tells the trace of a run what an event means for it. */
+/** Applies an event to the trace of its run. */
 export function hear(
   run: TracedRun,
   event: AgentEvent,
@@ -71,7 +71,7 @@ export function hear(
     }
     case 'tool.execute.start': {
       if (!record.records('tools')) return
-      // Arguments are the model's words: they carry what it had read.
+      // Arguments are text of the model, so that they carry the labels of what it read.
       return run.given(event.callId, record.labelled(ctx.view.label, event.input))
     }
     case 'tool.execute.end': {
@@ -156,7 +156,7 @@ export function hear(
       const { callId, to, mode } = event
       const call = run.call(callId)
       if (call) return call.transfers(to, mode)
-      // The call of an errand runs as long as the other agent does: it is about to start.
+      // The call of a return handoff lasts as long as the other agent's work, which starts next.
       if (mode === 'return') return run.errand(callId, to)
       const tool = record.name(run.nameOf(callId) ?? 'transfer')
       run.enter(`handoff ${callId}`, `execute_tool ${tool} ${record.name(to)}`, {
@@ -211,7 +211,7 @@ export function hear(
       else recalled(run, event, mayTell(ctx))
       return
     }
-    // Spans tell of these, or nothing is to be told.
+    // Spans show these events already, or they have no place in a trace.
     case 'turn.mode':
     case 'turn.end':
     case 'step.end':
@@ -230,7 +230,7 @@ export function hear(
   }
 }
 
-/** Of a call that is under way, else what is. */
+/** Returns the span of an open call, otherwise the current span. */
 function spanOf(run: TracedRun, callId: string | undefined): Span {
   const call = callId === undefined ? undefined : run.call(callId)
   return call?.span ?? run.current()
@@ -240,7 +240,7 @@ function callOf({ parts }: TracedRun, event: { readonly callId: string; readonly
   return { [attr.toolName]: parts.record.name(event.toolName), [attr.toolCallId]: event.callId }
 }
 
-/** Seconds since somebody was asked, in whatever process that was. */
+/** Seconds since the approval was requested, in any process. */
 function waitedFor(
   run: TracedRun,
   event: { readonly token: string; readonly at: number },
@@ -285,14 +285,14 @@ function governed(
   })
 }
 
-/** After a transfer, another agent has the say in the same run: what it does stands under a span of its own. */
+/** After a transfer, another agent continues the run: its work is recorded under a span of its own. */
 function handedOff(run: TracedRun, { callId, to, mode, status }: EventOf<'handoff.end'>): void {
   const { record } = run.parts
   if (status === 'denied')
     fail(run.call(callId)?.span ?? run.current(), record, { code: 'handoff-denied', message: '' }, false)
   run.leave(`handoff ${callId}`)
   if (status !== 'accepted' || mode === 'return') return
-  // Whoever had it before is done.
+  // The previous agent's span ends.
   run.leave('active agent')
   const agent = record.name(to)
   run.enter('active agent', `invoke_agent ${agent}`, {
@@ -301,7 +301,7 @@ function handedOff(run: TracedRun, { callId, to, mode, status }: EventOf<'handof
   })
 }
 
-/** What a memory tells when something came to mind. */
+/** Records the recalled items that a memory reports. */
 function recalled(run: TracedRun, event: EventOf<'extension'>, mayTellIt: boolean): void {
   const { record } = run.parts
   const data: Json = event.data
@@ -320,13 +320,13 @@ function recalled(run: TracedRun, event: EventOf<'extension'>, mayTellIt: boolea
   run.leave('retrieval')
 }
 
-/** Of what is secret nothing is told but that it came to mind: even the words that were found would give it away. */
+/** A secret item is only counted. Even the words of the search hit would reveal it. */
 function shownItem(item: unknown): unknown {
   if (!isRecord(item)) return withheld
   return item['confidentiality'] === 'secret' ? { kind: item['kind'], text: withheld } : item
 }
 
-/** What `planAndExecute` tells: plans and steps are spans, and what is done for a step stands under it. */
+/** Records the events of `planAndExecute`: plans and steps are spans, and the work for a step is recorded under it. */
 function planned(run: TracedRun, event: EventOf<'extension'>): void {
   const { record } = run.parts
   const data: Json = event.data

@@ -16,52 +16,52 @@ import type { ToolSpan } from './tool-span.ts'
 import { openTool } from './tool-span.ts'
 import { fromHeaders, lastSpans, logKeyOf, toHeaders } from './trace-context.ts'
 
-/** What a run is doing now, as spans. */
+/** The open spans of a run. */
 export interface RunTrace {
   readonly span: Span
   aroundModel<T>(op: TimedOperationOf<'model'>, next: () => Promise<T>, ctx: HookContext): Promise<T>
   aroundTool<T>(op: TimedOperationOf<'tool'>, next: () => Promise<T>, ctx: HookContext): Promise<T>
   event(event: AgentEvent, ctx: HookContext): void
-  /** The span that a child run belongs under. */
+  /** Returns the parent span for a child run. */
   spanAbove(childRun: string): Span
-  /** The run of a child comes to its own hooks: its log is at hand. */
+  /** The child run reaches its own hooks, where its log is available. */
   enters(op: TimedOperationOf<'run' | 'child'>, ctx: HookContext): void
-  /** It ended without saying so. */
+  /** Closes the trace of a run that ended without an event. */
   broken(): void
 }
 
-/** What those who hear the events of a run change in its trace. */
+/** The part of a run's trace that event handlers change. */
 export interface TracedRun {
   readonly parts: Instruments
-  /** The innermost span that what happens next stands under. */
+  /** The innermost open span, under which the next one is recorded. */
   current(): Span
-  /** The call of an id, while its span is open. */
+  /** Returns the span of a call while it is open. */
   call(callId: string): ToolSpan | undefined
   chat(messageId: string): ChatSpan | undefined
-  /** What the run began with: it is written when it ends, when all secrets that were used are known. */
+  /** Sets the attributes of the run's start. They are written at its end, when all used secrets are known. */
   opens(more: Opening): void
-  /** What was said since the model was last asked. */
+  /** Records a message that was added since the last model call. */
   enters(message: Message): void
-  /** Keeps the name of a call that has no span of its own yet, as that of a handoff. */
+  /** Keeps the name of a call that has no span yet, such as a handoff. */
   unspanned(callId: string, toolName: string): void
-  /** The name of such a call. */
+  /** Returns the name of such a call. */
   nameOf(callId: string): string | undefined
-  /** Keeps what a call is given, until it runs. */
+  /** Keeps the arguments of a call until it runs. */
   given(callId: string, input: string): void
-  /** Keeps to whom a call goes that is about to run. */
+  /** Keeps the target of a call that is about to run. */
   errand(callId: string, to: string): void
   settle(callId: string, result: Parameters<ToolSpan['settle']>[0]): boolean
-  /** Puts what follows under a span of its own, until it is left. */
+  /** Opens a span under which the following ones are recorded, until `leave`. */
   enter(key: string, name: string, given: Given, startTime?: number): Span
-  /** Ends it, and all that was entered in it. @returns seconds it took; undefined where it is not open. */
+  /** Ends the span and all spans inside. @returns its duration in seconds; undefined when it is not open. */
   leave(key: string): number | undefined
-  /** Puts children of a call under a span of their own. */
+  /** Opens a span for the child runs of a call. */
   fansOut(callId: string, children: ReadonlySet<string | undefined>, given: Given): void
-  /** The span of children that a call has. */
+  /** Returns the span for the child runs of a call. */
   fanOut(callId: string): Span | undefined
-  /** Ends it. @returns seconds it took; undefined where none is open. */
+  /** Ends that span. @returns its duration in seconds; undefined when none is open. */
   merged(callId: string, given: Given): number | undefined
-  /** When the last model call began. */
+  /** Start time of the last model call. */
   lastChat(): number | undefined
   compacted(): void
   waitedSince(token: string, ctx: HookContext): number | undefined
@@ -90,8 +90,8 @@ interface OpenFanOut {
 /**
  * Opens the trace of a run.
  *
- * @param over is called when it ends.
- * @param joins the run is under way: others may have traced it before.
+ * @param over called when the trace ends.
+ * @param joins whether the run is already active: another extension may have traced it before.
  */
 export function traceRun(
   parts: Instruments,
@@ -126,7 +126,7 @@ export function traceRun(
   const calls = new Map<string, ToolSpan>()
   const inputs = new Map<string, string>()
   const errands = new Map<string, string>()
-  /** By call, those first that began first. */
+  /** By call, in order of their start. */
   const fanOuts = new Map<string, OpenFanOut[]>()
   let chats: ChatSpan[] = []
   let fresh: Message[] = []
@@ -134,12 +134,12 @@ export function traceRun(
   let cut: boolean | undefined
   let lastUnspanned: { readonly callId: string; readonly toolName: string } | undefined
   let opening: Opening = {}
-  /** The run is there for what its only call does: that has no span of its own. */
+  /** The run exists for its only call, which has no span of its own. */
   let relayed = false
   let only: string | undefined
   let closed = false
 
-  // Written together with the first entries of the run; where it goes on, it has to be the run's own first.
+  // Written together with the run's first entries. A resumed run needs its own first entries for this.
   if (joins) link(ctx)
   else if (!op.resumed && op.kind === 'run') keep(ctx)
 
@@ -148,7 +148,7 @@ export function traceRun(
     if (headers) at.append(logKeyOf(span.spanContext()), headers).catch(() => {})
   }
 
-  /** Says which span of the run was the last. */
+  /** Records in the log which span of the run is the latest. */
   function link(at: HookContext): void {
     const before = fromHeaders(at.fold(lastSpans)[op.runId])
     if (before) span.addLink({ context: before, attributes: { [own.runId]: op.runId } })
@@ -156,7 +156,7 @@ export function traceRun(
   }
 
   const current = (): Span => entered.at(-1)?.span ?? span
-  /** What is active here, with a span that stands above what is opened next. */
+  /** Returns the active context with this span as the parent of the next one. */
   function under(above: Span): Context {
     const active = context.active()
     return trace.getSpan(active) === above ? active : withSpan(active, above)
@@ -175,7 +175,7 @@ export function traceRun(
     return left[0] && secondsSince(left[0].started)
   }
 
-  /** Spans that are still open end with the run. */
+  /** Ends all open spans with the run. */
   function finish(suspended = false): void {
     closed = true
     const { input, instructions } = opening
@@ -188,7 +188,7 @@ export function traceRun(
     fanOuts.clear()
     for (const [callId, call] of calls) {
       calls.delete(callId)
-      // A call that waits goes on with the run, in a span of its own.
+      // A waiting call resumes with the run, in a span of its own.
       const error = suspended ? undefined : { code: 'unfinished', message: 'The run ended before the call did.' }
       call.settle({ ...(error ? { error } : { parked: true }), mayTell: false })
     }
@@ -251,7 +251,7 @@ export function traceRun(
       span.setAttributes(
         present({
           ...known,
-          // Not under the conventions' names: who sums those up over a trace would count everything twice.
+          // Not the names of the conventions: a sum over the trace would count everything twice.
           [own.inputTokens]: usage.inputTokens,
           [own.outputTokens]: usage.outputTokens,
           [own.estimated]: usage.estimated,
@@ -296,11 +296,11 @@ export function traceRun(
       const input = inputs.size > 0 ? inputs.get(callId) : undefined
       const call = openTool(parts, ran, under(above?.span ?? current()), shared, at.run.step, input)
       if (inputs.size > 0) inputs.delete(callId)
-      // Where it began is told only once; one that goes on elsewhere has it from the log.
+      // Its start is reported only once. When the call resumes elsewhere, the log has it.
       const begun = op.resumed || joins ? told(at.fold(errandsOf), callId) : undefined
       const to = errands.get(callId) ?? begun
       if (to !== undefined) call.transfers(to, 'return')
-      // Entered anew after it waited.
+      // The call runs again after a wait.
       calls.get(callId)?.settle({ parked: true, mayTell: false })
       calls.set(callId, call)
       return call.run(next)
@@ -309,10 +309,10 @@ export function traceRun(
       if (!closed) hear(traced, event, at, mayTell)
     },
     spanAbove(childRun) {
-      // The id of a child is that of the call that spawned it, or begins with it.
+      // The id of a child run is that of the call that spawned it, or begins with it.
       for (let id = childRun; id !== ''; id = id.slice(0, Math.max(0, id.lastIndexOf('/')))) {
         const open = fanOuts.get(id)
-        // One that none has told of is a judge: of the one that is done with its children.
+        // A child run without a report is a judge: it belongs to the fan-out whose children have ended.
         const above = (open?.find(({ children }) => children.has(childRun)) ?? open?.at(0))?.span ?? calls.get(id)?.span
         if (above) return above
       }

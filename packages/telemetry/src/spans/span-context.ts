@@ -2,22 +2,22 @@ import type { Context, Span } from '@opentelemetry/api'
 import { trace } from '@opentelemetry/api'
 
 /**
- * A context with a span in it, as `trace.setSpan` makes one. Those of the API copy all they hold into a map, and have
- * functions of their own that V8 keeps among its old objects, with the span and all it tells: for two spans in each step
- * that is too much.
+ * Returns a context with a span in it, like `trace.setSpan`. Contexts of the API copy all values into a map and own
+ * functions that V8 promotes to its old generation, with the span and its data. For two spans in each step that costs
+ * too much.
  */
 export function withSpan(above: Context, span: Span): Context {
   return trace.setSpan(isLight(above) ? above : opening(above), span)
 }
 
-/** Marks contexts that were made here. */
+/** Marks contexts that were created here. */
 const light = Symbol('light')
 
 function isLight(context: Context): boolean {
   return light in context
 }
 
-/** What is set in it first makes a light one. */
+/** The first value that is set in it creates a light context. */
 function opening(above: Context): Context {
   return {
     getValue: (key) => above.getValue(key),
@@ -26,7 +26,10 @@ function opening(above: Context): Context {
   }
 }
 
-/** A value over another context. The next of the same key takes its place; all else is for the context below. */
+/**
+ * A context with one value over another context. Setting the same key replaces the value; other keys go to the context
+ * below.
+ */
 function holding(above: Context, key: symbol, value: unknown): Context & { readonly [light]: true } {
   return {
     [light]: true,

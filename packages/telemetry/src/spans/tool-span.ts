@@ -8,14 +8,14 @@ import type { Instruments } from './instruments.ts'
 import { fail, secondsSince } from './open-span.ts'
 import { withSpan } from './span-context.ts'
 
-/** The span of one call of a tool. */
+/** The span of one tool call. */
 export interface ToolSpan {
   readonly span: Span
-  /** Runs the tool inside. */
+  /** Runs the tool inside the span. */
   run<T>(next: () => Promise<T>): Promise<T>
-  /** It hands the conversation on. */
+  /** Records that the call hands the conversation off. */
   transfers(to: string, mode: HandoffMode): void
-  /** What became of it, once all have judged; the span ends when the tool ended. */
+  /** Records the outcome once all hooks have decided. The span ends with the time at which the tool ended. */
   settle(result: {
     readonly output?: string
     readonly error?: ErrorInfo
@@ -25,10 +25,10 @@ export interface ToolSpan {
 }
 
 /**
- * Opens the span of a call.
+ * Opens the span of a tool call.
  *
- * @param given what the run says of itself in each of its spans.
- * @param step which one of the run it belongs to.
+ * @param given attributes that the run sets on each of its spans.
+ * @param step number of the run's step.
  * @param input the arguments, where they are recorded.
  */
 export function openTool(
@@ -43,20 +43,20 @@ export function openTool(
   const name = record.name(op.toolName)
   const operation: Operation = retrieval.has(op.toolName) ? 'retrieval' : 'execute_tool'
   const retrieves = operation === 'retrieval'
-  // Readers take whatever has the attributes of a tool for one.
+  // Readers take every span with the attributes of a tool for a tool call.
   const attributes = { [attr.operation]: operation, [retrieves ? own.tool : attr.toolName]: name }
   const isSandbox = sandbox.has(op.toolName)
   const title = `${isSandbox ? 'execute_sandbox' : operation} ${name}`
   const span = tracer.startSpan(title, { kind: SpanKind.INTERNAL, attributes }, parent)
-  // What a span starts with is for samplers: the SDK checks it twice.
-  const told: Attributes = retrieves
+  // Samplers see only the attributes that a span starts with; the SDK checks those twice.
+  const details: Attributes = retrieves
     ? { [own.step]: step, [own.callId]: op.callId }
     : { [own.step]: step, [attr.toolCallId]: op.callId, [attr.toolType]: 'function' }
-  if (input !== undefined) told[retrieves ? own.query : attr.toolArguments] = input
-  if (op.effect !== undefined) told[own.effect] = op.effect
-  if (op.sandbox !== undefined) told[own.sandbox] = op.sandbox
-  if (isSandbox) told[own.operation] = 'execute_sandbox'
-  span.setAttributes(given).setAttributes(told)
+  if (input !== undefined) details[retrieves ? own.query : attr.toolArguments] = input
+  if (op.effect !== undefined) details[own.effect] = op.effect
+  if (op.sandbox !== undefined) details[own.sandbox] = op.sandbox
+  if (isSandbox) details[own.operation] = 'execute_sandbox'
+  span.setAttributes(given).setAttributes(details)
   const started = performance.now()
   let ended: number | undefined
   let settled = false

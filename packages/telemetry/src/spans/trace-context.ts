@@ -13,13 +13,13 @@ import {
 import type { Fold, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-/** A span as W3C Trace Context writes it. */
+/** A span in the headers of W3C Trace Context. */
 export interface TraceHeaders {
   readonly traceparent: string
   readonly tracestate?: string
 }
 
-/** A span in W3C's writing; undefined for one that nobody could find again. */
+/** Writes a span as W3C headers; undefined for an invalid span context. */
 export function toHeaders(span: SpanContext): TraceHeaders | undefined {
   if (!isSpanContextValid(span)) return undefined
   const { traceId, spanId, traceFlags, traceState } = span
@@ -30,7 +30,7 @@ export function toHeaders(span: SpanContext): TraceHeaders | undefined {
 
 const longestState = 512
 
-/** Reads W3C's writing, which comes from outside: what does not fit is nobody's span. */
+/** Reads W3C headers, which come from outside. Returns undefined when they are malformed. */
 export function fromHeaders(carrier: unknown): SpanContext | undefined {
   if (!isRecord(carrier)) return undefined
   const [parent, state] = [carrier['traceparent'], carrier['tracestate']]
@@ -48,19 +48,21 @@ export function fromHeaders(carrier: unknown): SpanContext | undefined {
   }
 }
 
-/** What a request to somebody else carries, so that what it sets off there stands under the span that is active here. */
+/**
+ * Returns the headers for an outgoing request. The work that it causes is recorded under the span that is active here.
+ */
 export function traceHeaders(active: Context = context.active()): Record<string, string> {
   const headers: Record<string, string> = {}
   propagation.inject(active, headers, setter)
-  // Where nobody has set a propagator, W3C's is meant.
+  // Without a registered propagator, W3C Trace Context is used.
   const span = headers['traceparent'] === undefined ? trace.getSpanContext(active) : undefined
   return { ...headers, ...(span && toHeaders(span)) }
 }
 
 /**
- * Runs `fn` as a part of what a caller does, so that the runs it starts stand under the caller's span.
+ * Runs `fn` as a part of the caller's work, so that the runs it starts are recorded under the caller's span.
  *
- * @param carrier the headers of its request, or the `_meta` of an MCP message; without a context `fn` just runs.
+ * @param carrier the headers of the request, or the `_meta` of an MCP message. Without a trace context `fn` just runs.
  *
  * @example
  * const result = await withTrace(Object.fromEntries(request.headers), () => agent.run(input))
@@ -84,15 +86,15 @@ const getter: TextMapGetter<Readonly<Record<string, unknown>>> = {
 }
 
 /**
- * The `_meta` of a call to an MCP server, for `mcpTools({ meta: traceMeta })`. It tells the span of the call that it is
- * one, and the server where it belongs.
+ * Returns the `_meta` of a call to an MCP server, for `mcpTools({ meta: traceMeta })`. It marks the span of the call as
+ * an MCP call, and passes the trace context to the server.
  */
 export function traceMeta(call: { readonly method: string }): Record<string, string> {
   trace.getActiveSpan()?.setAttribute('mcp.method.name', call.method)
   return traceHeaders()
 }
 
-/** Under which name and key of `ext` entries the spans of runs stand in the log. */
+/** Name and key of the `ext` entries that record the spans of runs in the log. */
 export const logName = 'telemetry'
 const logKey = 'trace'
 
@@ -100,13 +102,13 @@ export function logKeyOf(span: SpanContext): string {
   return `${logKey}/${span.spanId}`
 }
 
-/** The last span of each run, as the log has it. */
+/** The last span of each run, from the log. */
 export const lastSpans: Fold<Readonly<Record<string, Json>>> = {
   key: 'provost.telemetry.spans',
   initial: {},
   apply(spans, entry) {
     if (entry.type !== 'ext' || entry.name !== logName || !entry.key.startsWith(`${logKey}/`)) return spans
-    // Only the run that is gone on with is looked up, and that is the last one.
+    // Only the resumed run is looked up, and that is the last one.
     return { [entry.runId]: entry.data }
   },
 }

@@ -4,19 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ProvostError } from '@provost/core'
 import type { MaybePromise, Runtime } from '@provost/core'
 
-/** One thing that every runtime has to do. */
+/** One requirement of every runtime. */
 export interface RuntimeCheck {
-  /** What is checked, in words for a test's name. */
+  /** The requirement, as the name of a test. */
   readonly name: string
-  /** Makes a runtime and checks it. Rejects, saying what was wrong. */
+  /** Creates a runtime and checks it. Rejects with the violation. */
   run(): Promise<void>
 }
 
 /**
- * The checks that a {@link Runtime} has to pass for the built-in tools to work on it and to stay inside its root. They
- * need no test library: hand each to the one you use.
+ * Returns the checks that a {@link Runtime} must pass, so that the built-in tools work on it and stay inside its root.
+ * The checks need no test library: pass each to your own.
  *
- * @param create makes a runtime whose root is empty; its shell knows `echo`, `cat`, `ln`, `mkdir`, `pwd` and `sleep`.
+ * @param create returns a runtime whose root is empty. Its shell knows `echo`, `cat`, `ln`, `mkdir`, `pwd` and
+ * `sleep`.
  *
  * @example
  * for (const { name, run } of runtimeConformance(() => myRuntime())) test(name, run)
@@ -29,21 +30,21 @@ type Check = readonly [name: string, check: (runtime: Runtime) => Promise<void>]
 
 const checks: readonly Check[] = [
   [
-    'a command runs in the root, its outputs are apart, its exit code comes back',
+    'a command runs in the root and returns its exit code, with stdout and stderr apart',
     async (runtime) => {
       const done = await runtime.exec('pwd; echo oops >&2; exit 3')
       assert.deepEqual(done, { stdout: `${runtime.cwd}\n`, stderr: 'oops\n', exitCode: 3, truncated: false })
     },
   ],
   [
-    'a command runs in the folder it is given',
+    'a command runs in the requested folder',
     async (runtime) => {
       await runtime.writeFile('below/a.txt', 'here')
       assert.equal((await runtime.exec('cat a.txt', { cwd: 'below' })).stdout, 'here')
     },
   ],
   [
-    'commands share files, and nothing else',
+    'commands share files and nothing else',
     async (runtime) => {
       await runtime.exec('echo one > a.txt; X=1; export X')
       assert.equal((await runtime.exec('cat a.txt; echo "[$X]"; pwd')).stdout, `one\n[]\n${runtime.cwd}\n`)
@@ -53,7 +54,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'what a command prints is handed on, and is the same as at the end',
+    'output is streamed and equals the final output',
     async (runtime) => {
       const pieces = { stdout: '', stderr: '' }
       const onOutput = (chunk: string, stream: 'stdout' | 'stderr'): void => void (pieces[stream] += chunk)
@@ -63,7 +64,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'much output is bounded, and it is said',
+    'large output is cut and marked as cut',
     async (runtime) => {
       await runtime.writeFile('big.txt', 'x'.repeat(2_000_000))
       const done = await runtime.exec('cat big.txt big.txt')
@@ -72,7 +73,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'a command that takes too long is ended with the exit code 124',
+    'a command that exceeds its timeout ends with the exit code 124',
     async (runtime) => {
       const done = await soon(runtime.exec('sleep 60; echo late', { timeout: 50 }))
       assert.equal(done.exitCode, 124)
@@ -80,7 +81,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'an abort ends a command, and it rejects with the reason',
+    'an abort ends a command, which rejects with the reason',
     async (runtime) => {
       const controller = new AbortController()
       setTimeout(() => controller.abort(new Error('enough')), 50)
@@ -88,7 +89,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'a command that was aborted before does not run',
+    'a command whose signal is already aborted does not run',
     async (runtime) => {
       const signal = AbortSignal.abort(new Error('no'))
       await assert.rejects(runtime.exec('echo ran > ran.txt', { signal }), /no/)
@@ -96,7 +97,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'files are written with their folders, byte by byte, and replaced as a whole',
+    'a write creates folders, keeps every byte, and replaces the whole file',
     async (runtime) => {
       const bytes = Uint8Array.from({ length: 256 }, (_, n) => n)
       await runtime.writeFile('a/b/c.bin', bytes)
@@ -107,7 +108,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'a folder lists its files and folders in order, with their sizes, and nothing left over',
+    'a folder lists exactly its files and folders in order, with their sizes',
     async (runtime) => {
       await runtime.writeFile('b.txt', 'grüße')
       await runtime.writeFile('a/x.txt', '')
@@ -119,7 +120,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'a range of a file is read where the runtime can',
+    'a range of a file is read where the runtime supports it',
     async (runtime) => {
       await runtime.writeFile('a.txt', '0123456789')
       if (!runtime.readRange) return
@@ -129,7 +130,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'what is missing, a folder and a part of a file are clear errors',
+    'a missing path, a folder and a path below a file fail with clear errors',
     async (runtime) => {
       await runtime.writeFile('folder/a.txt', 'x')
       await refused(runtime.readFile('none.txt'), 'file-not-found')
@@ -140,7 +141,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'no path with .. or a NUL, and none to another place, is taken',
+    'paths with .. or NUL, and paths outside the root, are rejected',
     async (runtime) => {
       for (const name of ['..', '../x', 'a/../b', 'x\0', '\0'])
         for (const use of uses(runtime, name)) await refused(use(), 'path-invalid')
@@ -149,7 +150,7 @@ const checks: readonly Check[] = [
     },
   ],
   [
-    'no link leads out, whether to a file, a folder or nothing',
+    'a link to a file, a folder or nothing outside the root is rejected',
     async (runtime) => {
       const made = await runtime.exec(
         'ln -s / slash; ln -s /etc/passwd file; ln -s /nothing/at/all dangling; mkdir in; ln -s ../.. in/up; ln -s in good',
@@ -162,7 +163,7 @@ const checks: readonly Check[] = [
       await refused(runtime.writeFile('dangling/x', 'x'), 'path-outside')
       await assert.rejects(runtime.readFile('file'))
       await assert.rejects(runtime.readFile('dangling'))
-      // One that stays inside is as good as what it leads to, but a walk must come to an end.
+      // A link that stays inside may work like its target, but a walk over links must end.
       await runtime.writeFile('good/a.txt', 'inside')
       assert.equal(await text(runtime, 'in/a.txt'), 'inside')
       assert.deepEqual(await runtime.list('.'), [{ name: 'in', kind: 'directory', bytes: 0 }])
@@ -180,14 +181,14 @@ async function text(runtime: Runtime, name: string): Promise<string> {
 
 async function refused(use: Promise<unknown>, code: string): Promise<void> {
   const error = await use.then(
-    () => assert.fail(`it was not refused with ${code}`),
+    () => assert.fail(`it was not rejected with ${code}`),
     (reason: unknown) => reason,
   )
   assert.ok(error instanceof ProvostError, `not a ProvostError: ${String(error)}`)
   assert.equal(error.code, code)
 }
 
-/** Fails instead of waiting for what was to be ended long ago. */
+/** Fails instead of waiting for work that should have ended. */
 async function soon<T>(work: Promise<T>): Promise<T> {
   const waited = new AbortController()
   const late = sleep(20_000, undefined, { signal: waited.signal, ref: false }).then(

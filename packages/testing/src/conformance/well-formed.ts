@@ -1,7 +1,7 @@
 import { ProvostError } from '@provost/core'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '@provost/core'
 
-/** Each invariant and what to do where it broke. */
+/** Each invariant, with what to do when a history breaks it. */
 const invariants = {
   'system-first': 'Put system messages in front of all others.',
   'user-starts': "Let the first turn be the user's.",
@@ -11,11 +11,11 @@ const invariants = {
   'call-by-assistant': 'Drop the call: only an assistant message can make one.',
   'unique-call-id': "Make call ids from the position, not from the provider's ids.",
   'one-result-per-call':
-    'Give every call exactly one result, also after an abort, a denial or a skip, before anything else is said.',
+    'Give every call exactly one result, also after an abort, a denial or a skip, before any other message.',
   'result-in-tool-message':
     "Put results into tool messages; only a provider-executed call has its result in the assistant's.",
   'error-says-why': 'Set `error` with its code and message.',
-  'aborted-is-partial': 'Mark what was said before the abort as partial.',
+  'aborted-is-partial': 'Mark the content from before the abort as partial.',
 } as const
 type Invariant = keyof typeof invariants
 
@@ -31,7 +31,7 @@ interface Call {
   answered: boolean
 }
 
-/** All calls so far, and those whose results may still come: from the tools, and from the provider. */
+/** All calls so far, and the calls whose results are pending: from tools, and from the provider. */
 interface Ledger {
   readonly calls: Map<string, Call>
   readonly open: Map<string, Call>
@@ -66,7 +66,7 @@ function settle({ calls, open, deferred }: Ledger, part: ToolResultPart, index: 
   deferred.delete(part.callId)
 }
 
-/** The first call that waits in vain, where something else is said. */
+/** Throws for the first call without a result when another message follows. */
 function closeStep(waiting: ReadonlyMap<string, Call>, next: string): void {
   for (const [callId, call] of waiting) {
     throw broken('one-result-per-call', call.at, `the call of ${call.name} (${callId}) has no result before ${next}.`)
@@ -120,15 +120,16 @@ function checkAside(message: Message, index: number): void {
 }
 
 /**
- * Checks that any provider would take the history, and that what governs it is there.
+ * Checks that every provider accepts the history, and that its labels are present.
  *
- * System messages come first, then the user; every call has exactly one result, after it and before anything else is
- * said; call ids are unique; no assistant message is empty, unlabelled, or ends with reasoning (unless it is partial);
- * a message of the role `error` has its error, one of the role `aborted` marks what was said as partial, and neither
- * holds calls. Adjacent user messages are fine. Messages of the roles `error`, `aborted` and custom may stand anywhere,
- * since no model sees them. A run that waits (for an approval, say) has calls without results, and is not well formed yet.
+ * System messages come first, then the user. Every call has exactly one result, after it and before any other message.
+ * Call ids are unique. No assistant message is empty, unlabelled, or ends with reasoning (unless it is partial). A
+ * message of the role `error` has its error, one of the role `aborted` marks its content as partial, and neither holds
+ * calls. Adjacent user messages are valid. Messages of the roles `error`, `aborted` and custom are valid anywhere,
+ * since models do not receive them. A suspended run (for an approval, say) has calls without results and is not
+ * well-formed yet.
  *
- * @throws ProvostError `malformed-history`, naming the broken invariant and the index of the message.
+ * @throws ProvostError `malformed-history`, with the broken invariant and the index of the message.
  *
  * @example
  * const { messages } = await agent.run('hello')

@@ -11,20 +11,20 @@ import { checkStep, contentOf, finishReasonOf, usageOf } from './scripted-step.t
 import type { ScriptedPrompt, ScriptedStep } from './scripted-step.ts'
 import { hangUp, streamOf, wait } from './scripted-stream.ts'
 
-/** An answer, or a function that makes it from the prompt and the number of the call, counted from 0. */
+/** A response, or a function that makes it from the prompt and the number of the call, counted from 0. */
 export type ScriptedEntry = ScriptedStep | ((prompt: ScriptedPrompt, index: number) => ScriptedStep)
 
-/** What a {@link scriptedModel} calls itself, and what it does after its last step. */
+/** Options of {@link scriptedModel}. */
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly provider?: string
   /** Default `scripted-model`. */
   readonly modelId?: string
-  /** What calls after the last step get. Default `error`: they throw `script-exhausted`. */
+  /** What happens in calls after the last step. Default `error`: they throw `script-exhausted`. */
   readonly after?: 'repeat-last' | 'error'
 }
 
-/** What happens before an answer begins. */
+/** Waits or fails before a response begins. */
 async function connect(step: ScriptedStep, call: LanguageModelV4CallOptions): Promise<void> {
   if (step.stall === 'connect') await new Promise(() => {})
   call.abortSignal?.throwIfAborted()
@@ -40,12 +40,12 @@ const optionKeys = {
 } satisfies KnownKeys<ScriptedModelOptions>
 
 /**
- * A language model that answers from a script: the n-th call gets the n-th step.
+ * Creates a language model that responds from a script: call n gets step n.
  *
- * It keeps nothing but the number of calls, so it serves runs of any length and any number of runs at once; those share
- * the count. Where the order of calls is not known, give one function that looks at the prompt, with `after: 'repeat-last'`.
+ * The model stores only the number of calls, so that it serves runs of any length and any number of runs at once. Runs
+ * share the count. When the order of calls is unknown, pass one function of the prompt, with `after: 'repeat-last'`.
  *
- * @param steps answers as data, or functions of the prompt.
+ * @param steps responses as data, or functions of the prompt.
  * @throws ProvostError `script-exhausted` from a call after the last step, unless `after` is `repeat-last`.
  *
  * @example

@@ -14,21 +14,21 @@ import type { FinishReason, KnownKeys, MovedKeys, Usage } from '@provost/core'
 /** One tool call a scripted model makes. */
 export interface ScriptedToolCall {
   readonly name: string
-  /** Sent as JSON. A string is sent as it is, so that a script can write what is not JSON; left out, it is `{}`. */
+  /** Sent as JSON. A string is sent unchanged, so that a script can send invalid JSON. Default `{}`. */
   readonly input?: unknown
-  /** Default `call_<step>_<n>`, both counted from 0. Passed on as given, also when it is empty or not unique. */
+  /** Default `call_<step>_<n>`, both counted from 0. Used unchanged, also when it is empty or not unique. */
   readonly id?: string
 }
 
 /**
- * One answer of a scripted model, as data. It is streamed as reasoning, text, tool calls, finish.
+ * One response of a scripted model, as data. It is streamed as reasoning, text, tool calls, finish.
  *
- * A *chunk* is one delta: the reasoning, each piece of text, the input of each tool call.
+ * A *chunk* is one delta: the reasoning, each part of the text, the input of each tool call.
  */
 export interface ScriptedStep {
   /** One chunk, or several. */
   readonly text?: string | readonly string[]
-  /** With `providerMetadata` (a signature, say) where a test wants to see it come back. */
+  /** With `providerMetadata` (a signature, say), a test can check that the metadata returns in the next prompt. */
   readonly reasoning?: string | { readonly text: string; readonly providerMetadata?: SharedV4ProviderMetadata }
   readonly toolCalls?: readonly ScriptedToolCall[]
   /** Default: the provider reports none. */
@@ -37,13 +37,13 @@ export interface ScriptedStep {
   readonly finishReason?: FinishReason
   /** Milliseconds before each chunk, or before the end of a step without chunks. An abort ends the wait. Default 0. */
   readonly delayMs?: number
-  /** Thrown by the call as it is; with `failAfterChunks`, what the stream fails with. */
+  /** Thrown unchanged by the call. With `failAfterChunks`, the stream fails with it. */
   readonly error?: unknown
-  /** The stream fails after so many chunks, with `error` or as undici fails when the other side hangs up. */
+  /** Number of chunks after which the stream fails, with `error` or with undici's error of a closed connection. */
   readonly failAfterChunks?: number
   /**
-   * Never ends and ignores its signal: after all chunks, or after `failAfterChunks` of them.
-   * `connect`: the call itself never comes back.
+   * The response never ends and ignores its signal: after all chunks, or after `failAfterChunks` of them. `connect`:
+   * the call itself never settles.
    */
   readonly stall?: boolean | 'connect'
 }
@@ -69,17 +69,17 @@ const movedCall: MovedKeys = {
   toolCallId: 'Name it "id".',
 }
 
-/** @throws ProvostError `unknown-option` for a step that says something else than it seems. */
+/** @throws ProvostError `unknown-option` for an unknown key in the step. */
 export function checkStep(step: ScriptedStep): void {
   checkOptions(step, stepKeys, 'a step of scriptedModel', { content: 'Name it "text".', tools: 'Name it "toolCalls".' })
   for (const call of step.toolCalls ?? []) checkOptions(call, callKeys, 'a tool call of scriptedModel', movedCall)
 }
 
-/** What a step that is a function may look at. Nothing of it is kept. */
+/** What a step function receives. The model keeps nothing of it. */
 export interface ScriptedPrompt {
   readonly messages: LanguageModelV4Prompt
   readonly tools: NonNullable<LanguageModelV4CallOptions['tools']>
-  /** The whole call: tool choice, response format, temperature and so on. */
+  /** All options of the call: tool choice, response format, temperature and so on. */
   readonly options: LanguageModelV4CallOptions
 }
 
@@ -127,7 +127,7 @@ function toolCallOf(call: ScriptedToolCall, step: number, n: number): LanguageMo
   return { type: 'tool-call', toolCallId: id, toolName: name, input: written }
 }
 
-/** The stream parts of the `index`-th answer, whole. */
+/** The complete stream parts of the response with this index. */
 export function streamPartsOf(step: ScriptedStep, index: number): LanguageModelV4StreamPart[] {
   const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }]
   const reasoning = reasoningOf(step)
@@ -160,7 +160,7 @@ export function streamPartsOf(step: ScriptedStep, index: number): LanguageModelV
   return parts
 }
 
-/** The content of the `index`-th answer, for a call that does not stream. */
+/** The content of the response with this index, for a call without streaming. */
 export function contentOf(step: ScriptedStep, index: number): LanguageModelV4Content[] {
   const content: LanguageModelV4Content[] = []
   const reasoning = reasoningOf(step)
@@ -175,7 +175,10 @@ export function isChunk(part: LanguageModelV4StreamPart): boolean {
   return part.type === 'text-delta' || part.type === 'reasoning-delta' || part.type === 'tool-input-delta'
 }
 
-/** What is sent before a stream breaks: all up to the n-th chunk, or all but the finish where there are fewer. */
+/**
+ * The parts that are sent before a stream breaks: up to the n-th chunk, or all but the finish when there are fewer
+ * chunks.
+ */
 export function cutAfter(parts: readonly LanguageModelV4StreamPart[], chunks: number): LanguageModelV4StreamPart[] {
   let left = chunks
   const kept: LanguageModelV4StreamPart[] = []

@@ -3,7 +3,7 @@ import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { cutAfter, isChunk, streamPartsOf } from './scripted-step.ts'
 import type { ScriptedStep } from './scripted-step.ts'
 
-/** How a stream ends once its parts are sent. */
+/** How a stream ends after its parts. */
 type Ending =
   | { readonly kind: 'close' }
   | { readonly kind: 'stall' }
@@ -11,7 +11,7 @@ type Ending =
 
 type Controller = ReadableStreamDefaultController<LanguageModelV4StreamPart>
 
-/** What undici's fetch fails with when the other side hangs up in mid-body. */
+/** The error of undici's fetch when the server closes the connection within the body. */
 export function hangUp(): TypeError {
   const cause = Object.assign(new Error('other side closed'), { name: 'SocketError', code: 'UND_ERR_SOCKET' })
   return new TypeError('terminated', { cause })
@@ -44,7 +44,7 @@ function end(controller: Controller, ending: Ending): void {
   if (ending.kind === 'fail') controller.error(ending.error)
 }
 
-/** All parts at once: the cheapest stream there is. */
+/** Sends all parts at once, which is the cheapest stream. */
 function atOnce(
   parts: readonly LanguageModelV4StreamPart[],
   ending: Ending,
@@ -54,7 +54,7 @@ function atOnce(
       for (const part of parts) controller.enqueue(part)
       if (ending.kind === 'close') controller.close()
     },
-    // An error throws away what is queued, so it waits until all is read.
+    // An error discards queued parts, so that it waits until all of them are read.
     pull(controller) {
       end(controller, ending)
     },

@@ -1,32 +1,37 @@
 import type { SessionStore } from '@provost/core'
 
-/** Where a process may die. `append-before` and `append-after` are a store's; the others are named by whoever has them. */
+/**
+ * A moment at which a process may die. Stores pass `append-before` and `append-after`; the code under test names the
+ * others.
+ */
 export interface CrashMoment {
   /** Counts from 1. */
   readonly at: number
   readonly name: string
 }
 
-/** A moment as it is known before: the number `at` of all, or the `nth` of a name, where others may come sooner or later. */
+/**
+ * Selects a moment in advance: number `at` of all moments, or the `nth` of a name when the order of other moments
+ * varies.
+ */
 export type CrashPoint = number | { readonly name: string; readonly nth: number }
 
-/** Makes something happen to a process at one moment of its work, and no other. */
+/** Triggers an action at one moment of a process's work. */
 export interface CrashInjector {
-  /** The moments that were reached. */
+  /** The moments reached so far. */
   readonly moments: readonly CrashMoment[]
-  /** Passes a moment, or never resolves: then the process dies here. */
+  /** Passes a moment. At the selected one the process dies and the promise never resolves. */
   moment(name: string): Promise<void>
-  /** The same store, with a moment before each append and one after it, when it is stored and nobody knows yet. */
+  /** Wraps a store with a moment before each append and one after it, when it is stored but not yet confirmed. */
   store(store: SessionStore): SessionStore
 }
 
 /**
- * Kills this process with SIGKILL at a moment that is counted: it has no chance to close, release or write anything.
- * Make a run with `Infinity` first to learn how many moments there are; then let it die at each, and look at what another
- * process makes of it.
+ * Kills this process with SIGKILL at one counted moment: it cannot close, release or write anything. Run once with
+ * `Infinity` to count the moments. Then let the process die at each, and check how another process resumes.
  *
  * @param at the moment to die at, counted from 1; `Infinity` never.
- * @param die instead of killing the process: the work that passes moments through this injector stands still for good.
+ * @param die replaces the kill: work that passes a moment of this injector then never continues.
  *
  * @example
  * const crash = crashAt(Number(process.argv[2]))
@@ -45,11 +50,12 @@ export function crashAt(at: CrashPoint, die: (moment: CrashMoment) => void = kil
 }
 
 /**
- * Lets this process stand still at a moment and then go on as if nothing had been: as one does whose machine slept, or
- * was too busy to renew its claim. What others have done meanwhile must hold.
+ * Pauses this process at a moment and then continues as if nothing had happened, like a process on a suspended
+ * machine, or one too busy to renew its lease. Changes that other processes made meanwhile must hold.
  *
- * @param at the moment to stand still at, from 1.
- * @param pause goes on when it resolves. Default: the process is stopped with SIGSTOP, until somebody sends SIGCONT.
+ * @param at the moment to pause at, counted from 1.
+ * @param pause returns a promise; the process continues when it resolves. Default: SIGSTOP, until the process receives
+ * SIGCONT.
  */
 export function pauseAt(at: number, pause: (moment: CrashMoment) => Promise<void> | void = stopProcess): CrashInjector {
   return injector(at, false, pause)
@@ -71,7 +77,7 @@ function injector(
   }
 
   async function moment(name: string): Promise<void> {
-    // What else is under way when a process dies goes no further either.
+    // Other work in a dead process does not continue either.
     if (dead) return never
     const here = { at: moments.length + 1, name }
     moments.push(here)

@@ -4,34 +4,34 @@ import type { Decisions, Json, PendingWork } from '@provost/core'
 
 import type { CrashInjector } from './crash.ts'
 
-/** Something that a tool did to the outside: a line that nobody takes back. */
+/** An external effect of a tool: a line that is never removed. */
 export interface EffectLine {
   readonly callId: string
   readonly key: string
   readonly output: Json
 }
 
-/** A file that stands for the outside: what tools did to it outlives their process. */
+/** A file that represents the outside world: the effects of tools outlive their process. */
 export interface EffectFile {
   read(): readonly EffectLine[]
   /**
-   * The `execute` of a tool that does something to the outside and returns `output`. With `crash` it passes the moments
-   * `before an effect` and `between effect and settle`.
+   * Returns the `execute` of a tool that has an external effect and returns `output`. With `crash` it passes the
+   * moments `before an effect` and `between effect and settle`.
    */
   effect(
     output: Json,
     crash?: CrashInjector,
   ): (input: unknown, ctx: { readonly callId: string; readonly idempotencyKey: string }) => Promise<Json>
   /**
-   * The answers of somebody who approves whatever is asked and has `remote` for each remote call. Of an uncertain call he
-   * looks whether it took effect.
+   * Returns decisions that approve every approval request and answer each remote call with `remote`. For an uncertain
+   * call, the file shows whether it took effect.
    */
   answers(pending: PendingWork, remote: Json): Decisions
 }
 
 /**
- * Makes a file the outside, for tests of what a crash leaves behind: whatever the process died at, each effect is to be
- * in it once.
+ * Opens a file that represents the outside world, for tests of crashes. Wherever the process died, each effect must be
+ * in the file once.
  *
  * @example
  * const outside = effectFile('effects.txt')

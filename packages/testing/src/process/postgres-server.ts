@@ -4,18 +4,18 @@ import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
-/** A PostgreSQL server as a test sees it: an empty database that is its own. */
+/** A PostgreSQL server for a test: an empty database of its own. */
 export interface PostgresServer {
-  /** Of the database. */
+  /** URL of the database. */
   readonly url: string
-  /** Removes the database, whoever is connected to it. */
+  /** Removes the database and closes its connections. */
   stop(): Promise<void>
 }
 
-/** What runs for all databases of this process. */
+/** What all databases of this process share. */
 interface Running {
   readonly folder: string
-  /** Runs one of the server's programs on a database. */
+  /** Runs a program of the server on a database. */
   manage(program: 'createdb' | 'dropdb', ...args: readonly string[]): Promise<void>
 }
 
@@ -23,9 +23,9 @@ let running: Promise<Running> | undefined
 let databases = 0
 
 /**
- * Where PostgreSQL's own programs are on this machine: on the PATH, or where Debian puts them.
+ * Finds the programs of PostgreSQL on this machine: on the PATH, or in Debian's folder.
  *
- * @returns undefined when there is none: tests that need it are skipped then.
+ * @returns undefined when PostgreSQL is not installed; tests that need it are then skipped.
  */
 export function findPostgres(): string | undefined {
   const folders = [
@@ -36,11 +36,11 @@ export function findPostgres(): string | undefined {
 }
 
 /**
- * An empty database on a server with files of its own, which is reached through a socket in their folder and by nobody
- * else. The first call starts the server, the others share it; it ends with this process, however that ends, and so do
- * its files. Nothing is forced to the disk: it is for tests.
+ * Creates an empty database on a server with its own files, reachable only through a socket in their folder. The first
+ * call starts the server and later calls share it. The server ends with this process, however that ends, and its files
+ * are removed. It never syncs to disk: use it for tests only.
  *
- * @throws Error when there are no programs, or they fail.
+ * @throws Error when PostgreSQL is not installed, or one of its programs fails.
  */
 export async function startPostgres(): Promise<PostgresServer> {
   running ??= start()
@@ -56,9 +56,9 @@ export async function startPostgres(): Promise<PostgresServer> {
 async function start(): Promise<Running> {
   const found = findPostgres()
   if (found === undefined) throw new Error('PostgreSQL is not installed: there is no initdb on the PATH.')
-  // What is on the PATH may be a link, beside which there are not all of its programs.
+  // The PATH may hold a link, whose folder lacks the other programs.
   const bin = dirname(realpathSync(join(found, 'initdb')))
-  // A socket has a short name.
+  // The path of a socket has a short limit.
   const folder = mkdtempSync(join(tmpdir(), 'provost-pg-'))
   const owner = process.getuid?.() === 0 ? unprivileged() : undefined
   if (owner) chownSync(folder, owner.uid, owner.gid)
@@ -75,7 +75,7 @@ async function start(): Promise<Running> {
   }
   const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, 'fsync=off', 'shared_buffers=32MB']
   const command = [join(bin, 'postgres'), '-D', data, ...settings.flatMap((setting) => ['-c', setting])]
-  // The shell lives as long as its input is open: a test that is killed leaves no server behind, and no files.
+  // The shell lives as long as its input is open: a killed test leaves neither a server nor files.
   const guarded =
     'folder=$1; shift; "$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server; rm -rf "$folder"'
   const server = spawn('sh', ['-c', guarded, 'sh', folder, ...command], {
@@ -83,7 +83,7 @@ async function start(): Promise<Running> {
     stdio: ['pipe', 'ignore', 'pipe'],
   })
   await ready(server)
-  // What it has to say from now on nobody reads, and for it alone no process stays.
+  // Later output is discarded, and does not keep the process alive.
   server.stderr.resume()
   server.unref()
   for (const pipe of [server.stdin, server.stderr]) if (pipe instanceof Socket) pipe.unref()
@@ -93,27 +93,27 @@ async function start(): Promise<Running> {
 type Child = ReturnType<typeof spawn>
 
 function finished(program: string, child: Child): Promise<void> {
-  let said = ''
-  child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
+  let output = ''
+  child.stderr?.on('data', (text: Buffer) => (output += text.toString()))
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`${program} failed: ${said}`))))
+    child.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`${program} failed: ${output}`))))
   })
 }
 
 function ready(child: Child): Promise<void> {
-  let said = ''
+  let output = ''
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', () => reject(new Error(`postgres did not start: ${said}`)))
+    child.once('close', () => reject(new Error(`postgres did not start: ${output}`)))
     child.stderr?.on('data', (text: Buffer) => {
-      said += text.toString()
-      if (said.includes('ready to accept connections')) resolve()
+      output += text.toString()
+      if (output.includes('ready to accept connections')) resolve()
     })
   })
 }
 
-/** The server refuses to run as root; one of these is on every machine. */
+/** The server refuses to run as root; every machine has one of these accounts. */
 function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
   for (const name of ['postgres', 'nobody']) {

@@ -7,33 +7,33 @@ import { fixtureOf } from './wire-fixture.ts'
 import { checkWireSteps } from './wire-step.ts'
 import type { WireStep } from './wire-step.ts'
 
-/** A request as rules see it: in the form of OpenAI's chat completions, whatever protocol it came in. */
+/** A request as rules receive it: in the form of OpenAI's chat completions, whatever its protocol. */
 export interface WirePrompt {
   readonly model: string
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
 }
 
-/** A request as it came over the wire. */
+/** A request as the server received it. */
 export interface WireRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The JSON body, parsed; its text where it is no JSON. */
+  /** The parsed JSON body; its text when it is not JSON. */
   readonly body: unknown
 }
 
 /** A running provider server. */
 export interface Aimock {
-  /** Where it listens, such as `http://127.0.0.1:40123`. */
+  /** The address of the server, such as `http://127.0.0.1:40123`. */
   readonly url: string
-  /** What `baseURL` of an AI SDK provider is set to. */
+  /** The `baseURL` for an AI SDK provider. */
   readonly baseURL: string
   /** All requests so far, retries included. */
   readonly requests: readonly WireRequest[]
-  /** Adds answers to the script: each request without a rule of its own takes the next one. */
+  /** Appends responses to the script. Each request without a matching rule takes the next one. */
   play(...steps: readonly WireStep[]): void
-  /** Answers every request that `matches`, in any order and number. The first rule that matches wins. */
+  /** Answers every request that `matches`. The first matching rule wins. */
   on(matches: (prompt: WirePrompt) => boolean, step: WireStep): void
-  /** Breaks open connections and stops listening. */
+  /** Closes open connections and stops listening. */
   close(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-/** Keeps the bodies of requests without touching the stream that the server reads them from. */
+/** Records the bodies of requests without consuming the stream that the server reads. */
 function record(server: Server, requests: WireRequest[]): void {
   server.prependListener('request', (request: IncomingMessage) => {
     const pieces: Buffer[] = []
@@ -61,12 +61,13 @@ function record(server: Server, requests: WireRequest[]): void {
   })
 }
 
-/** Long enough for a client to have read what came before the break. */
+/** Gives a client time to read the data before the break. */
 const breakAfterMs = 20
 
 /**
- * Two repairs. A response that is cut is destroyed with what was just written still in the socket's buffer, which looks
- * like a refused connection: here it goes out first. And a slow one goes on after its client has left: here it ends.
+ * Repairs two behaviours of the server. It destroys a cut response with its last bytes still in the socket's buffer,
+ * which looks like a refused connection: here they are flushed first. It continues a slow response after the client has
+ * left: here the response ends.
  */
 function repair(server: Server): void {
   server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
@@ -80,13 +81,14 @@ function repair(server: Server): void {
 
 /**
  * Starts a local server that speaks the wire formats of real providers (OpenAI Responses and Chat, Anthropic Messages,
- * Ollama), on a free port of the loopback interface, so that the real provider packages can run against a script.
+ * Ollama). It listens on a free port of the loopback interface, so that real provider packages run against a script.
  *
- * The server is aimock, an optional peer (`@copilotkit/aimock`) that is loaded when this is called. A request with nothing left to answer it gets a 404. It cannot
- * report cached tokens, nor stall for ever (a {@link scriptedModel} can).
+ * The server is aimock, an optional peer (`@copilotkit/aimock`) that is loaded by this call. A request without a
+ * remaining response gets a 404. The server cannot report cached tokens, nor stall for ever (a {@link scriptedModel}
+ * can).
  *
- * @param script answers in the order of the requests; more with `play`.
- * @throws ProvostError `missing-package` where aimock is not installed.
+ * @param script responses in the order of the requests; `play` adds more.
+ * @throws ProvostError `missing-package` when aimock is not installed.
  *
  * @example
  * const server = await startAimock([
@@ -107,7 +109,7 @@ export async function startAimock(script: readonly WireStep[] = []): Promise<Aim
   const requests: WireRequest[] = []
   const routed = new WeakMap<ChatCompletionRequest, Fixture | undefined>()
 
-  /** The server asks every fixture about a request; the first question settles it. */
+  /** The server asks every fixture about a request; the first one decides. */
   function route(request: ChatCompletionRequest): Fixture | undefined {
     if (!routed.has(request)) {
       routed.set(request, rules.find((rule) => rule.matches(request))?.fixture ?? queue.shift())

@@ -35,7 +35,7 @@ function answerOf(step: WireStep): FixtureResponse {
   return step.text === undefined ? { toolCalls, ...shared } : { content: step.text, toolCalls, ...shared }
 }
 
-/** A step as aimock has it. */
+/** Converts a step to aimock's form. */
 export function fixtureOf(step: WireStep): Omit<Fixture, 'match'> {
   return {
     response: step.failure ? failureOf(step.failure) : answerOf(step),

@@ -3,7 +3,7 @@ import type { FinishReason, KnownKeys, Usage } from '@provost/core'
 
 import type { ScriptedToolCall } from '../model/scripted-step.ts'
 
-/** An answer that is an HTTP error. */
+/** A response that is an HTTP error. */
 export interface WireFailure {
   readonly status: number
   /** Default: the status in words. */
@@ -14,28 +14,28 @@ export interface WireFailure {
   readonly retryAfterSeconds?: number
 }
 
-/** One answer of the provider server, whatever protocol it is asked in. */
+/** One response of the provider server, for any protocol. */
 export interface WireStep {
   /** The text; for structured output, the JSON. */
   readonly text?: string
-  /** Reaches models that reason, over the Responses and Anthropic protocols. */
+  /** Sent to reasoning models over the Responses and Anthropic protocols. */
   readonly reasoning?: string
   /** The signature of the reasoning, over the Anthropic protocol. */
   readonly signature?: string
   /** Queries of the provider's own web search, over the Responses protocol. */
   readonly webSearches?: readonly string[]
-  /** Ids are made up where they are left out. */
+  /** Default ids are generated. */
   readonly toolCalls?: readonly ScriptedToolCall[]
   /** Input and output tokens; the server cannot report cached ones. Default: zero, or estimated by the server. */
   readonly usage?: Pick<Usage, 'inputTokens' | 'outputTokens'>
   readonly finishReason?: Extract<FinishReason, 'stop' | 'length' | 'content-filter' | 'tool-calls'>
-  /** Instead of an answer. */
+  /** Sent instead of a response. */
   readonly failure?: WireFailure
   /** Characters in a piece of text or tool input. Default 20. */
   readonly chunkSize?: number
   /** Milliseconds before each server-sent event. Default 0. */
   readonly delayMs?: number
-  /** The connection breaks after so many server-sent events, those that carry no text included. */
+  /** Number of server-sent events after which the connection breaks, including events without text. */
   readonly cutAfterEvents?: number
 }
 
@@ -60,7 +60,7 @@ const failureKeys = {
   retryAfterSeconds: true,
 } satisfies KnownKeys<WireFailure>
 
-/** @throws ProvostError `unknown-option` for a step that says something else than it seems. */
+/** @throws ProvostError `unknown-option` for an unknown key in a step. */
 export function checkWireSteps(steps: readonly WireStep[]): void {
   for (const step of steps) {
     checkOptions(step, stepKeys, 'a step of startAimock')

@@ -1,21 +1,21 @@
-// What the other process of a check does: node child.js MODULE ARGUMENT TASK …
+// The other process of a check: node child.js MODULE ARGUMENT TASK …
 import type { SessionStore } from '@provost/core'
 
 import { all, note, take } from './log-entry.ts'
 
-/** Appends until it is killed, and says how far it got each time the store has answered. */
+/** Appends until it is killed, and reports its progress after each confirmed append. */
 async function writeOn(store: SessionStore, log: string, batch: number): Promise<void> {
   const fence = await take(store, log, 'writer', 200)
   for (let after = 0; ; after += batch) {
     const entries = Array.from({ length: batch }, (_, n) => note(`e${after + n + 1}`, 'x'.repeat(500)))
     await store.append(log, entries, { after, fence })
     process.stdout.write(`${after + batch}\n`)
-    // Lives only as long as whoever asked for it.
+    // Lives only as long as its parent process.
     if (after % 100 === 0) await store.lease(log, 'writer', 200)
   }
 }
 
-/** Takes the lease as often as it is told to, writes two entries each time, and answers a question that all answer. */
+/** Takes the lease `rounds` times, writes two entries each time, and delivers to a token that all processes use. */
 async function takeTurns(store: SessionStore, log: string, owner: string, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     let lease = await store.lease(log, owner, 60_000)

@@ -11,10 +11,10 @@ import { blobChecks, deleteChecks, listChecks } from './session-checks.ts'
 import type { Bench, CheckDraft, StoreCheck, StorePlace, StoreSubject } from './subject.ts'
 import { takeoverChecks } from './takeover-checks.ts'
 
-/** The checks for a kind of store, and what they leave open between them. */
+/** The checks for a kind of store, and the resources they share. */
 export interface StoreConformance {
   readonly checks: readonly StoreCheck[]
-  /** Closes and removes what the checks shared. */
+  /** Closes and removes the shared resources. */
   close(): Promise<void>
 }
 
@@ -37,9 +37,10 @@ const drafts: readonly CheckDraft[] = [
 const levels: readonly StoreSubject['sharing'][] = ['memory', 'one', 'processes']
 
 /**
- * What any `SessionStore` has to get right, as checks with the names of tests: leases and fences, takeovers and quarantine, appends that know
- * their place, hostile names and values, the inbox, watching, blobs, lists, deletion; and where a place can be shared,
- * other handles, other processes, and a writer that is killed. Knows no test framework.
+ * Returns the requirements of every `SessionStore`, as checks with the names of tests. They cover leases and fences,
+ * takeovers and quarantine, appends with positions, hostile names and values, the inbox, watching, blobs, lists and
+ * deletion. For a shared place they also cover other handles, other processes, and a killed writer. The checks need no
+ * test framework.
  *
  * @example
  * const suite = storeConformance({ sharing: 'processes', place: () => placeIn(newFolder()) })

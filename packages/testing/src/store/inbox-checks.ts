@@ -5,7 +5,7 @@ import type { SessionStore } from '@provost/core'
 import { all, hostileNames, note, take, write } from './log-entry.ts'
 import type { CheckDraft } from './subject.ts'
 
-/** Counts the hints about a session, until it is stopped. */
+/** Counts the notifications for a session until it is stopped. */
 function watcher(store: SessionStore, sessionId: string) {
   const abort = new AbortController()
   let hints = 0
@@ -21,7 +21,7 @@ function watcher(store: SessionStore, sessionId: string) {
     get hints() {
       return hints
     },
-    /** Resolves with the next hint. */
+    /** Resolves with the next notification. */
     told: () => told.promise,
     async stop() {
       abort.abort()
@@ -30,7 +30,7 @@ function watcher(store: SessionStore, sessionId: string) {
   }
 }
 
-/** Waits until a watcher that has just begun is sure to be told: a store may need a moment to listen. */
+/** Waits until a new watcher is sure to be notified: a store may need a moment to start listening. */
 async function settled(store: SessionStore, sessionId: string, seen: ReturnType<typeof watcher>): Promise<void> {
   const told = seen.told()
   await store.deliver(sessionId, 'first', null, 'ann')
@@ -39,7 +39,7 @@ async function settled(store: SessionStore, sessionId: string, seen: ReturnType<
 
 export const inboxChecks: readonly CheckDraft[] = [
   {
-    name: 'the inbox needs no lease and no session, and may be written before anybody waits',
+    name: 'the inbox needs no lease, no session and no waiting reader',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -57,7 +57,7 @@ export const inboxChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'who watches the inbox is told of what is delivered',
+    name: 'a watcher of the inbox is notified of deliveries',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -65,7 +65,7 @@ export const inboxChecks: readonly CheckDraft[] = [
       const news = store.watch(session, abort.signal, 'inbox')[Symbol.asyncIterator]()
       const tokens: string[] = []
       let told = news.next()
-      // A hint may come for what is older, or for the log.
+      // A notification may refer to an older delivery, or to the log.
       await write(store, session, [note('a')])
       await store.deliver(session, 'token', 'yes', 'ann')
       while (tokens.length === 0) {
@@ -79,7 +79,7 @@ export const inboxChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'the first word on a token counts, and no second',
+    name: 'only the first delivery for a token is accepted',
     async run(bench) {
       const store = await bench.store()
       const [session, other] = [bench.name(), bench.name()]
@@ -91,7 +91,7 @@ export const inboxChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'of many words on a token at once one is accepted',
+    name: 'of many concurrent deliveries for a token one is accepted',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -105,7 +105,7 @@ export const inboxChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'the inbox is read in order, behind any delivery, however many there are',
+    name: 'the inbox is read in order, from any delivery on, at any size',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -142,7 +142,7 @@ export const inboxChecks: readonly CheckDraft[] = [
 
 export const watchChecks: readonly CheckDraft[] = [
   {
-    name: 'a watcher is told of deliveries to its session and of appends to its log',
+    name: 'a watcher is notified of deliveries to its session and of appends to its log',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -159,7 +159,7 @@ export const watchChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a watcher misses nothing that comes while it works on a hint',
+    name: 'a watcher misses no change that arrives while it handles a notification',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -185,7 +185,7 @@ export const watchChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'several watchers are told each',
+    name: 'each of several watchers is notified',
     async run(bench) {
       const store = await bench.store()
       const session = bench.name()
@@ -197,14 +197,14 @@ export const watchChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'watching with a signal that is aborted already ends at once',
+    name: 'watching with an aborted signal ends at once',
     async run(bench) {
       const store = await bench.store()
       assert.deepEqual(await all(store.watch(bench.name(), AbortSignal.abort())), [])
     },
   },
   {
-    name: 'closing a store ends those who watch',
+    name: 'closing a store ends its watchers',
     async run(bench) {
       const place = await bench.place()
       const store = await place.open()

@@ -5,7 +5,7 @@ import type { Entry, Json, SessionStore } from '@provost/core'
 import { all, hostileNames, idsOf, note, take } from './log-entry.ts'
 import type { Bench, CheckDraft } from './subject.ts'
 
-/** A log whose lease is taken. */
+/** Opens a log and takes its lease. */
 async function writing(bench: Bench): Promise<{ store: SessionStore; log: string; fence: number }> {
   const store = await bench.store()
   const log = bench.name()
@@ -34,7 +34,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'an append takes entries that know their place, frozen, as they are',
+    name: 'an append keeps frozen entries with a position unchanged',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const placed = [Object.freeze({ ...note('a'), offset: 1 }), Object.freeze({ ...note('b'), offset: 2 })]
@@ -43,7 +43,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'an append of an id that is known adds no row: what is stored comes back',
+    name: 'an append of a known id adds no entry and returns the stored one',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       await store.append(log, [note('a', 'first')], { after: 0, fence })
@@ -54,7 +54,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'an append whose answer was lost can be repeated, alone and with what comes next',
+    name: 'an append whose response was lost can be repeated, alone and with later entries',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const batch = [note('a'), note('b')]
@@ -67,7 +67,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a writer that takes over knows the ids that were there before it',
+    name: 'a writer that takes over knows the ids of earlier writers',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       await store.append(log, [note('a', 'first'), note('b')], { after: 0, fence })
@@ -79,7 +79,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'an id that stands twice in one append is one entry',
+    name: 'a duplicate id within one append is one entry',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       assert.equal((await store.append(log, [note('a'), note('a'), note('b')], { after: 0, fence })).offset, 2)
@@ -88,7 +88,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   ...[0, 1, 3, 99].map((after): CheckDraft => ({
-    name: `an append behind a wrong offset (${after} of 2) is refused and leaves nothing`,
+    name: `an append behind a wrong offset (${after} of 2) is rejected and stores nothing`,
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       await store.append(log, [note('a'), note('b')], { after: 0, fence })
@@ -99,14 +99,14 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   })),
   {
-    name: 'an append of nothing changes nothing',
+    name: 'an append of no entries changes nothing',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       assert.deepEqual(await store.append(log, [], { after: 0, fence }), { offset: 0, existing: [] })
     },
   },
   {
-    name: 'an append can be of many entries',
+    name: 'an append can hold many entries',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const many = Array.from({ length: 1_000 }, (_, n) => note(`n${n}`))
@@ -118,7 +118,7 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'of two appends for one position only one stands',
+    name: 'of two appends for one position only one is stored',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const both = ['a', 'b'].map((id) => store.append(log, [note(id), note(`${id}/2`)], { after: 0, fence }))
@@ -148,13 +148,13 @@ export const appendChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'known and new ids in any mixture come to what one by one would come to',
+    name: 'known and new ids in any mixture give the same log as one by one',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
       const fence = await take(store, log)
       const stored: string[] = []
-      // Reproducible, and without a pattern.
+      // A fixed seed: reproducible, without a pattern.
       let seed = 7
       const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
       for (let round = 0; round < 25; round++) {
@@ -184,11 +184,11 @@ const hostileValues: readonly Json[] = [
 
 export const valueChecks: readonly CheckDraft[] = [
   {
-    name: 'logs with hostile names stay apart, and are all there',
+    name: 'logs with hostile names stay separate and complete',
     async run(bench) {
       const store = await bench.store()
       const logs = hostileNames.map((name) => `${bench.name()}${name}`)
-      // Bare, too: a name that comes first in no other.
+      // Unprefixed names too: in other checks a prefix comes first.
       const bare = (await bench.place()).open()
       for (const [where, names] of [
         [store, logs],
@@ -201,7 +201,7 @@ export const valueChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'hostile entry ids stay apart, and are known again',
+    name: 'hostile entry ids stay separate and are recognized',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const entries = hostileNames.map((id) => note(id))
@@ -214,7 +214,7 @@ export const valueChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'values come back as they were, whatever they are made of',
+    name: 'any JSON value is read back unchanged',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const entries = hostileValues.map((value, n) => note(`v${n}`, value))
@@ -227,13 +227,13 @@ export const valueChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a message of 10 MB is a message',
+    name: 'a message of 10 MB is stored',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const text = 'ä \n "'.repeat(1_700_000)
       await store.append(log, [note('a'), note('big', text), note('b')], { after: 0, fence })
       const [, big, last] = await all(store.read(log))
-      assert.ok(big?.type === 'memo' && big.value === text, 'the text came back changed')
+      assert.ok(big?.type === 'memo' && big.value === text, 'the text was changed')
       assert.equal(last?.id, 'b')
     },
   },
@@ -264,7 +264,7 @@ export const readChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'reading begins behind an offset',
+    name: 'reading starts after an offset',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       const entries = Array.from({ length: 200 }, (_, n) => note(`n${n + 1}`))
@@ -294,7 +294,7 @@ export const readChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a reader may leave in the middle',
+    name: 'a reader may stop early',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       await store.append(log, [note('a'), note('b')], { after: 0, fence })
@@ -310,7 +310,7 @@ export const readChecks: readonly CheckDraft[] = [
 
 export const leaseChecks: readonly CheckDraft[] = [
   {
-    name: 'a lease is one writer at a time, for each log',
+    name: 'a lease admits one writer per log at a time',
     async run(bench) {
       const { store, log } = await writing(bench)
       assert.equal(await store.lease(log, 'other', 60_000), 'busy')
@@ -318,7 +318,7 @@ export const leaseChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'of many who want a lease at once one gets it',
+    name: 'of many concurrent lease requests one succeeds',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
@@ -337,7 +337,7 @@ export const leaseChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a lease that ran out can be taken; the fence rises, and the zombie can no longer write',
+    name: 'an expired lease can be taken; the fence rises, and the zombie can no longer write',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
@@ -358,7 +358,7 @@ export const leaseChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a lease is given back by its fence only, and as often as one likes',
+    name: 'a lease is released by its fence only, any number of times',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       await store.release(log, fence - 1)
@@ -370,7 +370,7 @@ export const leaseChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a lease that was given back does not let anybody write',
+    name: 'a released lease does not permit an append',
     async run(bench) {
       const { store, log, fence } = await writing(bench)
       await store.release(log, fence)
@@ -378,7 +378,7 @@ export const leaseChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'without a lease there is no append',
+    name: 'an append without a lease is rejected',
     async run(bench) {
       const store = await bench.store()
       await refused(store.append(bench.name(), [note('a')], { after: 0, fence: 0 }), 'fenced')

@@ -4,12 +4,12 @@ function base(id: string, at: number): Pick<NewEntry, 'id' | 'at' | 'runId' | 's
   return { id, at, runId: 'run', step: 0, agent: 'desk', v: 1 }
 }
 
-/** An entry with a value. */
+/** Creates an entry with a value. */
 export function note(id: string, value: Json = id): NewEntry {
   return { ...base(id, 1), type: 'memo', key: id, value }
 }
 
-/** The start of a run. */
+/** Creates the start entry of a run. */
 export function started(id: string, more: { principal?: string; parent?: string; at?: number } = {}): NewEntry {
   const { principal, parent, at = 1 } = more
   return {
@@ -22,32 +22,32 @@ export function started(id: string, more: { principal?: string; parent?: string;
   }
 }
 
-/** What a run comes to. */
+/** Creates an entry for a change of a run's status. */
 export function turned(id: string, op: 'suspended' | 'resumed' | 'completed' | 'failed', at = 1): NewEntry {
   if (op === 'suspended' || op === 'resumed') return { ...base(id, at), type: 'run', op }
   return { ...base(id, at), type: 'run', op: 'ended', status: op }
 }
 
-/** A run that another one spawns. */
+/** Creates the entry of a run that spawns another. */
 export function spawned(id: string, log: string): NewEntry {
   const label = { integrity: 'trusted', confidentiality: 'internal', sources: [] } as const
   return { ...base(id, 1), type: 'child', op: 'spawned', callId: id, log, agent: 'helper', label }
 }
 
-/** The word of a run that it has left something for others, which is its own or, falsely, another's. */
+/** Creates the entry in which a run names another log as its own, correctly or falsely. */
 export function leaving(id: string, runId: string, whose: string = runId): NewEntry {
   const data = { log: `progress/run/${whose}` }
   return { ...base(id, 1), runId, type: 'ext', name: 'progress', key: 'log', data }
 }
 
-/** Everything that an iteration gives. */
+/** Collects all items of an iteration. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
   for await (const item of items) list.push(item)
   return list
 }
 
-/** The ids of a log. */
+/** Returns the ids of a log. */
 export async function idsOf(store: SessionStore, log: string, after?: number): Promise<readonly string[]> {
   return (await all(store.read(log, after))).map(({ id }) => id)
 }
@@ -59,7 +59,7 @@ export async function take(store: SessionStore, log: string, owner = 'writer', t
   return lease.fence
 }
 
-/** Appends to a log that is empty, or behind `after`. */
+/** Appends to an empty log, or after offset `after`. */
 export async function write(
   store: SessionStore,
   log: string,
@@ -71,7 +71,7 @@ export async function write(
   return fence
 }
 
-/** Names as an attacker would choose them. */
+/** Names that an attacker would choose. */
 export const hostileNames: readonly string[] = [
   '',
   '.',

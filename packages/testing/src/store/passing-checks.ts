@@ -6,7 +6,7 @@ import { passingLimits } from '@provost/core'
 import { all, note, take } from './log-entry.ts'
 import type { CheckDraft } from './subject.ts'
 
-/** A store without the ability has nothing to get right. */
+/** Skips the check for a store without a transient buffer. */
 async function withPassing(store: SessionStore, check: (passing: PassingBuffer) => Promise<void>): Promise<void> {
   if (store.passing) await check(store.passing)
 }
@@ -21,7 +21,7 @@ async function bodies(passing: PassingBuffer, log: string, offset = 0): Promise<
 
 export const passingChecks: readonly CheckDraft[] = [
   {
-    name: 'what passes comes back in the order of its places, of any log that it was kept for',
+    name: 'transient events are read in order of their positions, for each log',
     async run(bench) {
       const store = await bench.store()
       await withPassing(store, async (passing) => {
@@ -43,7 +43,7 @@ export const passingChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'what passes is dropped up to an entry, and with its session; it is never part of the log',
+    name: 'transient events are dropped up to an entry, and with their session; they are never part of the log',
     async run(bench) {
       const store = await bench.store()
       await withPassing(store, async (passing) => {
@@ -66,7 +66,7 @@ export const passingChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'what passes is bounded for each log in pieces and in length, and what was kept first stays',
+    name: 'transient events are bounded for each log in number and size, and the earliest are kept',
     async run(bench) {
       const store = await bench.store()
       await withPassing(store, async (passing) => {
@@ -86,7 +86,7 @@ export const passingChecks: readonly CheckDraft[] = [
         assert.deepEqual(await passing.keep([piece(log, 2, 1, half)]), [])
         assert.deepEqual(await passing.keep([piece(log, 2, 2, 'x')]), [log])
         assert.equal((await passing.read(log, 0)).length, 2)
-        // Room is made from the front.
+        // Dropping from the front frees space.
         await passing.keep([piece(other, 2, 0, half)])
         await passing.drop([{ log: other, offset: 2 }])
         assert.deepEqual(await passing.keep([piece(other, 3, 0, half)]), [])
@@ -95,12 +95,12 @@ export const passingChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'what passes through one handle is seen through another',
+    name: 'transient events written through one handle are read through another',
     sharing: 'processes',
     async run(bench) {
       const place = await bench.place()
       const [a, b] = [await place.open(), await place.open()]
-      assert.ok(a.passing && b.passing, 'stores that processes share keep what passes')
+      assert.ok(a.passing && b.passing, 'stores that processes share must keep transient events')
       const log = bench.name()
       await Promise.all([a.passing.keep([piece(log, 1, 0, 'x')]), b.passing.keep([piece(bench.name(), 1, 0, 'y')])])
       assert.deepEqual(await bodies(b.passing, log), ['x'])

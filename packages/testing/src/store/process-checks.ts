@@ -10,13 +10,13 @@ import type { CheckDraft, RemotePlace, StorePlace } from './subject.ts'
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 const script = new URL(`./child${extension}`, import.meta.url)
 
-/** Under which conditions this process resolves packages: another one has to do it likewise. */
+/** Conditions under which this process resolves packages. The other process needs the same. */
 const conditions = process.execArgv.flatMap((flag, n, flags) => {
   if (flag === '--conditions' || flag === '-C') return [`--conditions=${flags[n + 1]}`]
   return flag.startsWith('--conditions=') ? [flag] : []
 })
 
-/** Another process at work on a place; its lines come as it writes them. */
+/** Starts another process on a place and yields its lines as they arrive. */
 function startProcess({ module, argument }: RemotePlace, ...task: readonly (string | number)[]) {
   const child = spawn(process.execPath, [...conditions, fileURLToPath(script), module, argument, ...task.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -34,13 +34,13 @@ function startProcess({ module, argument }: RemotePlace, ...task: readonly (stri
 }
 
 function remoteOf({ remote }: StorePlace): RemotePlace {
-  if (!remote) throw new Error('the place cannot be opened by another process')
+  if (!remote) throw new Error('the place does not define "remote"')
   return remote
 }
 
 export const processChecks: readonly CheckDraft[] = [
   {
-    name: 'a writer killed while it writes loses nothing that it was told is stored, and leaves whole appends only',
+    name: 'a writer killed while it writes loses no confirmed append, and leaves complete appends only',
     sharing: 'one',
     async run(bench) {
       const place = await bench.place()
@@ -54,9 +54,9 @@ export const processChecks: readonly CheckDraft[] = [
       const store = await place.open()
       const entries = await all(store.read('s'))
       assert.ok(acknowledged >= 60 && entries.length >= acknowledged, `${entries.length} of ${acknowledged}`)
-      assert.equal(entries.length % 3, 0, 'a part of an append was left')
+      assert.equal(entries.length % 3, 0, 'an incomplete append was stored')
       entries.forEach(({ id, offset }, n) => assert.deepEqual([id, offset], [`e${n + 1}`, n + 1]))
-      // The lease of the dead runs out by itself.
+      // The lease of the killed process expires.
       let lease = await store.lease('s', 'heir', 60_000)
       while (lease === 'busy') {
         await new Promise((resolve) => setTimeout(resolve, 5))
@@ -68,7 +68,7 @@ export const processChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'processes that take turns at a log lose no entry, and none gets between another',
+    name: 'processes that take turns at a log lose no entry, and their appends do not interleave',
     sharing: 'processes',
     async run(bench) {
       const place = await bench.place()
@@ -86,7 +86,7 @@ export const processChecks: readonly CheckDraft[] = [
       const expected = owners.flatMap((owner) => Array.from({ length: rounds * 2 }, (_, n) => `${owner}${n}`))
       assert.deepEqual(entries.map(({ id }) => id).toSorted(), expected.toSorted())
       for (let n = 0; n < entries.length; n += 2) assert.equal(entries[n]?.id[0], entries[n + 1]?.id[0])
-      // They all answered the same question in every round: one was heard.
+      // All processes delivered to the same token in every round: one delivery was accepted.
       const heard = words.flat().filter((word) => word === 'accepted')
       assert.equal(heard.length, rounds)
       assert.equal((await all(store.inbox('s'))).length, rounds)

@@ -5,7 +5,7 @@ import type { CheckDraft } from './subject.ts'
 
 export const reopenChecks: readonly CheckDraft[] = [
   {
-    name: 'what one store leaves the next one finds',
+    name: 'a reopened store reads what an earlier one stored',
     sharing: 'one',
     async run(bench) {
       const place = await bench.place()
@@ -28,7 +28,7 @@ export const reopenChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a store that was closed says so, and can be closed again',
+    name: 'a closed store fails with store-closed, and can be closed again',
     sharing: 'one',
     async run(bench) {
       const store = await (await bench.place()).open()
@@ -44,7 +44,7 @@ export const reopenChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'stores on one place see what each other writes, and one of them writes a log',
+    name: 'stores on one place see each other’s writes, and one of them holds a lease',
     sharing: 'processes',
     async run(bench) {
       const place = await bench.place()
@@ -59,7 +59,7 @@ export const reopenChecks: readonly CheckDraft[] = [
       const later = await take(second, 's', 'other')
       await second.append('s', [note('a')], { after: 1, fence: later })
       await assert.rejects(first.append('s', [note('b')], { after: 1, fence }), { code: 'fenced' })
-      // The first knew the log as it was; when it has the lease again it knows it as it is.
+      // The first store's view of the log is stale; taking the lease again refreshes it.
       await second.release('s', later)
       const again = await take(first, 's')
       await assert.rejects(first.append('s', [note('b')], { after: 1, fence: again }), { code: 'wrong-offset' })
@@ -68,7 +68,7 @@ export const reopenChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a fence counts for whoever has it: a lease taken through one store lets another one write',
+    name: 'a fence is valid in every store: a lease taken through one store permits writes through another',
     sharing: 'processes',
     async run(bench) {
       const place = await bench.place()
@@ -79,7 +79,7 @@ export const reopenChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a watcher is told of what another store writes',
+    name: 'a watcher is notified of writes through another store',
     sharing: 'processes',
     async run(bench) {
       const place = await bench.place()

@@ -10,7 +10,7 @@ const helloHash = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9
 
 export const blobChecks: readonly CheckDraft[] = [
   {
-    name: 'blobs are stored under their SHA-256, as they were',
+    name: 'blobs are stored unchanged under their SHA-256',
     async run(bench) {
       const store = await bench.store()
       const bytes = bytesOf('hello')
@@ -21,7 +21,7 @@ export const blobChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'blobs can be empty, and large, and any bytes',
+    name: 'blobs can be empty, large, and hold any bytes',
     async run(bench) {
       const store = await bench.store()
       for (const length of [0, 256, 3_000_000]) {
@@ -33,7 +33,7 @@ export const blobChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'what is no known hash is no blob',
+    name: 'an unknown or invalid hash returns no blob',
     async run(bench) {
       const store = await bench.store()
       for (const hash of ['0'.repeat(64), 'unknown', ...hostileNames]) assert.equal(await store.blob(hash), undefined)
@@ -57,7 +57,7 @@ async function filled(store: SessionStore): Promise<SessionStore> {
 
 export const listChecks: readonly CheckDraft[] = [
   {
-    name: 'the list has a row for each session, in the order of their ids, and none for other logs',
+    name: 'the list has a row for each session in the order of ids, and none for other logs',
     async run(bench) {
       const store = await filled(await (await bench.place()).open())
       const rows: readonly SessionInfo[] = [
@@ -81,12 +81,12 @@ export const listChecks: readonly CheckDraft[] = [
       assert.deepEqual(await ids({ limit: 2 }), ['s1', 's2'])
       assert.deepEqual(await ids({ after: 's2', limit: 2 }), ['s3', 's4'])
       assert.deepEqual(await ids({ principal: 'ann', after: 's1' }), ['s2'])
-      assert.deepEqual(await ids({ principal: 'nobody' }), [])
+      assert.deepEqual(await ids({ principal: 'unknown' }), [])
       assert.deepEqual(await ids({ limit: 0 }), [])
     },
   },
   {
-    name: 'the list follows what happens to a session',
+    name: 'the list reflects changes of a session',
     async run(bench) {
       const store = await (await bench.place()).open()
       const status = async (): Promise<string | undefined> => (await all(store.list()))[0]?.status
@@ -110,7 +110,7 @@ export const listChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'the list takes hostile names, and can be read through page by page',
+    name: 'the list accepts hostile names, and can be read page by page',
     async run(bench) {
       const store = await (await bench.place()).open()
       for (const name of hostileNames) await write(store, name, [started('r', { principal: name })])
@@ -120,7 +120,7 @@ export const listChecks: readonly CheckDraft[] = [
         if (!row) break
         assert.equal(row.principal, row.id)
         found.push((after = row.id))
-        assert.ok(found.length <= hostileNames.length, 'the pages go round in circles')
+        assert.ok(found.length <= hostileNames.length, 'the pages repeat rows')
       }
       assert.deepEqual(new Set(found), new Set(hostileNames))
       for (const name of hostileNames) {
@@ -162,12 +162,12 @@ export const deleteChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'deleting takes no session along that a log claims as its child',
+    name: 'deleting keeps a session that a log falsely claims as its child',
     async run(bench) {
       const store = await bench.store()
       const [thief, victim] = [bench.name(), bench.name()]
       await write(store, victim, [started('r1')])
-      // Nor what another run has left.
+      // Nor a log of another run.
       await write(store, `progress/run/${victim}`, [note('a')])
       await write(store, thief, [started('r2'), spawned('c1', victim), leaving('c2', 'r2', victim)])
       await store.delete(thief)
@@ -176,7 +176,7 @@ export const deleteChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'deleting ends the lease: a writer that is still there is out, and the next one begins anew',
+    name: 'deleting ends the lease: an active writer is fenced, and the next one starts an empty log',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
@@ -209,12 +209,12 @@ export const deleteChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'deleting leaves a blob that was put again for a log that does not mention it yet',
+    name: 'deleting leaves a blob that was put again before a log mentions it',
     async run(bench) {
       const store = await (await bench.place()).open()
       const hash = await store.putBlob(bytesOf('twice'))
       await write(store, 'first', [note('a', hash)])
-      // Stores may tell a later put by the clock.
+      // Stores may order puts by their clock.
       await new Promise((resolve) => setTimeout(resolve, 3))
       await store.putBlob(bytesOf('twice'))
       await store.delete('first')

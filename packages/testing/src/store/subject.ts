@@ -2,54 +2,54 @@ import type { MaybePromise, SessionStore } from '@provost/core'
 
 /** A kind of store, for {@link storeConformance}. */
 export interface StoreSubject {
-  /** Makes a place that holds nothing yet. */
+  /** Creates an empty place. */
   place(): MaybePromise<StorePlace>
   /**
-   * Who can use a place. `processes`: several at once. `one`: one store at a time; what it leaves, the next one finds.
-   * `memory`: only the store that made it, while its process lasts.
+   * Which stores can use a place. `processes`: several processes at once. `one`: one store at a time; the next one
+   * finds its data. `memory`: only the store that created it, within its process.
    */
   readonly sharing: 'processes' | 'one' | 'memory'
 }
 
-/** Where a store keeps its things: a folder, a file, a schema. */
+/** Where a store keeps its data: a folder, a file, a schema. */
 export interface StorePlace {
   open(): MaybePromise<SessionStore>
   /** Removes the place, once all stores on it are closed. */
   remove(): MaybePromise<void>
-  /** How another process opens it. Where this is missing, checks with several processes are left out. */
+  /** How another process opens the place. When absent, checks with several processes are skipped. */
   readonly remote?: RemotePlace
 }
 
-/** A place as another process finds it. */
+/** A place that another process can open. */
 export interface RemotePlace {
-  /** URL of a module that exports `open(argument: string)`, which gives a store or a promise of one. */
+  /** URL of a module that exports `open(argument: string)`, which returns a store or a promise of one. */
   readonly module: string
   readonly argument: string
 }
 
-/** One thing that any store has to get right. */
+/** One requirement of every store. */
 export interface StoreCheck {
-  /** What it shows, as the name of a test. */
+  /** The requirement, as the name of a test. */
   readonly name: string
-  /** Rejects, saying what was expected, when the store does otherwise. */
+  /** Rejects with the expectation that the store violates. */
   run(): Promise<void>
 }
 
 /** What a check works with. */
 export interface Bench {
   readonly subject: StoreSubject
-  /** A store that checks share: each uses names of its own. */
+  /** Returns a store that checks share. Each check uses its own names. */
   store(): Promise<SessionStore>
-  /** A name that nothing else uses. */
+  /** Returns an unused name. */
   name(): string
-  /** A place of its own, which is removed after the check with all stores that were opened on it. */
+  /** Creates a place for this check. It is removed afterwards, with all stores opened on it. */
   place(): Promise<StorePlace & { open(): Promise<SessionStore> }>
 }
 
-/** What a check is before it has something to check. */
+/** A check before it is bound to a store. */
 export interface CheckDraft {
   readonly name: string
-  /** The least sharing it makes sense with; default `memory`. */
+  /** The least sharing that the check needs; default `memory`. */
   readonly sharing?: StoreSubject['sharing']
   run(bench: Bench): Promise<void>
 }

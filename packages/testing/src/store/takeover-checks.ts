@@ -6,7 +6,7 @@ import { mostTakeovers } from '@provost/core'
 import { all, idsOf, note, started, take, write } from './log-entry.ts'
 import type { CheckDraft } from './subject.ts'
 
-/** Takes the lease of a log as a writer that dies at once, and waits until it has lapsed. */
+/** Takes the lease of a log like a writer that dies at once, and waits until it has expired. */
 async function die(store: SessionStore, log: string, owner: string): Promise<number> {
   const lease = await store.lease(log, owner, 1)
   if (lease === 'busy') throw new Error(`the lease of ${log} is busy`)
@@ -18,7 +18,7 @@ async function lapse(store: SessionStore, log: string): Promise<void> {
   while ((await store.leaseState(log)).holder !== 'lapsed') await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-/** A session that the store has set aside, with one entry more than its start. */
+/** Creates a quarantined session, with one entry after its start. */
 async function quarantine(store: SessionStore, id: string): Promise<void> {
   const fence = await write(store, id, [started('r', { principal: 'ann' }), note('a')])
   await store.release(id, fence)
@@ -32,7 +32,7 @@ async function listed(store: SessionStore, status: SessionStatus): Promise<reado
 
 export const takeoverChecks: readonly CheckDraft[] = [
   {
-    name: 'a lapsed lease that another owner takes is a takeover and counts; a released or renewed one is none',
+    name: 'an expired lease that another owner takes counts as a takeover; a released or renewed one does not',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
@@ -49,7 +49,7 @@ export const takeoverChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'the takeovers of a log are forgotten once its owner is steady, and not by a renewal alone',
+    name: 'the takeover count of a log is reset by a steady owner, and not by a renewal alone',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
@@ -62,7 +62,7 @@ export const takeoverChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'the log of a part is taken over as often as its session is',
+    name: 'a lease of a part of a session counts no takeovers',
     async run(bench) {
       const store = await bench.store()
       const log = bench.name()
@@ -75,7 +75,7 @@ export const takeoverChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a session whose writers die is set aside: listed and read, leased to nobody, and nothing else changes',
+    name: 'a session whose writers die is quarantined: it can be listed and read but not leased, and nothing else changes',
     async run(bench) {
       const store = await (await bench.place()).open()
       await write(store, 'other', [started('r2', { principal: 'ann' })])
@@ -97,7 +97,7 @@ export const takeoverChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a session that is released counts from 0 and is what its log says again',
+    name: 'a released session counts from 0 and has the status of its log again',
     async run(bench) {
       const store = await (await bench.place()).open()
       await quarantine(store, 's')
@@ -116,7 +116,7 @@ export const takeoverChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'a session that is deleted takes its quarantine along',
+    name: 'deleting a session removes its quarantine',
     async run(bench) {
       const store = await (await bench.place()).open()
       await quarantine(store, 's')
@@ -126,7 +126,7 @@ export const takeoverChecks: readonly CheckDraft[] = [
     },
   },
   {
-    name: 'takeovers and quarantine outlive the store that counted them',
+    name: 'takeover counts and quarantine outlive the store that recorded them',
     sharing: 'one',
     async run(bench) {
       const place = await bench.place()
