@@ -50,5 +50,5 @@ const refused = await stranger
   .session(session.id)
   .get()
   .catch((error: unknown) => error)
-console.log(refused instanceof Error && refused.message) // → Who are you?
+console.log(refused instanceof Error && refused.message) // → The request has no valid credentials.
 await listening.close()

@@ -10,7 +10,10 @@ import process from 'node:process'
 /** Words that hide who acts: the caller, the model, a writer, a listener, a process, a store. */
 const pronouns = /\b(?:whoever|nobody|somebody|whom)\b/i
 /** Files where one of the words is data: a phrase that an attack uses, a stop word. */
-const data: ReadonlySet<string> = new Set(['packages/memory/src/items/search-terms.ts'])
+const data: ReadonlySet<string> = new Set([
+  'packages/testing/src/process/postgres-server.ts',
+  'packages/memory/src/items/search-terms.ts',
+])
 const mostWords = 25
 
 const folders = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

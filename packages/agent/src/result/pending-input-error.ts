@@ -6,7 +6,7 @@ import { ProvostError } from '@provost/core'
  * With a session, all completed work is kept: start it again for the same session, with `decisions`, to resume it.
  */
 export class PendingInputError extends ProvostError {
-  override readonly name = 'WaitsForSomebodyError'
+  override readonly name = 'PendingInputError'
   /** The pending approvals, inputs and results. */
   readonly pending: PendingWork
 

@@ -49,7 +49,7 @@ describe('what execute returns', () => {
   ] as const)('%s is an error that says so', async ([, value, what]) => {
     const outcome = await call(tool({ name: 'odd', input, execute: () => value }))
     expect(outcome).toMatchObject({ outcome: 'error', error: { code: 'not-json' } })
-    expect(outcome.error?.message).toMatch(/^odd gave /)
+    expect(outcome.error?.message).toMatch(/^odd returned /)
     expect(outcome.error?.message).toMatch(what)
     expect(seen(outcome)).toContain(outcome.error?.hint)
   })
