@@ -14,7 +14,7 @@ export const aiMoreKeys: KnownKeys<AiToolMore> = {
 }
 
 /** The shape of a tool of the AI SDK. Of these, `metadata` and `supportsDeferredResults` have no meaning here. */
-export const aiKeys = {
+export const aiKeys: KnownKeys<AiTool> = {
   type: true,
   id: true,
   args: true,
@@ -36,7 +36,7 @@ export const aiKeys = {
   onInputStart: true,
   onInputDelta: true,
   onInputAvailable: true,
-} satisfies KnownKeys<AiTool>
+}
 
 /** What else such objects are known to bring: `_meta` is what an MCP client of the AI SDK puts there. */
 export const aiToolKeys: Readonly<Record<string, true>> = { ...aiKeys, _meta: true }

@@ -63,7 +63,7 @@ function validated({ name }: Tool, parsed: Parsed<unknown>): unknown {
   if (parsed.ok) return parsed.value
   throw new ProvostError(
     'invalid-tool-output',
-    `${name} gave a result that does not fit its output schema: ${sayIssues(parsed.issues)}.`,
+    `${name} returned a result that does not fit its output schema: ${sayIssues(parsed.issues)}.`,
     {
       hint: 'This is a fault of the tool: the same call will fail again.',
     },
@@ -90,9 +90,13 @@ export function outputOf(value: Json): ToolOutput {
 /** @throws ProvostError `not-json`, also for what would silently become `{}`. */
 export function jsonOf({ name }: Tool, value: unknown): Json {
   if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
-    throw new ProvostError('not-json', `${name} gave a ${value.constructor.name}, which cannot be written as JSON.`, {
-      hint: 'Return plain objects and arrays; bytes as base64, or as a file part with rich().',
-    })
+    throw new ProvostError(
+      'not-json',
+      `${name} returned a ${value.constructor.name}, which cannot be written as JSON.`,
+      {
+        hint: 'Return plain objects and arrays; bytes as base64, or as a file part with rich().',
+      },
+    )
   try {
     return toJson(value)
   } catch (error) {
