@@ -441,7 +441,7 @@ describe('an output schema', () => {
     const of = tool({ name: 'sum', input, output: positive, execute: () => ({ total: -1 }) })
     const outcome = await call(of)
     expect(outcome).toMatchObject({ outcome: 'error', error: { code: 'invalid-tool-output' } })
-    expect(outcome.error?.message).toMatch(/^sum gave .*total/)
+    expect(outcome.error?.message).toMatch(/^sum returned .*total/)
   })
 
   test('may be asynchronous', async () => {
