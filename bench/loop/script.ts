@@ -30,12 +30,15 @@ export function check(name: string, steps: number, tally: Tally): void {
 }
 
 /** The script as an AI SDK model; it serves one run after the other. */
+/** Providers report usage with each answer; a runtime that counts tokens itself does so only where they do not. */
+export const usage = { inputTokens: 120, outputTokens: 16 } as const
+
 export function aiSdkModel(steps: number, tally: () => Tally): ReturnType<typeof scriptedModel> {
   function answer({ messages }: { messages: readonly unknown[] }, call: number): ScriptedStep {
     const step = call % steps
     tally().prompt = messages.length
-    if (step === steps - 1) return { text: closing }
-    return { text: chunk, toolCalls: [{ name: toolName, input: { item: step } }] }
+    if (step === steps - 1) return { text: closing, usage }
+    return { text: chunk, toolCalls: [{ name: toolName, input: { item: step } }], usage }
   }
   return scriptedModel([answer], { after: 'repeat-last' })
 }

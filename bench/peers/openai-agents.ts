@@ -3,11 +3,20 @@ import type { Model, StreamEvent } from '@openai/agents'
 
 import { emptyTally } from '../loop/contender.ts'
 import type { Contender, Tally } from '../loop/contender.ts'
-import { chunk, closing, inputSchema, look, question, toolDescription, toolName } from '../loop/script.ts'
+import {
+  chunk,
+  closing,
+  inputSchema,
+  look,
+  question,
+  toolDescription,
+  toolName,
+  usage as reported,
+} from '../loop/script.ts'
 
 type Output = Extract<StreamEvent, { type: 'response_done' }>['response']['output']
 
-const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+const usage = { ...reported, totalTokens: reported.inputTokens + reported.outputTokens }
 
 /** The script as one of its models: the events its own providers send, without those that only repeat the wire. */
 function scripted(steps: number, tally: () => Tally): Model {

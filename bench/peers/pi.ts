@@ -4,7 +4,16 @@ import { z } from 'zod'
 
 import { emptyTally } from '../loop/contender.ts'
 import type { Contender, Tally } from '../loop/contender.ts'
-import { chunk, closing, inputSchema, look, question, toolDescription, toolName } from '../loop/script.ts'
+import {
+  chunk,
+  closing,
+  inputSchema,
+  look,
+  question,
+  toolDescription,
+  toolName,
+  usage as reported,
+} from '../loop/script.ts'
 
 type Model = Parameters<StreamFn>[0]
 type Stream = Awaited<ReturnType<StreamFn>>
@@ -25,7 +34,14 @@ const model: Model = {
   maxTokens: 1_000,
 }
 const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
-const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost }
+const usage = {
+  input: reported.inputTokens,
+  output: reported.outputTokens,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: reported.inputTokens + reported.outputTokens,
+  cost,
+}
 
 function answer(text: string, call: { id: string; item: number } | undefined): Answer {
   return {

@@ -23,18 +23,17 @@ const largeValue = 16_384
  * proportional to the number of values, not to the length of texts.
  */
 export function byteCount(value: unknown, depth = 0): number {
-  switch (typeof value) {
-    case 'string':
-      return 2 + (value.length <= shortText ? value.length : Buffer.byteLength(value))
-    case 'object':
-      return value === null ? 4 : bytesOfObject(value, depth)
-    case 'undefined':
-      return 0
-    default:
-      return 6
-  }
+  if (typeof value === 'object' && value !== null) return bytesOfObject(value, depth)
+  return bytesOfPrimitive(value)
 }
 
+function bytesOfPrimitive(value: unknown): number {
+  if (typeof value === 'string') return 2 + (value.length <= shortText ? value.length : Buffer.byteLength(value))
+  if (value === undefined) return 0
+  return value === null ? 4 : 6
+}
+
+/** Calls itself for objects only: most values of an entry are short texts, which are counted in place. */
 function bytesOfObject(value: object, depth: number): number {
   // The depth of a value: an entry, its message, the part, its output, the value.
   const isShared = depth <= 4 && Object.isFrozen(value)
@@ -46,7 +45,9 @@ function bytesOfObject(value: object, depth: number): number {
   } else if (isRecord(value)) {
     for (const key in value) {
       const field = value[key]
-      if (field !== undefined) bytes += key.length + 4 + byteCount(field, depth + 1)
+      if (typeof field === 'string' && field.length <= shortText) bytes += key.length + 6 + field.length
+      else if (typeof field === 'number') bytes += key.length + 10
+      else if (field !== undefined) bytes += key.length + 4 + byteCount(field, depth + 1)
     }
   }
   if (isShared && bytes > largeValue) counted.set(value, bytes)
