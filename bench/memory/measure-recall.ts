@@ -16,13 +16,13 @@ export interface RecallRow {
 
 const rankings: Readonly<Record<string, RankWeights>> = {
   'own words': { previous: 0, next: 0, session: 0 },
-  'previous turn': { previous: 0.7, next: 0, session: 0 },
-  'both neighbours': { previous: 0.7, next: 0.3, session: 0 },
+  'previous turns': { previous: 0.6, next: 0, session: 0 },
+  'turns around it': { previous: 0.6, next: 0.3, session: 0 },
   'neighbours and session (default)': {},
 }
 
 /** What weights are chosen from. */
-const grid: readonly RankWeights[] = [0.5, 0.7, 0.9].flatMap((previous) =>
+const grid: readonly RankWeights[] = [0.4, 0.6, 0.8].flatMap((previous) =>
   [0, 0.3].flatMap((next) => [0.2, 0.5].map((session) => ({ previous, next, session }))),
 )
 

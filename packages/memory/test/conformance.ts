@@ -54,6 +54,24 @@ export function memoryConformance(place: MemoryPlace): void {
       expect(hit?.score).toBeGreaterThan(0)
     }))
 
+  test('finds an answer by the words of the question two turns earlier, and no turn of another session', () =>
+    using(fresh(), async (memory) => {
+      const say = (text: string, sessionId: string): Promise<unknown> =>
+        memory.remember(text, { source: 'chat', kind: 'episode', sessionId, principal: ann })
+      await say('Ann: Guess which city I visited in spring!', 'trip')
+      await say('Ben: Hm, no idea. Give me a hint.', 'trip')
+      await say('Ann: Lisbon.', 'trip')
+      await say('Ann: The oven is broken.', 'kitchen')
+      const hits = await memory.recall('Which city was visited in spring?', { principal: ann })
+      expect(texts(hits)).toEqual([
+        'Ann: Guess which city I visited in spring!',
+        'Ben: Hm, no idea. Give me a hint.',
+        'Ann: Lisbon.',
+      ])
+      expect(hits[2]?.why).toMatchObject({ words: [], own: 0 })
+      expect(hits[2]?.why.neighbours).toBeGreaterThan(0)
+    }))
+
   test('other scripts are found by their words too', () =>
     using(fresh(), async (memory) => {
       for (const text of ['東京タワーに行きました', 'Ära der Größe', 'привет дорогой мир'])

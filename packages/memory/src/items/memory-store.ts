@@ -94,8 +94,8 @@ export interface MemoryStore {
     most: number,
     at?: Timestamp,
   ): Promise<readonly Postings[]>
-  /** Returns these items, and their neighbouring turns on these shelves. */
-  candidates(nos: readonly number[], shelves: readonly number[]): Promise<readonly Candidate[]>
+  /** Returns these items, and the turns of their sessions at most `reach` turns away, if on these shelves. Each item once. */
+  candidates(nos: readonly number[], shelves: readonly number[], reach: number): Promise<readonly Candidate[]>
   rows(nos: readonly number[]): Promise<readonly StoredItem[]>
 
   /** Stores the embedding of an item, unless the item was removed meanwhile. */

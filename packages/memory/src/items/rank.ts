@@ -5,9 +5,9 @@ import type { Candidate, MemoryStore, Near, Postings, Shelf } from './memory-sto
 
 /** Weights of an item's surroundings, relative to its own words. */
 export interface RankWeights {
-  /** The previous turn. Default 0.7. */
+  /** The previous turn; the one before it has the square of the weight. Default 0.6. */
   readonly previous?: number
-  /** The next turn. Default 0.3. */
+  /** The next turn; the one after it has the square of the weight. Default 0.3. */
   readonly next?: number
   /** The best turns of its session. Default 0.5. */
   readonly session?: number
@@ -27,10 +27,13 @@ const mostPostings = 200
 const mostCandidates = 48
 const k1 = 1.2
 const b = 0.75
+/** Turns on each side of a turn whose words count for it. */
+const reach = 2
 
 /**
- * Returns the items of some shelves that match these terms best. Rare words select candidates. These and their neighbours
- * are scored with all words (BM25). Each item then gets a share of the scores of neighbouring turns and of its session.
+ * Returns the items of some shelves that match these terms best. Rare words select candidates, which are scored with all
+ * words. A turn is rarely understood without those around it: the words of neighbouring turns count for it, by weight, as
+ * fields of one document (BM25F, Robertson, Zaragoza and Taylor 2004). Each turn also gets a share of its session's score.
  */
 export async function rank(
   store: MemoryStore,
@@ -55,11 +58,11 @@ export async function rank(
   const idf = new Map(terms.map((term, i) => [term, idfOf(postings[i], total)]))
   const chosen = await candidates(store, numbers, terms, postings, idf, at)
   const similar = new Map(extra.map(({ no, similarity }) => [no, similarity]))
-  const found = await store.candidates([...new Set([...chosen, ...similar.keys()])], numbers)
+  const found = await store.candidates([...new Set([...chosen, ...similar.keys()])], numbers, reach)
   const scopes = new Map(shelves.map(({ no, scope }) => [no, scope]))
   // A session may be remembered in several scopes, each of which numbers the turns separately.
   const place = ({ shelf, sessionId }: Candidate): string => `${scopes.get(shelf)}\0${sessionId}`
-  return weigh(found, (item) => ownScore(item, idf, average), place, weights, similar)
+  return weigh(found, idf, average, place, weights, similar)
 }
 
 /** Returns the inverse document frequency of a word. For a very frequent word, the newest items give an estimate. */
@@ -117,18 +120,17 @@ function highest(sums: ReadonlyMap<number, number>, most: number): readonly numb
   return top.map(({ no }) => no)
 }
 
-function ownScore({ terms: text }: Candidate, idf: ReadonlyMap<string, number>, average: number): Own {
+/** The words of the query in one item. */
+interface Matches {
+  /** How often the item contains each word, in the order of the query. */
+  readonly counts: readonly number[]
+  /** Words of the item, with repetitions. */
+  readonly length: number
+}
+
+function matchesOf({ terms: text }: Candidate, idf: ReadonlyMap<string, number>): Matches {
   const padded = ` ${text} `
-  const words: string[] = []
-  let [own, length] = [0, 0]
-  for (const [term, weight] of idf) {
-    const count = countOf(padded, ` ${term} `)
-    if (count === 0) continue
-    words.push(term)
-    length ||= average > 0 ? lengthOf(text) / average : 1
-    own += (weight * count * (k1 + 1)) / (count + k1 * (1 - b + b * length))
-  }
-  return { own, words }
+  return { counts: Array.from(idf.keys(), (term) => countOf(padded, ` ${term} `)), length: lengthOf(text) }
 }
 
 /** How often a term stands in a text of terms; both begin and end with a space. */
@@ -144,36 +146,42 @@ function lengthOf(terms: string): number {
   return count
 }
 
-interface Own {
-  readonly own: number
-  readonly words: readonly string[]
-}
-
 function weigh(
   items: readonly Candidate[],
-  score: (item: Candidate) => Own,
+  idf: ReadonlyMap<string, number>,
+  average: number,
   place: (item: Candidate) => string,
   weights: RankWeights,
   similar: ReadonlyMap<number, number>,
 ): readonly Ranked[] {
-  const { previous = 0.7, next = 0.3, session = 0.5, similarity: share = 0.3 } = weights
-  /** What is said in one session, and how it scores, by its turn. */
-  const talks = new Map<string, Map<number, number>>()
-  const scored = items.map((item) => {
-    const { own, words } = score(item)
+  const { previous = 0.6, next = 0.3, session = 0.5, similarity: share = 0.3 } = weights
+  const terms = [...idf]
+  /** The turns of each session that were fetched. */
+  const talks = new Map<string, Map<number, Matches>>()
+  const matched = items.map((item) => {
+    const matches = matchesOf(item, idf)
     const { sessionId, turn } = item
-    if (sessionId === undefined || turn === undefined) return { item, own, words }
+    if (sessionId === undefined || turn === undefined) return { item, matches }
     const id = place(item)
     let talk = talks.get(id)
     if (!talk) talks.set(id, (talk = new Map()))
-    talk.set(turn, own)
-    return { item, own, words, talk }
+    talk.set(turn, matches)
+    return { item, matches, talk }
   })
-  const priors = new Map([...talks.values()].map((talk) => [talk, session * priorOf(talk)]))
-  const weighed = scored.map(({ item, own, words, talk }) => {
-    const { turn = 0 } = item
-    const near = talk ? previous * (talk.get(turn - 1) ?? 0) + next * (talk.get(turn + 1) ?? 0) : 0
-    const prior = talk ? (priors.get(talk) ?? 0) : 0
+  const scored = matched.map(({ item, matches, talk }) => {
+    const around = talk ? turnsAround(talk, item.turn ?? 0, previous, next) : []
+    const length = around.reduce((sum, [other]) => sum + other.length, matches.length)
+    const relative = average > 0 ? length / (average * (talk ? 2 * reach + 1 : 1)) : 1
+    return { item, talk, ...scoreOf(matches, around, terms, k1 * (1 - b + b * relative)) }
+  })
+  const priors = new Map(
+    [...Map.groupBy(scored, ({ talk }) => talk)].map(([talk, turns]) => [
+      talk,
+      talk ? session * priorOf(turns.map(({ own, near }) => own + near)) : 0,
+    ]),
+  )
+  const weighed = scored.map(({ item, talk, words, own, near }) => {
+    const prior = priors.get(talk) ?? 0
     return { item, words, own, near, prior, lexical: own + near + prior }
   })
   const most = weighed.reduce((top, { lexical }) => Math.max(top, lexical), 0)
@@ -189,8 +197,52 @@ function weigh(
     .toSorted((x, y) => y.score - x.score || y.item.no - x.item.no)
 }
 
+/** A neighbouring turn and its weight. */
+type Around = readonly [matches: Matches, weight: number]
+
+function turnsAround(
+  talk: ReadonlyMap<number, Matches>,
+  turn: number,
+  previous: number,
+  next: number,
+): readonly Around[] {
+  const around: Around[] = []
+  for (let distance = 1; distance <= reach; distance++) {
+    const [before, after] = [talk.get(turn - distance), talk.get(turn + distance)]
+    if (before && previous > 0) around.push([before, previous ** distance])
+    if (after && next > 0) around.push([after, next ** distance])
+  }
+  return around
+}
+
+/** Returns what the own words of an item score, and what its neighbours add. */
+function scoreOf(
+  { counts }: Matches,
+  around: readonly Around[],
+  terms: readonly (readonly [term: string, idf: number])[],
+  norm: number,
+): { readonly words: readonly string[]; readonly own: number; readonly near: number } {
+  const words: string[] = []
+  let [own, near] = [0, 0]
+  for (const [i, [term, idf]] of terms.entries()) {
+    const count = counts[i] ?? 0
+    let all = count
+    for (const [other, weight] of around) all += weight * (other.counts[i] ?? 0)
+    if (all === 0) continue
+    if (count > 0) words.push(term)
+    const alone = idf * saturated(count, norm)
+    own += alone
+    near += idf * saturated(all, norm) - alone
+  }
+  return { words, own, near }
+}
+
+function saturated(count: number, norm: number): number {
+  return (count * (k1 + 1)) / (count + norm)
+}
+
 /** How well a session answers: the mean of its three best turns. */
-function priorOf(talk: ReadonlyMap<number, number>): number {
-  const best = [...talk.values()].toSorted((x, y) => y - x).slice(0, 3)
+function priorOf(scores: readonly number[]): number {
+  const best = scores.toSorted((x, y) => y - x).slice(0, 3)
   return best.reduce((sum, one) => sum + one, 0) / 3
 }

@@ -226,14 +226,14 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
 
     rows: (nos) => items(link.query, 'where i.no = any($1)', [...nos]),
 
-    candidates: async (nos, shelves) => {
+    candidates: async (nos, shelves, reach) => {
       const query = `with chosen as materialized (select ${candidateColumns} from ${t.items} i where i.no = any($1))
         select * from chosen
         union all
-        select ${candidateColumns} from chosen c cross join (values (-1), (1)) as near (step)
+        select ${candidateColumns} from chosen c cross join generate_series(-$3::int, $3::int) as near (step)
           join ${t.items} i on i.session = c.session and i.turn = c.turn + near.step
-        where i.shelf = any($2)`
-      const rows = await link.query(query, [...nos], [...shelves])
+        where near.step <> 0 and i.shelf = any($2)`
+      const rows = await link.query(query, [...nos], [...shelves], reach)
       // The query returns a turn between two others twice.
       return [...new Map(rows.map((row) => [row[0], candidateOf(row)])).values()]
     },

@@ -289,16 +289,16 @@ export function sqliteMemory(path: string, options: SqliteMemoryOptions = {}): M
 
     rows: async (nos) => items('where i.no in (select value from json_each(?))', list(nos)),
 
-    candidates: async (nos, shelves) => {
+    candidates: async (nos, shelves, reach) => {
       const query = `with chosen as materialized (
           select ${candidateColumns} from items i where i.no in (select value from json_each(?1)))
         select * from chosen
         union all
         select ${candidateColumns} from chosen c
-          cross join items i on i.session = c.session and i.turn in (c.turn - 1, c.turn + 1)
+          cross join items i on i.session = c.session and i.turn between c.turn - ?3 and c.turn + ?3 and i.turn <> c.turn
         where i.shelf in (select value from json_each(?2))`
       // The query returns a turn between two others twice.
-      return [...new Map(all(query, list(nos), list(shelves)).map((row) => [row[0], candidateOf(row)])).values()]
+      return [...new Map(all(query, list(nos), list(shelves), reach).map((row) => [row[0], candidateOf(row)])).values()]
     },
 
     putVector: async (no, model, vector) => vectors.put(no, model, vector),
