@@ -1,0 +1,172 @@
+import type { Extension, HookContext, HookName, Hooks, Label, MaybePromise, Stop } from '@provost/core'
+import { isPromise, isRecord } from '@provost/core'
+
+import { giveWay } from '../control/paced-work.ts'
+import { report } from '../control/report.ts'
+import { hookFailed, stopped } from '../control/run-ending.ts'
+import type { ContextChanges, Hooked } from '../types/hooks.ts'
+import type { RunContext } from '../types/run-context.ts'
+import type { RunEnding } from '../types/run-ending.ts'
+import { inHookTime } from './hook-time.ts'
+import type { ThrowMeaning } from './on-throw.ts'
+import { onThrow } from './on-throw.ts'
+
+/** The hooks that a run calls in order and waits for. */
+type RunHook = Exclude<HookName, 'around' | 'event' | 'session.stop'>
+
+type HookOf<K extends RunHook> = NonNullable<Hooks[K]>
+
+type AnswerOf<K extends RunHook> = Exclude<Awaited<ReturnType<HookOf<K>>>, void | undefined>
+
+/** What a pipeline handles. The runner itself ends the run where a `fail-run` hook answers with a stop. */
+type Handled<K extends RunHook> = (typeof onThrow)[K] extends 'fail-run' ? Exclude<AnswerOf<K>, Stop> : AnswerOf<K>
+
+/** How the hooks of one name are called, and what their answers do to the state `S` of the pipeline. */
+interface Calls<K extends RunHook, S> {
+  /** The hooks to call. Default: those of the active agent. */
+  readonly hooks?: readonly Hooked<K>[] | undefined
+  /** Members of the context that are replaced. */
+  readonly changes?: ContextChanges | undefined
+  call(hook: HookOf<K>, ctx: HookContext, state: S): ReturnType<HookOf<K>>
+  /** Returns the state after an answer. A throw counts as a throw of the hook. */
+  answered(answer: Handled<K>, state: S, by: Extension): MaybePromise<S>
+  /** Whether the later hooks are skipped. */
+  ends?(state: S): boolean
+  /** Returns the label of what a hook receives, where the view does not contain it. */
+  shown?(state: S): Label | undefined
+  /** Returns the bytes that a hook receives. The runner yields to the event loop before a large value. */
+  bytes?(state: S): number
+  /** Shortens the wait for an asynchronous answer. */
+  wait?<T>(answer: PromiseLike<T>): Promise<T | undefined>
+}
+
+/** Returns the state after a hook has failed: what the hook checks is denied or withheld. */
+interface Fallback<S> {
+  failed(state: S, by: Extension): S
+}
+
+/** What a pipeline has to state for each meaning of a throw. */
+interface Fallbacks<S> {
+  readonly 'fail-run': object
+  readonly reject: object
+  readonly report: object
+  readonly deny: Fallback<S>
+  readonly withhold: Fallback<S>
+}
+
+/** The hooks of one name as a pipeline. Where a throw denies or withholds, the pipeline has to state the result. */
+type HookPipeline<K extends RunHook, S> = Calls<K, S> & Fallbacks<S>[(typeof onThrow)[K]]
+
+/**
+ * Runs the hooks of one name in extension order, each within the time limit of its agent. The table `onThrow` states what
+ * a throw, an invalid answer or a time-out means.
+ *
+ * @param state the state before the first hook.
+ * @returns the state after the last hook; no promise if all hooks answer synchronously.
+ * @throws RunEnding where a hook stops the run, or fails and `onThrow` says `fail-run`; ProvostError `hook-failed` where it
+ *   says `reject`.
+ */
+export function runHooks<K extends RunHook, S>(
+  scope: RunContext,
+  name: K,
+  state: S,
+  pipeline: HookPipeline<K, S>,
+): MaybePromise<S> {
+  const hooks: readonly Hooked<K>[] = pipeline.hooks ?? scope.plan.hooks[name]
+  if (hooks.length === 0) return state
+  const calls: Calls<K, S> & Partial<Fallback<S>> = pipeline
+  let denied = false
+  return inOrder(hooks, state, {
+    ask(hooked, now) {
+      const others = calls.bytes && giveWay(calls.bytes(now))
+      return others ? others.then(() => ask(scope, name, calls, hooked, now)) : ask(scope, name, calls, hooked, now)
+    },
+    failed(thrown, { extension }, now) {
+      const meaning: ThrowMeaning = onThrow[name]
+      if (meaning !== 'report' && !calls.failed)
+        throw failureOf(hookFailed(scope, extension.name, name, thrown), meaning)
+      report(scope, thrown, { kind: 'hook', name: extension.name })
+      denied = meaning === 'deny'
+      return calls.failed ? calls.failed(now, extension) : now
+    },
+    ends: (now) => denied || (calls.ends?.(now) ?? false),
+  })
+}
+
+function ask<K extends RunHook, S>(
+  scope: RunContext,
+  name: K,
+  calls: Calls<K, S>,
+  { extension, hook }: Hooked<K>,
+  state: S,
+): S | PromiseLike<S> {
+  const ctx = scope.contextFor(extension, calls.changes, calls.shown?.(state))
+  const read = (answer: unknown): MaybePromise<S> => {
+    if (!answer) return state
+    if (onThrow[name] === 'fail-run' && isStop(answer)) throw stopped(answer)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer of a hook of this name
+    return calls.answered(answer as Handled<K>, state, extension)
+  }
+  const answer = inHookTime<unknown>(scope, extension, name, calls.call(hook, ctx, state))
+  if (!isPromise(answer)) return read(answer)
+  return (calls.wait ? calls.wait(answer) : answer).then(read)
+}
+
+/** An operation rejects with the error itself: application code receives it. */
+function failureOf(ending: RunEnding, meaning: ThrowMeaning): unknown {
+  return meaning === 'reject' ? (ending.thrown ?? ending) : ending
+}
+
+function isStop(answer: unknown): answer is Stop {
+  return isRecord(answer) && 'stop' in answer
+}
+
+/** How hooks are called in order. */
+interface Order<H, S> {
+  /** Calls a hook. Returns the state after its answer. */
+  ask(hooked: H, state: S): S | PromiseLike<S>
+  /** Returns the state after a throw. */
+  failed(thrown: unknown, hooked: H, state: S): S
+  /** Whether the later hooks are skipped. */
+  ends?(state: S): boolean
+}
+
+/** Calls hooks one after the other; synchronously up to the first hook that answers with a promise. */
+export function inOrder<H, S>(hooks: readonly H[], state: S, order: Order<H, S>): MaybePromise<S> {
+  let now = state
+  let called = 0
+  for (const hooked of hooks) {
+    try {
+      const next = order.ask(hooked, now)
+      if (isPromise(next)) return inOrderFrom(hooks.slice(called), now, order, next)
+      now = next
+    } catch (thrown) {
+      now = order.failed(thrown, hooked, now)
+    }
+    if (order.ends?.(now)) return now
+    called++
+  }
+  return now
+}
+
+/** @param first the pending answer of the first hook. */
+async function inOrderFrom<H, S>(
+  hooks: readonly H[],
+  state: S,
+  { ask: call, failed, ends }: Order<H, S>,
+  first: PromiseLike<S>,
+): Promise<S> {
+  let now = state
+  let pending: PromiseLike<S> | undefined = first
+  for (const hooked of hooks) {
+    try {
+      const next: S | PromiseLike<S> = pending ?? call(hooked, now)
+      pending = undefined
+      now = isPromise(next) ? await next : next
+    } catch (thrown) {
+      now = failed(thrown, hooked, now)
+    }
+    if (ends?.(now)) break
+  }
+  return now
+}
