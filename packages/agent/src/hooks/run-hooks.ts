@@ -1,5 +1,5 @@
 import type { Extension, HookContext, HookName, Hooks, Label, MaybePromise, Stop } from '@provost/core'
-import { isPromise, isRecord } from '@provost/core'
+import { ProvostError, isPromise, isRecord } from '@provost/core'
 
 import { giveWay } from '../control/paced-work.ts'
 import { report } from '../control/report.ts'
@@ -28,8 +28,10 @@ interface Calls<K extends RunHook, S> {
   /** Members of the context that are replaced. */
   readonly changes?: ContextChanges | undefined
   call(hook: HookOf<K>, ctx: HookContext, state: S): ReturnType<HookOf<K>>
-  /** Returns the state after an answer. A throw counts as a throw of the hook. */
+  /** Returns the state after an answer. A throw counts as a throw of the hook. Not called where a throw is reported. */
   answered(answer: Handled<K>, state: S, by: Extension): MaybePromise<S>
+  /** Whether a hook may answer with a string. */
+  readonly text?: true
   /** Whether the later hooks are skipped. */
   ends?(state: S): boolean
   /** Returns the label of what a hook receives, where the view does not contain it. */
@@ -102,7 +104,8 @@ function ask<K extends RunHook, S>(
 ): S | PromiseLike<S> {
   const ctx = scope.contextFor(extension, calls.changes, calls.shown?.(state))
   const read = (answer: unknown): MaybePromise<S> => {
-    if (!answer) return state
+    if (!answer || onThrow[name] === 'report') return state
+    if (typeof answer !== 'object' && !(calls.text && typeof answer === 'string')) throw invalidAnswer(extension, name)
     if (onThrow[name] === 'fail-run' && isStop(answer)) throw stopped(answer)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer of a hook of this name
     return calls.answered(answer as Handled<K>, state, extension)
@@ -110,6 +113,13 @@ function ask<K extends RunHook, S>(
   const answer = inHookTime<unknown>(scope, extension, name, calls.call(hook, ctx, state))
   if (!isPromise(answer)) return read(answer)
   return (calls.wait ? calls.wait(answer) : answer).then(read)
+}
+
+/** For untyped hooks: an invalid answer counts as a throw. */
+export function invalidAnswer({ name }: Extension, hook: HookName): ProvostError {
+  return new ProvostError('invalid-answer', `The ${hook} hook of ${name} returned an invalid answer.`, {
+    hint: `Return an answer that the type Hooks['${hook}'] lists. Return undefined to leave everything unchanged.`,
+  })
 }
 
 /** An operation rejects with the error itself: application code receives it. */

@@ -1,7 +1,7 @@
 import type { ErrorInfo, MaybePromise, ModelFailure, ModelSpec } from '@provost/core'
 import { retryDelayMs } from '@provost/provider'
 
-import { runHooks } from '../hooks/run-hooks.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
@@ -40,11 +40,12 @@ function askHooks(scope: RunContext, failure: ModelFailure): MaybePromise<Advice
   return runHooks(scope, 'model.error', unchanged, {
     shown: () => failure.label,
     call: (hook, ctx) => hook(failure, ctx),
-    answered(answer, advice) {
+    answered(answer, advice, by) {
       if ('retryAfterMs' in answer) return { recovery: { kind: 'retry', afterMs: Math.max(0, answer.retryAfterMs) } }
       if ('useModel' in answer) return { recovery: { kind: 'model', model: answer.useModel } }
       // Compact once a step: a view that cannot shrink would loop for ever.
       if ('compact' in answer) return scope.trigger === 'overflow' ? advice : { recovery: { kind: 'compact' } }
+      if (!('failAs' in answer)) throw invalidAnswer(by, 'model.error')
       const { failAs } = answer
       return { error: advice.error ?? { ...failAs, retryable: failure.error.retryable ?? false } }
     },

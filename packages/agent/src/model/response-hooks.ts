@@ -4,7 +4,7 @@ import type { ModelAnswer } from '@provost/provider'
 import { modelName } from '@provost/provider'
 
 import { answeredEntry } from '../entries/response-entries.ts'
-import { runHooks } from '../hooks/run-hooks.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { messageOf } from '../messages/message.ts'
 import { withCost } from '../prompt/cost.ts'
 import { checkOutput } from '../prompt/structured-output.ts'
@@ -69,6 +69,7 @@ async function judgeMessage(scope: RunContext, spoken: Message, final: boolean):
         return { ...before, asks: [...asks, answer.ask] }
       }
       if ('repair' in answer) return { ...before, repair: repair ?? { content: answer.repair } }
+      if (!('message' in answer)) throw invalidAnswer(by, 'model.response')
       const other = { role: 'assistant', ...answer.message } as const
       return { ...before, message: messageOf(other, message.id, message.label, message.agent) }
     },

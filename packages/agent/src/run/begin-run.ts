@@ -100,6 +100,7 @@ async function prepareSystem(scope: RunContext, place: Place): Promise<void> {
   const none: readonly NewEntry[] = []
   const entries = await runHooks(scope, 'session.start', none, {
     call: (hook, ctx) => hook(ctx),
+    text: true,
     answered(answer, before, by) {
       const inits = typeof answer === 'string' ? [{ content: answer }] : answer
       const more = inits.map((init, index) => {

@@ -11,7 +11,7 @@ import type {
   ToolOutput,
   ToolResult,
 } from '@provost/core'
-import { ProvostError, deepFreeze, fillLabel, isPromise, toJson, trustedLabel } from '@provost/core'
+import { deepFreeze, fillLabel, isPromise, toJson, trustedLabel } from '@provost/core'
 import type { ParsedInput } from '@provost/tools'
 import { parseInput, resultOf } from '@provost/tools'
 
@@ -19,7 +19,7 @@ import { report } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
 import { authorizeTransfer } from '../handoff/transfer-hooks.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
-import { runHooks } from '../hooks/run-hooks.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { askedAbout, askedAgain, renewal } from '../question/asked-again.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
 import { sessionApproval } from '../reducers/session-approvals.ts'
@@ -250,18 +250,11 @@ function afterAnswer(
     return { ...before, asks: [...before.asks, { by, ask: answer.ask }] }
   }
   if ('result' in answer || 'replay' in answer) return { ...before, result: before.result ?? { by, answer } }
-  if (!('args' in answer)) throw unknownAnswer(by)
+  if (!('args' in answer)) throw invalidAnswer(extension, 'tool.call')
   // Frozen, so that the checked arguments are the executed ones.
   const args = deepFreeze(secrets.scrubber.tokenise(toJson(answer.args)))
   const moved = hashJson(args) !== hashJson(call.input)
   return { ...before, args, rewrittenBy: by, ...(moved && { movedBy: by }) }
-}
-
-/** For untyped hooks: an invalid answer denies the call. */
-function unknownAnswer(extension: string): ProvostError {
-  return new ProvostError('invalid-answer', `The tool.call hook of ${extension} returned an invalid answer.`, {
-    hint: 'Return { deny }, { ask }, { result, label }, { replay } or { args }. Return undefined to leave the call unchanged.',
-  })
 }
 
 /** Returns the answer of the tool's own `needsApproval`, which receives the parsed value. */

@@ -1,9 +1,9 @@
 import type { MaybePromise, ToolResult } from '@provost/core'
-import { fillLabel, trustedLabel } from '@provost/core'
+import { fillLabel, isRecord, trustedLabel } from '@provost/core'
 import type { ToolOutcome } from '@provost/tools'
 
 import { stopped } from '../control/run-ending.ts'
-import { runHooks } from '../hooks/run-hooks.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { labelOfResult } from '../messages/result-label.ts'
 import { byteCount } from '../state/byte-count.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -45,8 +45,9 @@ export function throughResultHooks(scope: RunContext, first: ToolResult): MaybeP
     bytes: ({ result }) => byteCount(result.output),
     shown: ({ result }) => labelOfResult(result),
     call: (hook, ctx, { result }) => hook(result, ctx),
-    answered(answer, { result }) {
+    answered(answer, { result }, by) {
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
+      if (!isRecord(answer.output)) throw invalidAnswer(by, 'tool.result')
       return {
         result: { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) },
       }

@@ -214,12 +214,31 @@ const promises: Readonly<Record<ThrowMeaning, object>> = {
 /** The run waits for neither of these hooks, so they have no time limit. */
 const unlimited: readonly HookName[] = ['around', 'event']
 
+const invalid: Readonly<Record<string, () => unknown>> = {
+  'answers with a number': () => 1,
+  'answers with a promise of a number': async () => 1,
+}
+
+const unknown: Readonly<Record<string, () => unknown>> = {
+  'answers with an unknown object': () => ({ refuse: true }),
+  'answers with a promise of an unknown object': async () => ({ refuse: true }),
+}
+
+/** All members of these answers are optional. */
+const lenient: readonly HookName[] = ['input', 'model.request', 'model.call']
+
+/** Answers of `run.end`, `event`, `around` and `session.stop` hooks are ignored. */
+function waysOf(name: HookName): readonly (readonly [string, () => unknown])[] {
+  const decides = onThrow[name] !== 'report' && onThrow[name] !== 'collect'
+  const all = { ...ways, ...(decides && invalid), ...(decides && !lenient.includes(name) && unknown) }
+  return Object.entries(all).filter(([, way]) => way !== never || !unlimited.includes(name))
+}
+
 const hooks = Object.keys(onThrow) as HookName[]
 
 describe.each(hooks)('a %s hook that', (name) => {
-  const tried = Object.entries(ways).filter(([, way]) => way !== never || !unlimited.includes(name))
   const rows = Object.entries(worlds[name]).flatMap(([where, world]) =>
-    tried.map(([how, way]) => [how, where, way, world] as const),
+    waysOf(name).map(([how, way]) => [how, where, way, world] as const),
   )
   test.each(rows)(`%s, in %s: ${onThrow[name]}`, async (_how, _where, way, world) => {
     expect(await world(way)).toMatchObject(promises[onThrow[name]])
