@@ -21,17 +21,15 @@ type AnswerOf<K extends RunHook> = Exclude<Awaited<ReturnType<HookOf<K>>>, void 
 /** What a pipeline handles. The runner itself ends the run where a `fail-run` hook answers with a stop. */
 type Handled<K extends RunHook> = (typeof onThrow)[K] extends 'fail-run' ? Exclude<AnswerOf<K>, Stop> : AnswerOf<K>
 
-/** How the hooks of one name are called, and what their answers do to the state `S` of the pipeline. */
+/** How the hooks of one name are called. `S` is the state of the pipeline. */
 interface Calls<K extends RunHook, S> {
   /** The hooks to call. Default: those of the active agent. */
   readonly hooks?: readonly Hooked<K>[] | undefined
   /** Members of the context that are replaced. */
   readonly changes?: ContextChanges | undefined
-  call(hook: HookOf<K>, ctx: HookContext, state: S): ReturnType<HookOf<K>>
-  /** Returns the state after an answer. A throw counts as a throw of the hook. Not called where a throw is reported. */
-  answered(answer: Handled<K>, state: S, by: Extension): MaybePromise<S>
   /** Whether a hook may answer with a string. */
   readonly text?: true
+  call(hook: HookOf<K>, ctx: HookContext, state: S): ReturnType<HookOf<K>>
   /** Whether the later hooks are skipped. */
   ends?(state: S): boolean
   /** Returns the label of what a hook receives, where the view does not contain it. */
@@ -42,22 +40,30 @@ interface Calls<K extends RunHook, S> {
   wait?<T>(answer: PromiseLike<T>): Promise<T | undefined>
 }
 
-/** Returns the state after a hook has failed: what the hook checks is denied or withheld. */
-interface Fallback<S> {
+interface Decides<K extends RunHook, S> {
+  /** Returns the state after an answer. A throw counts as a throw of the hook. */
+  answered(answer: Handled<K>, state: S, by: Extension): MaybePromise<S>
+}
+
+interface Refuses<S> {
+  /** Returns the state after a hook has failed: what the hook checks is denied or withheld. */
   failed(state: S, by: Extension): S
 }
 
 /** What a pipeline has to state for each meaning of a throw. */
-interface Fallbacks<S> {
-  readonly 'fail-run': object
-  readonly reject: object
+interface Handlers<K extends RunHook, S> {
+  readonly 'fail-run': Decides<K, S>
+  readonly reject: Decides<K, S>
   readonly report: object
-  readonly deny: Fallback<S>
-  readonly withhold: Fallback<S>
+  readonly deny: Decides<K, S> & Refuses<S>
+  readonly withhold: Decides<K, S> & Refuses<S>
 }
 
-/** The hooks of one name as a pipeline. Where a throw denies or withholds, the pipeline has to state the result. */
-type HookPipeline<K extends RunHook, S> = Calls<K, S> & Fallbacks<S>[(typeof onThrow)[K]]
+/** The hooks of one name as a pipeline. Where a throw denies or withholds, it has to state the result of a failure. */
+type HookPipeline<K extends RunHook, S> = Calls<K, S> & Handlers<K, S>[(typeof onThrow)[K]]
+
+/** A pipeline of any meaning. */
+type AnyPipeline<K extends RunHook, S> = Calls<K, S> & Partial<Decides<K, S> & Refuses<S>>
 
 /**
  * Runs the hooks of one name in extension order, each within the time limit of its agent. The table `onThrow` states what
@@ -76,7 +82,8 @@ export function runHooks<K extends RunHook, S>(
 ): MaybePromise<S> {
   const hooks: readonly Hooked<K>[] = pipeline.hooks ?? scope.plan.hooks[name]
   if (hooks.length === 0) return state
-  const calls: Calls<K, S> & Partial<Fallback<S>> = pipeline
+  const calls: AnyPipeline<K, S> = pipeline
+  const meaning: ThrowMeaning = onThrow[name]
   let denied = false
   return inOrder(hooks, state, {
     ask(hooked, now) {
@@ -84,9 +91,9 @@ export function runHooks<K extends RunHook, S>(
       return others ? others.then(() => ask(scope, name, calls, hooked, now)) : ask(scope, name, calls, hooked, now)
     },
     failed(thrown, { extension }, now) {
-      const meaning: ThrowMeaning = onThrow[name]
-      if (meaning !== 'report' && !calls.failed)
+      if (meaning !== 'report' && !calls.failed) {
         throw failureOf(hookFailed(scope, extension.name, name, thrown), meaning)
+      }
       report(scope, thrown, { kind: 'hook', name: extension.name })
       denied = meaning === 'deny'
       return calls.failed ? calls.failed(now, extension) : now
@@ -98,13 +105,13 @@ export function runHooks<K extends RunHook, S>(
 function ask<K extends RunHook, S>(
   scope: RunContext,
   name: K,
-  calls: Calls<K, S>,
+  calls: AnyPipeline<K, S>,
   { extension, hook }: Hooked<K>,
   state: S,
 ): S | PromiseLike<S> {
   const ctx = scope.contextFor(extension, calls.changes, calls.shown?.(state))
   const read = (answer: unknown): MaybePromise<S> => {
-    if (!answer || onThrow[name] === 'report') return state
+    if (!answer || !calls.answered) return state
     if (typeof answer !== 'object' && !(calls.text && typeof answer === 'string')) throw invalidAnswer(extension, name)
     if (onThrow[name] === 'fail-run' && isStop(answer)) throw stopped(answer)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer of a hook of this name

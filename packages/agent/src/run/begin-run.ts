@@ -1,4 +1,4 @@
-import type { Input, Label, Message, NewEntry } from '@provost/core'
+import type { Input, Label, MaybePromise, Message, NewEntry } from '@provost/core'
 import { ProvostError, isPromise, joinLabels, labelOf, positionId } from '@provost/core'
 
 import { hookFailed } from '../control/run-ending.ts'
@@ -97,19 +97,24 @@ async function prepareSystem(scope: RunContext, place: Place): Promise<void> {
   }
   const key = `session.start/${plan.name}`
   if (plan.hooks['session.start'].length === 0 || state.memos.has(key)) return
+  const entries = await systemEntries(scope, place)
+  await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
+}
+
+/** Returns the entries of the additions to the system prompt that `session.start` hooks make. */
+function systemEntries(scope: RunContext, place: Place): MaybePromise<readonly NewEntry[]> {
   const none: readonly NewEntry[] = []
-  const entries = await runHooks(scope, 'session.start', none, {
-    call: (hook, ctx) => hook(ctx),
+  return runHooks(scope, 'session.start', none, {
     text: true,
+    call: (hook, ctx) => hook(ctx),
     answered(answer, before, by) {
       const inits = typeof answer === 'string' ? [{ content: answer }] : answer
       const more = inits.map((init, index) => {
         const id = positionId(place.runId, place.step, `system/${by.name}`, index)
-        const message = messageOf({ ...init, role: 'system' }, id, undefined, plan.name)
+        const message = messageOf({ ...init, role: 'system' }, id, undefined, scope.plan.name)
         return newEntry(place, id, { type: 'message', message, via: 'system' })
       })
       return [...before, ...more]
     },
   })
-  await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
 }

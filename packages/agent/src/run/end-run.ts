@@ -26,7 +26,6 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
   await runHooks(scope, 'run.end', undefined, {
     hooks,
     call: (hook, ctx) => hook(result, ctx),
-    answered: () => undefined,
     wait: (answer) => withinGrace(scope, answer),
   })
   return append([last])

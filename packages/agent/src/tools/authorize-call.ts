@@ -224,12 +224,12 @@ async function askHooks(
     ends: ({ deny }) => deny !== undefined,
     failed: (before, { name: by }) => ({ ...before, deny: { by, reason: `${by} failed to check this call.` } }),
   })
-  const answers = isPromise(asked) ? await asked : asked
-  if (answers.deny) return answers
-  const wish = await toolAsk(scope, call, tool, answers.args, approval)
-  if (!wish) return answers
-  if ('deny' in wish) return { ...answers, deny: { by: tool.name, reason: wish.deny } }
-  return { ...answers, asks: [...answers.asks, { by: tool.name, ask: wish }] }
+  const answered = isPromise(asked) ? await asked : asked
+  if (answered.deny) return answered
+  const wish = await toolAsk(scope, call, tool, answered.args, approval)
+  if (!wish) return answered
+  if ('deny' in wish) return { ...answered, deny: { by: tool.name, reason: wish.deny } }
+  return { ...answered, asks: [...answered.asks, { by: tool.name, ask: wish }] }
 }
 
 /** Returns the combined answers after one more. */

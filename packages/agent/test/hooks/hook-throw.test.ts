@@ -55,7 +55,7 @@ interface Watched {
 }
 
 /** An extension whose hook fails, one that counts its calls after it, and one that hears of errors. */
-function watched(name: HookName, way: () => unknown, fails = (_: unknown): boolean => true): Watched {
+function watched(name: HookName, way: () => unknown, fails: (first: unknown) => boolean = () => true): Watched {
   const reported = new Set<string>()
   let later = 0
   const count = (first: unknown, next: unknown): unknown => {

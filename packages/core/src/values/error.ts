@@ -65,7 +65,10 @@ export class SessionBusyError extends ProvostError {
 export function toErrorInfo(thrown: unknown, code = 'unexpected'): ErrorInfo {
   try {
     if (thrown instanceof ProvostError) return thrown.toJSON()
-    if (thrown instanceof Error) return { code, message: String(thrown.message || thrown.name) }
+    if (thrown instanceof Error) {
+      const message: unknown = thrown.message || thrown.name
+      if (typeof message === 'string') return { code, message }
+    }
   } catch {
     return { code, message: 'A value that cannot be read was thrown.' }
   }
