@@ -1,5 +1,5 @@
-import type { Ask, Message, NewEntry } from '@provost/core'
-import { labelOf } from '@provost/core'
+import type { Ask, MaybePromise, Message, NewEntry } from '@provost/core'
+import { isPromise, labelOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
 import { modelName } from '@provost/provider'
 
@@ -58,8 +58,17 @@ interface Judged {
  * @param final whether an answer without calls may be the output of the run and must fit the agent's schema.
  */
 async function judgeMessage(scope: RunContext, spoken: Message, final: boolean): Promise<Judged> {
+  const passed = throughHooks(scope, spoken)
+  const judged = isPromise(passed) ? await passed : passed
+  if (judged.repair || !final || !scope.plan.output) return judged
+  const repair = await checkOutput(scope, judged.message)
+  return repair ? { ...judged, repair } : judged
+}
+
+function throughHooks(scope: RunContext, spoken: Message): MaybePromise<Judged> {
   const unchanged: Judged = { message: spoken, asks: [] }
-  const judged = await runHooks(scope, 'model.response', unchanged, {
+  if (scope.plan.hooks['model.response'].length === 0) return unchanged
+  return runHooks(scope, 'model.response', unchanged, {
     shown: ({ message }) => labelOf(message),
     call: (hook, ctx, { message }) => hook(message, ctx),
     answered(answer, before, by) {
@@ -74,7 +83,4 @@ async function judgeMessage(scope: RunContext, spoken: Message, final: boolean):
       return { ...before, message: messageOf(other, message.id, message.label, message.agent) }
     },
   })
-  if (judged.repair || !final || !scope.plan.output) return judged
-  const repair = await checkOutput(scope, judged.message)
-  return repair ? { ...judged, repair } : judged
 }

@@ -41,6 +41,7 @@ export function throughResultHooks(scope: RunContext, first: ToolResult): MaybeP
   if (over)
     return { result: withheld(first, 'The result was withheld: it exceeds the byte limits of the run.'), end: over }
   const unchanged: HookedResult = { result: first }
+  if (scope.plan.hooks['tool.result'].length === 0) return unchanged
   return runHooks(scope, 'tool.result', unchanged, {
     bytes: ({ result }) => byteCount(result.output),
     shown: ({ result }) => labelOfResult(result),
