@@ -2,9 +2,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
-import type { HookName } from '../../packages/core/src/index.ts'
+import { onThrow } from '../../packages/agent/src/index.ts'
+import type { ThrowMeaning } from '../../packages/agent/src/index.ts'
 import { eventTypes } from '../../packages/core/src/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -31,28 +32,32 @@ test('the page on events has a row for each type of event, once', () => {
   expect(rows.toSorted()).toEqual(eventTypes.toSorted())
 })
 
-test('the page on hooks has a row for each hook, in the order of the table', () => {
-  // The compiler sees to it that this names them all.
-  const hooks: Record<HookName, true> = {
-    'session.start': true,
-    input: true,
-    context: true,
-    'model.request': true,
-    'model.call': true,
-    'model.error': true,
-    'model.response': true,
-    'tool.call': true,
-    'tool.result': true,
-    handoff: true,
-    merge: true,
-    'run.end': true,
-    'session.stop': true,
-    event: true,
-    around: true,
-  }
+describe('the table of the page on hooks', () => {
   const [, table = ''] = read('docs/guide/hooks.md').split('## The table')
   const [rows = ''] = table.split('\n\nA ')
-  expect([...rows.matchAll(/^\| `([\w.]+)`/gm)].map(([, name]) => name)).toEqual(Object.keys(hooks))
+  const cells = [...rows.matchAll(/^\| `([\w.]+)`.*\|([^|]+)\|$/gm)].map(
+    ([, name = '', last = '']) => [name, last] as const,
+  )
+
+  test('has a row for each hook, in the order of the runtime', () => {
+    expect(cells.map(([name]) => name)).toEqual(Object.keys(onThrow))
+  })
+
+  test('says of each hook what the runtime does if it throws', () => {
+    const phrases: Record<ThrowMeaning, string> = {
+      'fail-run': 'the run fails',
+      reject: 'the fan-out rejects',
+      deny: 'denied',
+      withhold: 'withheld',
+      collect: 'the others run',
+      report: 'reported',
+    }
+    const said = cells.map(([name, last]) => [
+      name,
+      ...Object.entries(phrases).flatMap(([meaning, phrase]) => (last.includes(phrase) ? [meaning] : [])),
+    ])
+    expect(said).toEqual(Object.entries(onThrow))
+  })
 })
 
 test.each(pages)('the links of %s lead to files that are there', (page) => {

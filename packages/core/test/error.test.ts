@@ -65,6 +65,18 @@ test.for<[string, unknown, string | undefined, object]>([
   expect(toErrorInfo(thrown, code)).toEqual(expected)
 })
 
+test('a thrown value that cannot be read becomes data: a revoked proxy, an error with a throwing message', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const hostile = Object.defineProperty(new Error('x'), 'message', {
+    get() {
+      throw new Error('from the getter')
+    },
+  })
+  const unreadable = { code: 'unexpected', message: 'A value that cannot be read was thrown.' }
+  expect([toErrorInfo(proxy), toErrorInfo(hostile)]).toEqual([unreadable, unreadable])
+})
+
 test('assertNever throws where data of a newer version arrives', () => {
   const unknown: unknown = { type: 'later' }
   expect(() => assertNever(unknown as never)).toThrow(

@@ -1,12 +1,20 @@
-import type { ChildResult, ErrorInfo, FanOut, FanOutChild, FanOutResult, Grant, Json, RunResult } from '@provost/core'
+import type {
+  ChildResult,
+  ErrorInfo,
+  FanOut,
+  FanOutChild,
+  FanOutResult,
+  Grant,
+  Json,
+  MaybePromise,
+  RunResult,
+} from '@provost/core'
 import { ProvostError, joinLabels, textOf, toErrorInfo, toJson, untrustedLabel } from '@provost/core'
 import { createSlots } from '@provost/tools'
 
-import { hookFailed } from '../control/run-ending.ts'
 import type { ContextBoundary } from '../handoff/context-boundary.ts'
 import { isJudged, outputFrom } from '../handoff/context-boundary.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { messageOf } from '../messages/message.ts'
 import { keyOf } from '../operations/operation-key.ts'
 import type { Operation, Operations } from '../operations/operations.ts'
@@ -233,18 +241,12 @@ async function invoked(
 }
 
 /** Returns the children that the `merge` hooks pass on. */
-async function throughHooks(scope: RunContext, children: readonly ChildResult[]): Promise<readonly ChildResult[]> {
-  let offered = children
-  for (const { extension, hook } of scope.plan.hooks.merge) {
-    try {
-      const label = joinLabels(...offered.map((child) => child.label))
-      const answer = hook(offered, knowing(scope, extension, label))
-      offered = (await inHookTime(scope, extension, 'merge', answer)) ?? offered
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'merge', thrown)
-    }
-  }
-  return offered
+function throughHooks(scope: RunContext, children: readonly ChildResult[]): MaybePromise<readonly ChildResult[]> {
+  return runHooks(scope, 'merge', children, {
+    shown: (offered) => joinLabels(...offered.map((child) => child.label)),
+    call: (hook, ctx, offered) => hook(offered, ctx),
+    answered: (answer) => [...answer],
+  })
 }
 
 function unstarted(key: string, child: FanOutChild | undefined): ChildResult {

@@ -18,7 +18,7 @@ import { byteCount } from '../state/byte-count.ts'
 import { ask, canBeAsked } from '../tools/elicitation.ts'
 import { executionMode, mayRepeat } from '../tools/execution-mode.ts'
 import { idempotencyKeyOf } from '../tools/idempotency-key.ts'
-import { beyondBytes, resultFrom, throughResultHooks } from '../tools/result-hooks.ts'
+import { resultFrom, throughResultHooks } from '../tools/result-hooks.ts'
 import type { CompositeCall, RunContext } from '../types/run-context.ts'
 import { RunEnding } from '../types/run-ending.ts'
 import type { CallState, Delivered } from '../types/session-state.ts'
@@ -146,11 +146,8 @@ async function executeCall(
   }
   const outcome = live ? labelled(made, bridgeOf(call).label) : made
   const first = resultFrom(scope, call, outcome, delivered?.via ?? 'executed')
-  const hooked =
-    scope.plan.hooks['tool.result'].length > 0 || beyondBytes(scope, first)
-      ? await throughResultHooks(scope, first)
-      : { result: first, end: undefined }
-  const { result } = hooked
+  const hooked = throughResultHooks(scope, first)
+  const { result, end } = isPromise(hooked) ? await hooked : hooked
   const settling: Settling = {
     durationMs: outcome.durationMs,
     // The error repeats the output, so it is dropped if a hook changed or withheld the output.
@@ -159,7 +156,7 @@ async function executeCall(
   // Children that were not resumed after a crash would stay open forever.
   const left = live ? [...(await closeChildren(scope, state, call)), ...unawaitedCalls(state, call)] : []
   await journal.append([...left, settledEntry(state, call, result, settling)])
-  if (hooked.end) throw hooked.end
+  if (end) throw end
 }
 
 async function deliveredOutcome(scope: RunContext, call: CallState, delivered: Delivered): Promise<ToolOutcome> {

@@ -1,3 +1,5 @@
+import { types } from 'node:util'
+
 import { ProvostError, toErrorInfo } from '@provost/core'
 
 import type { RunContext } from '../types/run-context.ts'
@@ -20,7 +22,7 @@ export function stopIfAborted(scope: RunContext): void {
  * @returns the ending to throw.
  */
 export function hookFailed(scope: RunContext, extension: string, hook: string, thrown: unknown): RunEnding {
-  if (thrown instanceof RunEnding) return thrown
+  if (isRunEnding(thrown)) return thrown
   // A hook that stops on its signal has not failed.
   if (scope.signal.aborted) return new RunEnding('aborted')
   report(scope, thrown, { kind: 'hook', name: extension })
@@ -33,4 +35,9 @@ export function hookFailed(scope: RunContext, extension: string, hook: string, t
     },
   )
   return new RunEnding('failed', error.toJSON(), error)
+}
+
+/** Whether a hook threw the ending of the run. A revoked proxy has no prototype to compare. */
+function isRunEnding(thrown: unknown): thrown is RunEnding {
+  return !types.isProxy(thrown) && thrown instanceof RunEnding
 }

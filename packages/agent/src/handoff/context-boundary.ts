@@ -11,8 +11,8 @@ import { bridgeOf } from '../reducers/composite-reducer.ts'
 import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
-import type { FlowAuthorization } from './flow-hooks.ts'
-import { authorizeFlow, isApproved, joined, refusedAnswer } from './flow-hooks.ts'
+import type { RecordedAuthorization } from './flow-hooks.ts'
+import { authorizeFlow, isApproved, joined, recordedAuthorization, refusedAnswer } from './flow-hooks.ts'
 import { writeSummaries } from './summary.ts'
 
 /** The boundary between the run of a composite and its children. */
@@ -78,7 +78,7 @@ async function judgedInput(
   return inputFor(boundary, child, input, crosses)
 }
 
-type Opinion = FlowAuthorization & { readonly filter?: FilterDescriptor }
+type Opinion = RecordedAuthorization & { readonly filter?: FilterDescriptor }
 
 async function judgeInput(
   boundary: ContextBoundary,
@@ -100,8 +100,10 @@ async function judgeInput(
   }
   const payload = [...history, ...taskOf(boundary, child, input)]
   const kind = by === 'tool' ? 'tool-in' : 'fanout-in'
-  const flow = { kind, from: scope.state.agent, to: agent, payload, callId: call.part.callId } as const
-  return { ...(known && { filter: known }), ...(await authorizeFlow(scope, flow, joined(payload), `${id}.given`)) }
+  const { callId } = call.part
+  const flow = { kind, from: scope.state.agent, to: agent, payload, callId, label: joined(payload) } as const
+  const authorization = await authorizeFlow(scope, flow, `${id}.given`)
+  return { ...(known && { filter: known }), ...recordedAuthorization(authorization) }
 }
 
 function crossable({ state }: RunContext): readonly Message[] {
@@ -173,8 +175,10 @@ export async function outputFrom(
 ): Promise<Answer | Refused> {
   const { scope, call, memo } = boundary
   const kind: Flow['kind'] = by === 'tool' ? 'tool-out' : 'fanout-out'
-  const flow = { kind, from: agent, to: scope.state.agent, payload, callId: call.part.callId }
-  const verdict = await memo(`${id}/out`, async () => authorizeFlow(scope, flow, label, `${id}.answer`))
+  const flow = { kind, from: agent, to: scope.state.agent, payload, callId: call.part.callId, label }
+  const verdict = await memo(`${id}/out`, async () =>
+    recordedAuthorization(await authorizeFlow(scope, flow, `${id}.answer`)),
+  )
   const { denied, with: rewritten, ask } = verdict
   if (denied) return { refused: refusedAnswer(agent, denied.message) }
   if (ask && !(await isApproved(ask, `The answer of ${agent}`, waits(boundary, `${id}/wait/out`)))) {

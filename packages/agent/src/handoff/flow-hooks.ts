@@ -1,9 +1,18 @@
-import type { Ask, ErrorInfo, Flow, Json, Label, Message, MessageInit, WaitAbout } from '@provost/core'
-import { ProvostError, isRecord, joinLabels, labelOf, scrubMessage } from '@provost/core'
+import type {
+  Ask,
+  ErrorInfo,
+  Flow,
+  HookContext,
+  Json,
+  Label,
+  MaybePromise,
+  Message,
+  MessageInit,
+  WaitAbout,
+} from '@provost/core'
+import { ProvostError, isPromise, isRecord, joinLabels, labelOf, scrubMessage } from '@provost/core'
 
-import { report } from '../control/report.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { applyFilter } from '../messages/apply-filter.ts'
 import { messageOf } from '../messages/message.ts'
 import { notReturned } from '../messages/transferred-context.ts'
@@ -11,48 +20,71 @@ import { mergeApprovals } from '../question/merge-approvals.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
 import type { RunContext } from '../types/run-context.ts'
 
-/** The combined answers of the `handoff` hooks about a transfer. It is JSON, so that a memo can keep it. */
+/** The combined answers of the `handoff` hooks about messages that pass from one agent to another. */
 export interface FlowAuthorization {
-  readonly denied?: Pick<ErrorInfo, 'code' | 'message'>
+  readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
+  readonly deny?: { readonly by: string; readonly reason: string }
   /** The messages that replace the payload. */
+  readonly with?: readonly Message[]
+}
+
+interface Checked extends FlowAuthorization {
+  readonly flow: Flow
+}
+
+/**
+ * Passes a flow through the `handoff` hooks: a transfer, a return, and what children receive and answer. Each hook
+ * receives the previous hook's payload. A flow without messages is denied.
+ *
+ * @param key prefix for the ids of messages that hooks write.
+ * @param flowWith returns the flow with another payload. Default: these messages and their joined label.
+ */
+export function authorizeFlow(
+  scope: RunContext,
+  flow: Flow,
+  key: string,
+  approval?: HookContext['approval'],
+  flowWith = (payload: readonly Message[]): Flow => ({ ...flow, payload, label: joined(payload) }),
+): MaybePromise<FlowAuthorization> {
+  const unchanged: Checked = { flow, asks: [] }
+  const checked = runHooks(scope, 'handoff', unchanged, {
+    changes: approval && { approval },
+    shown: (before) => before.flow.label,
+    call: (hook, ctx, before) => hook(before.flow, ctx),
+    answered(answer, before, by) {
+      if ('deny' in answer) return { ...before, deny: { by: by.name, reason: answer.deny } }
+      if ('ask' in answer) {
+        checkAsks(by)
+        return { ...before, asks: [...before.asks, { by: by.name, ask: answer.ask }] }
+      }
+      const messages = rewritten(scope, answer.payload, key, before.flow)
+      return { ...before, with: messages, flow: flowWith(messages) }
+    },
+    ends: ({ deny }) => deny !== undefined,
+    failed: (before, { name: by }) => ({ ...before, deny: { by, reason: `${by} failed to check the transfer.` } }),
+  })
+  return isPromise(checked) ? checked.then(withoutEmpty) : withoutEmpty(checked)
+}
+
+function withoutEmpty({ flow, ...authorization }: Checked): FlowAuthorization {
+  if (authorization.deny || flow.payload.length > 0) return authorization
+  return { ...authorization, deny: { by: 'handoff', reason: 'A hook removed all messages.' } }
+}
+
+/** A {@link FlowAuthorization} as a memo keeps it. */
+export interface RecordedAuthorization {
+  readonly denied?: Pick<ErrorInfo, 'code' | 'message'>
   readonly with?: readonly Message[]
   /** The approval that is required first. */
   readonly ask?: Ask
 }
 
-/**
- * Passes a transfer through the `handoff` hooks. Each hook receives the previous hook's payload. A hook that throws refuses
- * the transfer.
- *
- * @param key prefix for the ids of messages that hooks write.
- */
-export async function authorizeFlow(
-  scope: RunContext,
-  flow: Omit<Flow, 'label'>,
-  label: Label,
-  key: string,
-): Promise<FlowAuthorization> {
-  const asks: Ask[] = []
-  let { payload } = flow
-  for (const { extension, hook } of scope.plan.hooks.handoff) {
-    const now: Flow = { ...flow, payload, label: payload === flow.payload ? label : joined(payload) }
-    let answer: Awaited<ReturnType<typeof hook>>
-    try {
-      answer = await inHookTime(scope, extension, 'handoff', hook(now, knowing(scope, extension, now.label)))
-      if (answer && 'ask' in answer) checkAsks(extension)
-    } catch (thrown) {
-      report(scope, thrown, { kind: 'hook', name: extension.name })
-      return { denied: { code: notReturned, message: `${extension.name} failed to check the transfer.` } }
-    }
-    if (!answer) continue
-    if ('deny' in answer) return { denied: { code: notReturned, message: answer.deny } }
-    if ('ask' in answer) asks.push(answer.ask)
-    else payload = rewritten(scope, answer.payload, key, label, flow)
-  }
-  if (payload.length === 0) return { denied: { code: notReturned, message: 'A hook removed all messages.' } }
+/** Returns an authorization for a memo: one denial or one approval. */
+export function recordedAuthorization({ asks, deny, with: messages }: FlowAuthorization): RecordedAuthorization {
+  if (deny) return { denied: { code: notReturned, message: deny.reason } }
   return {
-    ...(payload !== flow.payload && { with: payload }),
-    ...(asks.length > 0 && { ask: mergeApprovals(asks) }),
+    ...(messages && { with: messages }),
+    ...(asks.length > 0 && { ask: mergeApprovals(asks.map(({ ask }) => ask)) }),
   }
 }
 
@@ -60,8 +92,7 @@ function rewritten(
   { secrets }: RunContext,
   messages: readonly MessageInit[],
   key: string,
-  label: Label,
-  { kind, to }: Pick<Flow, 'kind' | 'to'>,
+  { kind, to, label }: Flow,
 ): readonly Message[] {
   // Answers are assistant messages; requests are user messages.
   const role = kind === 'return' || kind === 'tool-out' || kind === 'fanout-out' ? 'assistant' : 'user'

@@ -9,7 +9,7 @@ import { unfinished } from '../result/child-error.ts'
 import type { Handoff } from '../types/agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { CallState } from '../types/session-state.ts'
-import { authorizeFlow, isApproved, refusedAnswer } from './flow-hooks.ts'
+import { authorizeFlow, isApproved, recordedAuthorization, refusedAnswer } from './flow-hooks.ts'
 import { noteTo } from './handoff-entry.ts'
 
 const key = 'run'
@@ -31,7 +31,7 @@ export function returnHandoffOf(scope: RunContext, call: CallState): ReturnHando
   }
 }
 
-/** Passes the answer of the target through the `handoff` hooks. A hook that throws refuses it. */
+/** Passes the answer of the target through the `handoff` hooks. */
 async function judgeReturn(
   scope: RunContext,
   call: CallState,
@@ -48,8 +48,9 @@ async function judgeReturn(
     label,
     handoff.to,
   )
-  const flow = { kind: 'return', from: handoff.to, to: scope.state.agent, payload: [answer], callId } as const
-  const { denied, with: rewritten, ask } = await authorizeFlow(scope, flow, label, `${callId}/return`)
+  const flow = { kind: 'return', from: handoff.to, to: scope.state.agent, payload: [answer], callId, label } as const
+  const authorization = await authorizeFlow(scope, flow, `${callId}/return`)
+  const { denied, with: rewritten, ask } = recordedAuthorization(authorization)
   if (denied) throw refusedAnswer(handoff.to, denied.message)
   // The token depends on the shown messages: hooks run again on a resume and may answer differently.
   const token = `return ${hashMessages(rewritten ?? flow.payload).slice(0, 32)}`

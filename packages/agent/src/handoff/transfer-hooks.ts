@@ -1,41 +1,35 @@
-import type { Ask, Flow, HookContext, Message, ToolCall } from '@provost/core'
+import type { Flow, HookContext, Message, ToolCall } from '@provost/core'
 import { joinLabels, labelOf, toErrorInfo } from '@provost/core'
 
-import { report } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
-import { applyFilter } from '../messages/apply-filter.ts'
-import { messageOf } from '../messages/message.ts'
-import { checkAsks } from '../question/unexpected-ask.ts'
 import type { Handoff } from '../types/agent.ts'
 import type { TransferResult } from '../types/loop.ts'
 import type { RunContext } from '../types/run-context.ts'
+import type { FlowAuthorization } from './flow-hooks.ts'
+import { authorizeFlow } from './flow-hooks.ts'
 import { handoffsOfRun, mostHandoffs, noteTo, transferredContextAt } from './handoff-entry.ts'
 import { writeSummaries } from './summary.ts'
 
-/** The combined answers of the `handoff` hooks about a handoff. */
-export interface FlowAnswerRead {
-  readonly asks: readonly { readonly by: string; readonly ask: Ask }[]
+/** Whether a handoff may take place, and what it transfers. */
+export interface TransferAuthorization extends Pick<FlowAuthorization, 'asks'> {
   readonly deny?: { readonly by: string; readonly reason: string; readonly code?: string }
   readonly crossing?: TransferResult
 }
 
 /**
- * Filters the context of a handoff and passes it through the `handoff` hooks. Each hook receives the previous hook's payload.
- * A hook that throws denies the handoff; so does a filter that keeps no messages.
+ * Filters the context of a handoff and passes it through the `handoff` hooks. A filter that keeps no messages denies the
+ * handoff.
  */
 export async function authorizeTransfer(
   scope: RunContext,
   call: ToolCall,
   handoff: Handoff,
   approval: HookContext['approval'],
-): Promise<FlowAnswerRead> {
-  const asks: { by: string; ask: Ask }[] = []
+): Promise<TransferAuthorization> {
   const before = (scope.lineage?.handoffs() ?? 0) + (scope.state.run ? handoffsOfRun(scope.state.run) : 0)
   if (before >= mostHandoffs) {
     const reason = `There were ${mostHandoffs} handoffs without an end. Answer without another.`
-    return { asks, deny: { by: 'handoffs', reason, code: 'too-many-handoffs' } }
+    return { asks: [], deny: { by: 'handoffs', reason, code: 'too-many-handoffs' } }
   }
   let crossed: TransferResult
   let flow: Flow
@@ -47,36 +41,14 @@ export async function authorizeTransfer(
   } catch (thrown) {
     stopIfAborted(scope)
     const { code, message } = toErrorInfo(thrown)
-    return { asks, deny: { by: 'filter', reason: message, code } }
+    return { asks: [], deny: { by: 'filter', reason: message, code } }
   }
-  for (const { extension, hook } of scope.plan.hooks.handoff) {
-    const by = extension.name
-    try {
-      const answer = await inHookTime(
-        scope,
-        extension,
-        'handoff',
-        hook(flow, knowing(scope, extension, flow.label, approval)),
-      )
-      if (!answer) continue
-      if ('deny' in answer) return { asks, deny: { by, reason: answer.deny } }
-      if ('ask' in answer) {
-        checkAsks(extension)
-        asks.push({ by, ask: answer.ask })
-      } else {
-        const { label } = flow
-        const messages = answer.payload.map((init, index) =>
-          messageOf(init, `${call.callId}/payload/${index}`, label, handoff.to),
-        )
-        crossed = { filter: crossed.filter, with: applyFilter({ kind: 'full' }, messages) }
-        flow = flowOf(scope, call, handoff, crossed)
-      }
-    } catch (thrown) {
-      report(scope, thrown, { kind: 'hook', name: by })
-      return { asks, deny: { by, reason: `${by} failed to check this handoff.` } }
-    }
-  }
-  return { asks, crossing: crossed }
+  const { filter } = crossed
+  const checked = await authorizeFlow(scope, flow, `${call.callId}/payload`, approval, (messages) =>
+    flowOf(scope, call, handoff, { filter, with: messages }),
+  )
+  if (checked.deny) return { asks: checked.asks, deny: checked.deny }
+  return { asks: checked.asks, crossing: checked.with ? { filter, with: checked.with } : crossed }
 }
 
 /** Returns the flow that hooks check: everything that the target would receive, the caller's note included. */

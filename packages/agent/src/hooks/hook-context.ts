@@ -51,16 +51,6 @@ export function hookContexts(scope: () => RunContext): ContextFor {
   }
 }
 
-/** Returns a context for a hook whose payload is not in the view yet. Text that the hook generates carries the payload's label. */
-export function knowing(
-  scope: RunContext,
-  extension: Extension,
-  label: Label,
-  approval?: HookContext['approval'],
-): HookContext {
-  return scope.contextFor(extension, approval && { approval }, label)
-}
-
 /**
  * Returns the context of an observer. The observer does not receive events that it emits in reaction to an event.
  *

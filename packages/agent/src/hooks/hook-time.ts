@@ -2,6 +2,7 @@ import type { Extension, MaybePromise } from '@provost/core'
 import { ProvostError, isPromise } from '@provost/core'
 
 import type { Asked, HookTime } from '../types/hooks.ts'
+import type { ResolvedAgent } from '../types/resolved-agent.ts'
 import type { RunContext } from '../types/run-context.ts'
 
 /** The default `hookTimeoutMs` of an agent, in milliseconds. */
@@ -10,7 +11,12 @@ export const defaultHookTimeoutMs = 30_000
 /** The longest delay of a timer: 24 days. A longer limit means no limit. */
 const longestMs = 2 ** 31 - 1
 
-function timeOf({ hookTimes }: RunContext, extension: Extension): HookTime {
+/** The time limit and the running times of hooks: those of a run, or of a session that closes. */
+export interface HookClock extends Pick<RunContext, 'hookTimes' | 'signal'> {
+  readonly plan: Pick<ResolvedAgent, 'hookTimeoutMs'>
+}
+
+function timeOf({ hookTimes }: HookClock, extension: Extension): HookTime {
   let time = hookTimes.get(extension)
   if (!time) hookTimes.set(extension, (time = { asked: new Set(), excused: 0, abort: undefined, signal: undefined }))
   return time
@@ -23,7 +29,7 @@ function timeOf({ hookTimes }: RunContext, extension: Extension): HookTime {
  * @throws ProvostError `hook-timeout`
  */
 export function inHookTime<T>(
-  scope: RunContext,
+  scope: HookClock,
   extension: Extension,
   what: string,
   answer: MaybePromise<T>,
@@ -52,7 +58,8 @@ export function inHookTime<T>(
     }
     time.asked.add(one)
     if (time.excused === 0) start(one)
-    answer.then(
+    // A thenable may answer with another one; the limit holds for both.
+    Promise.resolve(answer).then(
       (given) => {
         done()
         resolve(given)
@@ -92,7 +99,7 @@ export async function excused<T>(scope: RunContext, extension: Extension, work: 
 }
 
 /** Returns the signal that aborts the hooks of an extension. */
-export function hookSignal(scope: RunContext, extension: Extension): AbortSignal {
+export function hookSignal(scope: HookClock, extension: Extension): AbortSignal {
   if (!(scope.plan.hookTimeoutMs <= longestMs)) return scope.signal
   const time = timeOf(scope, extension)
   time.abort ??= new AbortController()

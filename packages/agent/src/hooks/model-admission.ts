@@ -1,11 +1,11 @@
-import type { AdmissionAnswer, Extension, ModelSettings, PlannedCall } from '@provost/core'
+import type { AdmissionAnswer, Extension, MaybePromise, ModelSettings, PlannedCall } from '@provost/core'
 import { ProvostError, isPromise } from '@provost/core'
 import { priceFor } from '@provost/provider'
 
-import { hookFailed, stopIfAborted, stopped } from '../control/run-ending.ts'
+import { hookFailed, stopIfAborted } from '../control/run-ending.ts'
 import { peersIn, wakeWaiters, whenReleased } from '../tree/reservations.ts'
 import type { RunContext } from '../types/run-context.ts'
-import { inHookTime } from './hook-time.ts'
+import { runHooks } from './run-hooks.ts'
 
 /** The answers of the hooks that admitted a call. */
 type Admitted = readonly (readonly [by: Extension, Exclude<AdmissionAnswer, { wait: true } | { stop: unknown }>])[]
@@ -53,48 +53,15 @@ export async function admitCall(
 }
 
 /** Runs the hooks synchronously where all answers are synchronous, so that no reservation changes in between. */
-function askHooks(
-  scope: RunContext,
-  call: PlannedCall,
-  by: Extension | undefined,
-): Admitted | 'wait' | Promise<Admitted | 'wait'> {
-  const hooks = scope.plan.hooks['model.call'].filter(({ extension }) => extension !== by)
-  const admitted: [Extension, Admitted[number][1]][] = []
-
-  /** @returns whether the call has to wait. */
-  function take(extension: Extension, answer: Awaited<ReturnType<(typeof hooks)[number]['hook']>>): boolean {
-    if (!answer) return false
-    if ('stop' in answer) throw stopped(answer)
-    if ('wait' in answer) return true
-    admitted.push([extension, answer])
-    return false
-  }
-
-  function from(index: number): Admitted | 'wait' | Promise<Admitted | 'wait'> {
-    for (let at = index; at < hooks.length; at++) {
-      const hooked = hooks[at]
-      if (!hooked) break
-      const { extension, hook } = hooked
-      try {
-        const ctx = scope.contextFor(extension, { generate: refuseToGenerate })
-        const answer = inHookTime(scope, extension, 'model.call', hook(call, ctx))
-        if (isPromise(answer)) {
-          return Promise.resolve(answer).then(
-            (said) => (take(extension, said) ? 'wait' : from(at + 1)),
-            (thrown: unknown) => {
-              throw hookFailed(scope, extension.name, 'model.call', thrown)
-            },
-          )
-        }
-        if (take(extension, answer)) return 'wait'
-      } catch (thrown) {
-        throw hookFailed(scope, extension.name, 'model.call', thrown)
-      }
-    }
-    return admitted
-  }
-
-  return from(0)
+function askHooks(scope: RunContext, planned: PlannedCall, by: Extension | undefined): MaybePromise<Admitted | 'wait'> {
+  return runHooks<'model.call', Admitted | 'wait'>(scope, 'model.call', [], {
+    hooks: by && scope.plan.hooks['model.call'].filter(({ extension }) => extension !== by),
+    changes: { generate: refuseToGenerate },
+    call: (hook, ctx) => hook(planned, ctx),
+    answered: (answer, admitted, extension) =>
+      'wait' in answer || admitted === 'wait' ? 'wait' : [...admitted, [extension, answer]],
+    ends: (admitted) => admitted === 'wait',
+  })
 }
 
 function settingsFor({ params }: PlannedCall, admitted: Admitted): ModelSettings {

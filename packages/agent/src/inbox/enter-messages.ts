@@ -1,9 +1,7 @@
-import type { Label, Message, MessageInit, NewEntry } from '@provost/core'
+import type { Label, MaybePromise, Message, MessageInit, NewEntry } from '@provost/core'
 import { joinLabels, labelOf } from '@provost/core'
 
-import { hookFailed, stopped } from '../control/run-ending.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { messageOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
 import type { Place } from '../types/log.ts'
@@ -36,31 +34,22 @@ export async function enterMessages(
   return entries
 }
 
-async function throughHooks(
-  scope: RunContext,
-  message: Message,
-): Promise<{ entered: Message; tail: readonly MessageInit[] }> {
-  let entered = message
-  const tail: MessageInit[] = []
-  for (const { extension, hook } of scope.plan.hooks.input) {
-    try {
-      const answer = await inHookTime(
-        scope,
-        extension,
-        'input',
-        hook(entered, knowing(scope, extension, labelOf(entered))),
-      )
-      if (!answer) continue
-      if ('stop' in answer) throw stopped(answer)
-      if (answer.message) {
-        entered = messageOf({ role: entered.role, ...answer.message }, entered.id, entered.label, entered.agent)
-      }
-      tail.push(...(answer.tail ?? []))
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'input', thrown)
-    }
-  }
-  return { entered, tail }
+/** A message after the `input` hooks, and what they add behind the view. */
+interface Entered {
+  readonly entered: Message
+  readonly tail: readonly MessageInit[]
+}
+
+function throughHooks(scope: RunContext, message: Message): MaybePromise<Entered> {
+  const unchanged: Entered = { entered: message, tail: [] }
+  return runHooks(scope, 'input', unchanged, {
+    shown: ({ entered }) => labelOf(entered),
+    call: (hook, ctx, { entered }) => hook(entered, ctx),
+    answered: ({ message: other, tail }, { entered, tail: before }) => ({
+      entered: other ? messageOf({ role: entered.role, ...other }, entered.id, entered.label, entered.agent) : entered,
+      tail: tail ? [...before, ...tail] : before,
+    }),
+  })
 }
 
 /** Returns the complete messages of a tail, and their joined label. */

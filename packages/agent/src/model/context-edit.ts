@@ -1,8 +1,7 @@
-import type { Message, MessageInit, ViewEdit } from '@provost/core'
+import type { MaybePromise, Message, MessageInit, ViewEdit } from '@provost/core'
 import { ProvostError, deepFreeze, fillLabel, labelOf, positionId } from '@provost/core'
 
-import { hookFailed, stopped } from '../control/run-ending.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { messageOf, partsOf } from '../messages/message.ts'
 import { newEntry } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
@@ -14,21 +13,14 @@ import type { RunContext } from '../types/run-context.ts'
  *
  * @throws RunEnding when a hook stops the run, fails, or requests an edit that would break the history.
  */
-export async function cutView(scope: RunContext, place: Place): Promise<void> {
-  for (const { extension, hook } of scope.plan.hooks.context) {
-    const ctx = scope.contextFor(extension)
-    try {
-      const edit = await inHookTime(scope, extension, 'context', hook(ctx.view, ctx))
-      if (!edit) continue
-      if ('stop' in edit) throw stopped(edit)
-      await applyEdit(scope, place, edit, extension.name)
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'context', thrown)
-    }
-  }
+export function cutView(scope: RunContext, place: Place): MaybePromise<void> {
+  return runHooks(scope, 'context', undefined, {
+    call: (hook, ctx) => hook(ctx.view, ctx),
+    answered: (edit, _, by) => applyEdit(scope, place, edit, by.name),
+  })
 }
 
-async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: string): Promise<void> {
+async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: string): Promise<undefined> {
   const { view } = scope.state
   const from = view.findIndex((message) => message.id === edit.from)
   const to = view.findIndex((message) => message.id === edit.to)

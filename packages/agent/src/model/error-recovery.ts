@@ -1,9 +1,7 @@
-import type { ErrorInfo, ModelFailure, ModelSpec } from '@provost/core'
+import type { ErrorInfo, MaybePromise, ModelFailure, ModelSpec } from '@provost/core'
 import { retryDelayMs } from '@provost/provider'
 
-import { hookFailed } from '../control/run-ending.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import type { RunContext } from '../types/run-context.ts'
 import type { ModelAttempt } from './model-attempt.ts'
 import type { PreparedRequest } from './model-request.ts'
@@ -23,27 +21,34 @@ export async function recoverFrom(
   { answer }: ModelAttempt,
   request: PreparedRequest,
 ): Promise<ErrorRecovery> {
-  let error: ErrorInfo | undefined
-  for (const { extension, hook } of scope.plan.hooks['model.error']) {
-    try {
-      const advice = await inHookTime(
-        scope,
-        extension,
-        'model.error',
-        hook(failure, knowing(scope, extension, failure.label)),
-      )
-      if (!advice) continue
-      if ('retryAfterMs' in advice) return { kind: 'retry', afterMs: Math.max(0, advice.retryAfterMs) }
-      if ('useModel' in advice) return { kind: 'model', model: advice.useModel }
-      // Compact once a step: a view that cannot shrink would loop for ever.
-      if ('compact' in advice && scope.trigger !== 'overflow') return { kind: 'compact' }
-      if ('failAs' in advice) error ??= { ...advice.failAs, retryable: failure.error.retryable ?? false }
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'model.error', thrown)
-    }
-  }
+  const { recovery, error } = await askHooks(scope, failure)
+  if (recovery) return recovery
   const none: ErrorRecovery = { kind: 'none', ...(error && { error }) }
   if (answer.ok || failure.effects || scope.attempt > (request.settings.maxRetries ?? 2)) return none
   const afterMs = retryDelayMs(answer.fault, scope.attempt)
   return afterMs === undefined ? none : { kind: 'retry', afterMs }
+}
+
+/** The first recovery of the hooks, and the first error that they give the failure. */
+interface Advice {
+  readonly recovery?: ErrorRecovery
+  readonly error?: ErrorInfo
+}
+
+function askHooks(scope: RunContext, failure: ModelFailure): MaybePromise<Advice> {
+  const unchanged: Advice = {}
+  return runHooks(scope, 'model.error', unchanged, {
+    shown: () => failure.label,
+    call: (hook, ctx) => hook(failure, ctx),
+    answered(answer, advice, by) {
+      if ('retryAfterMs' in answer) return { recovery: { kind: 'retry', afterMs: Math.max(0, answer.retryAfterMs) } }
+      if ('useModel' in answer) return { recovery: { kind: 'model', model: answer.useModel } }
+      // Compact once a step: a view that cannot shrink would loop for ever.
+      if ('compact' in answer) return scope.trigger === 'overflow' ? advice : { recovery: { kind: 'compact' } }
+      if (!('failAs' in answer)) throw invalidAnswer(by, 'model.error')
+      const { failAs } = answer
+      return { error: advice.error ?? { ...failAs, retryable: failure.error.retryable ?? false } }
+    },
+    ends: ({ recovery }) => recovery !== undefined,
+  })
 }

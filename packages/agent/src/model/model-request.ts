@@ -1,10 +1,17 @@
-import type { Label, MaybePromise, MessageInit, ModelRequest, ModelSettings, OneModel, ToolInfo } from '@provost/core'
-import { joinLabels, liveFields, trustedLabel } from '@provost/core'
+import type {
+  Label,
+  MaybePromise,
+  MessageInit,
+  ModelRequest,
+  ModelSettings,
+  OneModel,
+  RequestEdit,
+  ToolInfo,
+} from '@provost/core'
+import { isPromise, joinLabels, liveFields, trustedLabel } from '@provost/core'
 import { chooseModel, modelName } from '@provost/provider'
 
-import { hookFailed, stopped } from '../control/run-ending.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { tailMessages } from '../inbox/enter-messages.ts'
 import { selectModel, tierOf } from '../prompt/select-model.ts'
 import type { StepRequest } from '../types/orchestrator.ts'
@@ -58,13 +65,19 @@ export function sentLabel(scope: RunContext, tail: readonly MessageInit[]): Labe
   return labels.length > 1 ? joinLabels(...labels) : state.viewLabel
 }
 
-async function throughHooks(
+/** A request after some hooks. The stricter `hold` of two hooks applies. */
+interface Edited {
+  readonly request: ModelRequest
+  readonly hold?: PreparedRequest['hold']
+}
+
+function throughHooks(
   scope: RunContext,
   chosen: OneModel,
   tail: readonly MessageInit[],
   settings: ModelSettings,
   named: readonly string[] | undefined,
-): Promise<PreparedRequest> {
+): MaybePromise<PreparedRequest> {
   const { plan } = scope
   const asked = {
     model: modelName(chosen),
@@ -73,39 +86,51 @@ async function throughHooks(
     tools: named ? namedTools(plan, named) : plan.offered,
     params: settings,
   }
-  let request: ModelRequest = withView(asked, scope)
-  let hold: 'text' | 'all' | undefined
   /** Deferred tools that a hook has offered. A later hook that removes one removes it for this request. */
   const raised = new Set<string>()
-  for (const { extension, hook } of plan.hooks['model.request']) {
-    try {
-      const ctx = request.tail.length > 0 ? knowing(scope, extension, request.label) : scope.contextFor(extension)
-      const edit = await inHookTime(scope, extension, 'model.request', hook(request, ctx))
-      if (!edit) continue
-      if ('stop' in edit) throw stopped(edit)
-      const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
-      // The stricter of two hooks applies.
-      hold = hold === 'all' || edit.hold === 'all' ? 'all' : (edit.hold ?? hold)
-      // Hooks cannot add tools where an orchestrator has named them.
-      const promoted = named ? undefined : edit.promote
-      request = Object.create(request, {
-        ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
-        ...((edit.tools || promoted) && {
-          tools: {
-            value: withPromoted(plan, among(request.tools, edit.tools), promoted, raised),
-            enumerable: true,
-          },
-        }),
-        ...(edit.params && { params: { value: { ...request.params, ...edit.params }, enumerable: true } }),
-        ...(model !== undefined && {
-          model: { value: modelName(model), enumerable: true },
-          spec: { value: model, enumerable: true },
-        }),
-      })
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'model.request', thrown)
-    }
-  }
+  const first: Edited = { request: withView(asked, scope) }
+  const edited = runHooks(scope, 'model.request', first, {
+    shown: ({ request }) => (request.tail.length > 0 ? request.label : undefined),
+    call: (hook, ctx, { request }) => hook(request, ctx),
+    answered: (edit, { request, hold }) => ({
+      request: editRequest(scope, request, edit, named, raised),
+      hold: stricter(hold, edit.hold),
+    }),
+  })
+  return isPromise(edited) ? edited.then((last) => preparedOf(plan, last)) : preparedOf(plan, edited)
+}
+
+function stricter(one: PreparedRequest['hold'], other: PreparedRequest['hold']): PreparedRequest['hold'] {
+  return one === 'all' || other === 'all' ? 'all' : (other ?? one)
+}
+
+/** Applies the edit of a hook. Hooks cannot add tools where an orchestrator has named them. */
+function editRequest(
+  scope: RunContext,
+  request: ModelRequest,
+  edit: RequestEdit,
+  named: readonly string[] | undefined,
+  raised: Set<string>,
+): ModelRequest {
+  const model = edit.model === undefined ? undefined : chooseModel(edit.model, tierOf(scope))
+  const promoted = named ? undefined : edit.promote
+  return Object.create(request, {
+    ...(edit.tail && { tail: { value: [...request.tail, ...edit.tail], enumerable: true } }),
+    ...((edit.tools || promoted) && {
+      tools: {
+        value: withPromoted(scope.plan, among(request.tools, edit.tools), promoted, raised),
+        enumerable: true,
+      },
+    }),
+    ...(edit.params && { params: { value: { ...request.params, ...edit.params }, enumerable: true } }),
+    ...(model !== undefined && {
+      model: { value: modelName(model), enumerable: true },
+      spec: { value: model, enumerable: true },
+    }),
+  })
+}
+
+function preparedOf(plan: ResolvedAgent, { request, hold }: Edited): PreparedRequest {
   return {
     tail: request.tail,
     model: request.spec,

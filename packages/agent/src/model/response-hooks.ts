@@ -1,12 +1,10 @@
-import type { Ask, Message, NewEntry } from '@provost/core'
-import { labelOf } from '@provost/core'
+import type { Ask, MaybePromise, Message, NewEntry } from '@provost/core'
+import { isPromise, labelOf } from '@provost/core'
 import type { ModelAnswer } from '@provost/provider'
 import { modelName } from '@provost/provider'
 
-import { hookFailed, stopped } from '../control/run-ending.ts'
 import { answeredEntry } from '../entries/response-entries.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { messageOf } from '../messages/message.ts'
 import { withCost } from '../prompt/cost.ts'
 import { checkOutput } from '../prompt/structured-output.ts'
@@ -60,28 +58,29 @@ interface Judged {
  * @param final whether an answer without calls may be the output of the run and must fit the agent's schema.
  */
 async function judgeMessage(scope: RunContext, spoken: Message, final: boolean): Promise<Judged> {
-  const asks: Ask[] = []
-  let message = spoken
-  let repair: Repair | undefined
-  for (const { extension, hook } of scope.plan.hooks['model.response']) {
-    try {
-      const judged = await inHookTime(
-        scope,
-        extension,
-        'model.response',
-        hook(message, knowing(scope, extension, labelOf(message))),
-      )
-      if (!judged) continue
-      if ('stop' in judged) throw stopped(judged)
-      if ('ask' in judged) {
-        checkAsks(extension)
-        asks.push(judged.ask)
-      } else if ('repair' in judged) repair ??= { content: judged.repair }
-      else message = messageOf({ role: 'assistant', ...judged.message }, message.id, message.label, message.agent)
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'model.response', thrown)
-    }
-  }
-  if (!repair && final && scope.plan.output) repair = await checkOutput(scope, message)
-  return { message, asks, ...(repair && { repair }) }
+  const passed = throughHooks(scope, spoken)
+  const judged = isPromise(passed) ? await passed : passed
+  if (judged.repair || !final || !scope.plan.output) return judged
+  const repair = await checkOutput(scope, judged.message)
+  return repair ? { ...judged, repair } : judged
+}
+
+function throughHooks(scope: RunContext, spoken: Message): MaybePromise<Judged> {
+  const unchanged: Judged = { message: spoken, asks: [] }
+  if (scope.plan.hooks['model.response'].length === 0) return unchanged
+  return runHooks(scope, 'model.response', unchanged, {
+    shown: ({ message }) => labelOf(message),
+    call: (hook, ctx, { message }) => hook(message, ctx),
+    answered(answer, before, by) {
+      const { message, asks, repair } = before
+      if ('ask' in answer) {
+        checkAsks(by)
+        return { ...before, asks: [...asks, answer.ask] }
+      }
+      if ('repair' in answer) return { ...before, repair: repair ?? { content: answer.repair } }
+      if (!('message' in answer)) throw invalidAnswer(by, 'model.response')
+      const other = { role: 'assistant', ...answer.message } as const
+      return { ...before, message: messageOf(other, message.id, message.label, message.agent) }
+    },
+  })
 }

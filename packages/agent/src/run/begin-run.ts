@@ -1,10 +1,11 @@
-import type { Input, Label, Message, NewEntry } from '@provost/core'
+import type { Input, Label, MaybePromise, Message, NewEntry } from '@provost/core'
 import { ProvostError, isPromise, joinLabels, labelOf, positionId } from '@provost/core'
 
 import { hookFailed } from '../control/run-ending.ts'
 import { takenEntry } from '../entries/wait-entries.ts'
 import { checkActive } from '../handoff/active-agent.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { takenIds } from '../inbox/drain.ts'
 import { enterMessages } from '../inbox/enter-messages.ts'
 import { messageOf } from '../messages/message.ts'
@@ -94,22 +95,26 @@ async function prepareSystem(scope: RunContext, place: Place): Promise<void> {
       throw hookFailed(scope, plan.name, 'instructions', thrown)
     }
   }
-  const hooks = plan.hooks['session.start']
   const key = `session.start/${plan.name}`
-  if (hooks.length === 0 || state.memos.has(key)) return
-  const entries: NewEntry[] = []
-  for (const { extension, hook } of hooks) {
-    try {
-      const answer = await inHookTime(scope, extension, 'session.start', hook(scope.contextFor(extension)))
-      const inits = answer ? (typeof answer === 'string' ? [{ content: answer }] : answer) : []
-      for (const [index, init] of inits.entries()) {
-        const id = positionId(place.runId, place.step, `system/${extension.name}`, index)
-        const message = messageOf({ ...init, role: 'system' }, id, undefined, plan.name)
-        entries.push(newEntry(place, id, { type: 'message', message, via: 'system' }))
-      }
-    } catch (thrown) {
-      throw hookFailed(scope, extension.name, 'session.start', thrown)
-    }
-  }
+  if (plan.hooks['session.start'].length === 0 || state.memos.has(key)) return
+  const entries = await systemEntries(scope, place)
   await journal.append([...entries, newEntry(place, `${place.runId}/${key}`, { type: 'memo', key, value: true })])
+}
+
+/** Returns the entries of the additions to the system prompt that `session.start` hooks make. */
+function systemEntries(scope: RunContext, place: Place): MaybePromise<readonly NewEntry[]> {
+  const none: readonly NewEntry[] = []
+  return runHooks(scope, 'session.start', none, {
+    text: true,
+    call: (hook, ctx) => hook(ctx),
+    answered(answer, before, by) {
+      const inits = typeof answer === 'string' ? [{ content: answer }] : answer
+      const more = inits.map((init, index) => {
+        const id = positionId(place.runId, place.step, `system/${by.name}`, index)
+        const message = messageOf({ ...init, role: 'system' }, id, undefined, scope.plan.name)
+        return newEntry(place, id, { type: 'message', message, via: 'system' })
+      })
+      return [...before, ...more]
+    },
+  })
 }

@@ -1,8 +1,7 @@
 import type { NewEntry } from '@provost/core'
 
-import { report } from '../control/report.ts'
 import { agentNamed } from '../handoff/active-agent.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { runHooks } from '../hooks/run-hooks.ts'
 import { runResult } from '../result/run-result.ts'
 import { offsetOf } from '../state/session-state.ts'
 import type { Hooked } from '../types/hooks.ts'
@@ -24,12 +23,11 @@ export async function endRun(scope: RunContext, entries: readonly NewEntry[]): P
   await append(entries.slice(0, -1))
   const ids = { sessionId: scope.sessionId, runId: scope.id }
   const result = await runResult(scope.entry, foreseen(scope.state, last), ids)
-  for (const { extension, hook } of hooks) {
-    const call = async (): Promise<unknown> =>
-      inHookTime(scope, extension, 'run.end', hook(result, scope.contextFor(extension)))
-    const failed = (thrown: unknown): void => report(scope, thrown, { kind: 'hook', name: extension.name })
-    await withinGrace(scope, call().catch(failed))
-  }
+  await runHooks(scope, 'run.end', undefined, {
+    hooks,
+    call: (hook, ctx) => hook(result, ctx),
+    wait: (answer) => withinGrace(scope, answer),
+  })
   return append([last])
 }
 
@@ -46,16 +44,19 @@ function endHooks({ plan, entry, state }: RunContext): readonly Hooked<'run.end'
 }
 
 /** Waits for work. After an abort it waits at most the grace of tools. */
-async function withinGrace(scope: RunContext, work: Promise<unknown>): Promise<void> {
+async function withinGrace<T>(scope: RunContext, work: PromiseLike<T>): Promise<T | undefined> {
   const { signal } = scope
-  const over = Promise.withResolvers<void>()
+  const over = Promise.withResolvers<undefined>()
   let grace: NodeJS.Timeout | undefined
-  const count = (): void => void (grace = setTimeout(over.resolve, scope.graceMs))
+  const count = (): void => void (grace = setTimeout(over.resolve, scope.graceMs, undefined))
   if (signal.aborted) count()
   else signal.addEventListener('abort', count, { once: true })
-  await Promise.race([work, over.promise])
-  signal.removeEventListener('abort', count)
-  clearTimeout(grace)
+  try {
+    return await Promise.race([work, over.promise])
+  } finally {
+    signal.removeEventListener('abort', count)
+    clearTimeout(grace)
+  }
 }
 
 /** Returns the state as it will be when the last entry is recorded in the log. */

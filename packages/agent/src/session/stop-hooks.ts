@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 
 import type { Extension, Fold, NewEntry, Principal, SessionContext } from '@provost/core'
-import { toJson } from '@provost/core'
+import { isPromise, toJson } from '@provost/core'
 
 import { agentNamed } from '../handoff/active-agent.ts'
+import type { HookClock } from '../hooks/hook-time.ts'
+import { hookSignal, inHookTime } from '../hooks/hook-time.ts'
+import { inOrder } from '../hooks/run-hooks.ts'
 import { newEntry } from '../state/entry.ts'
 import { offsetOf } from '../state/session-state.ts'
 import type { Hooked } from '../types/hooks.ts'
@@ -26,36 +29,47 @@ export interface Stopping {
  *
  * @throws AggregateError with the errors of the hooks.
  */
-export async function runStopHooks({ plan, id, principal, context, known, write }: Stopping): Promise<void> {
-  const { state } = known
-  const failures: unknown[] = []
-  for (const { extension, hook, of } of stopHooks(plan, known)) {
-    const ctx: SessionContext = {
-      session: { id },
-      agent: { name: of.name, ...(of.description !== undefined && { description: of.description }) },
-      ...(principal && { principal }),
-      signal: new AbortController().signal,
-      context,
-      fold: <S>({ initial, apply }: Fold<S>): S => state.entries.reduce(apply, initial),
-      async append(key, data) {
-        // A session may be closed more than once, so the offset makes the id unique.
-        const entryId = `${id}/stop/${offsetOf(state)}/ext/${extension.name}/${key}`
-        const place = { runId: id, step: 0, agent: of.name }
-        await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
-      },
-      blob: (hash) => plan.store.blob(hash),
-      putBlob: (bytes) => plan.store.putBlob(plan.secrets.scrubber.scrubBytes(bytes)),
-      scrub: (text) => plan.secrets.scrubber.scrub(text),
-      now: () => Date.now(),
-      uuid: () => randomUUID(),
-    }
-    try {
-      await hook(ctx)
-    } catch (thrown) {
-      failures.push(thrown)
-    }
+export async function runStopHooks(stopping: Stopping): Promise<void> {
+  const { plan, id, known } = stopping
+  const hookTimes: HookClock['hookTimes'] = new Map()
+  const { signal } = new AbortController()
+  const none: readonly unknown[] = []
+  const errors = await inOrder(stopHooks(plan, known), none, {
+    ask({ extension, hook, of }, before) {
+      const clock: HookClock = { plan: of, hookTimes, signal }
+      const answer = inHookTime(clock, extension, 'session.stop', hook(contextOf(stopping, of, extension, clock)))
+      return isPromise(answer) ? answer.then(() => before) : before
+    },
+    failed: (thrown, _, before) => [...before, thrown],
+  })
+  if (errors.length > 0) throw new AggregateError(errors, `A session.stop hook of session ${id} failed.`)
+}
+
+function contextOf(
+  { plan, id, principal, context, known: { state }, write }: Stopping,
+  of: ResolvedAgent,
+  extension: Extension,
+  clock: HookClock,
+): SessionContext {
+  return {
+    session: { id },
+    agent: { name: of.name, ...(of.description !== undefined && { description: of.description }) },
+    ...(principal && { principal }),
+    signal: hookSignal(clock, extension),
+    context,
+    fold: <S>({ initial, apply }: Fold<S>): S => state.entries.reduce(apply, initial),
+    async append(key, data) {
+      // A session may be closed more than once, so the offset makes the id unique.
+      const entryId = `${id}/stop/${offsetOf(state)}/ext/${extension.name}/${key}`
+      const place = { runId: id, step: 0, agent: of.name }
+      await write([newEntry(place, entryId, { type: 'ext', name: extension.name, key, data: toJson(data) })])
+    },
+    blob: (hash) => plan.store.blob(hash),
+    putBlob: (bytes) => plan.store.putBlob(plan.secrets.scrubber.scrubBytes(bytes)),
+    scrub: (text) => plan.secrets.scrubber.scrub(text),
+    now: () => Date.now(),
+    uuid: () => randomUUID(),
   }
-  if (failures.length > 0) throw new AggregateError(failures, `A session.stop hook of session ${id} failed.`)
 }
 
 type StopHook = Hooked<'session.stop'> & { readonly of: ResolvedAgent }

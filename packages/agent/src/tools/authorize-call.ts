@@ -2,6 +2,7 @@ import type {
   Ask,
   CallAnswer,
   ErrorInfo,
+  Extension,
   HookContext,
   Json,
   MaybePromise,
@@ -10,15 +11,15 @@ import type {
   ToolOutput,
   ToolResult,
 } from '@provost/core'
-import { ProvostError, deepFreeze, fillLabel, isPromise, toJson, trustedLabel } from '@provost/core'
+import { deepFreeze, fillLabel, isPromise, toJson, trustedLabel } from '@provost/core'
 import type { ParsedInput } from '@provost/tools'
 import { parseInput, resultOf } from '@provost/tools'
 
-import { giveWay } from '../control/paced-work.ts'
 import { report } from '../control/report.ts'
 import { stopIfAborted } from '../control/run-ending.ts'
 import { authorizeTransfer } from '../handoff/transfer-hooks.ts'
 import { inHookTime } from '../hooks/hook-time.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { askedAbout, askedAgain, renewal } from '../question/asked-again.ts'
 import { checkAsks } from '../question/unexpected-ask.ts'
 import { sessionApproval } from '../reducers/session-approvals.ts'
@@ -214,56 +215,46 @@ async function askHooks(
   tool: Tool,
   approval: HookContext['approval'],
 ): Promise<HookAnswers> {
-  const asks: { by: string; ask: Ask }[] = []
-  let result: HookAnswers['result']
-  let args = call.input
-  let rewrittenBy: string | undefined
-  let movedBy: string | undefined
-  for (const { extension, hook } of scope.plan.hooks['tool.call']) {
-    const by = extension.name
-    const ctx = scope.contextFor(extension, approval && { approval })
-    const others = giveWay(byteCount(args))
-    if (others) await others
-    try {
-      const judged = args === call.input ? call : { ...call, input: args }
-      const answer = await inHookTime(scope, extension, 'tool.call', hook(judged, ctx))
-      if (!answer) continue
-      if ('deny' in answer) {
-        const { deny: reason, code } = answer
-        return { asks, args, deny: { by, reason, ...(code !== undefined && { code }) } }
-      }
-      if ('ask' in answer) {
-        checkAsks(extension)
-        asks.push({ by, ask: answer.ask })
-      } else if ('result' in answer || 'replay' in answer) result ??= { by, answer }
-      else if ('args' in answer) {
-        // Frozen, so that the checked arguments are the executed ones.
-        args = deepFreeze(scope.secrets.scrubber.tokenise(toJson(answer.args)))
-        rewrittenBy = by
-        if (hashJson(args) !== hashJson(call.input)) movedBy = by
-      } else throw unknownAnswer(by)
-    } catch (thrown) {
-      report(scope, thrown, { kind: 'hook', name: by })
-      return { asks, args, deny: { by, reason: `${by} failed to check this call.` } }
-    }
-  }
-  const asked = await toolAsk(scope, call, tool, args, approval)
-  if (asked && 'deny' in asked) return { asks, args, deny: { by: tool.name, reason: asked.deny } }
-  if (asked) asks.push({ by: tool.name, ask: asked })
-  return {
-    asks,
-    args,
-    ...(result && { result }),
-    ...(rewrittenBy !== undefined && { rewrittenBy }),
-    ...(movedBy !== undefined && { movedBy }),
-  }
+  const unchanged: HookAnswers = { asks: [], args: call.input }
+  const asked = runHooks(scope, 'tool.call', unchanged, {
+    changes: approval && { approval },
+    bytes: ({ args }) => byteCount(args),
+    call: (hook, ctx, { args }) => hook(args === call.input ? call : { ...call, input: args }, ctx),
+    answered: (answer, before, by) => afterAnswer(scope, call, before, answer, by),
+    ends: ({ deny }) => deny !== undefined,
+    failed: (before, { name: by }) => ({ ...before, deny: { by, reason: `${by} failed to check this call.` } }),
+  })
+  const answered = isPromise(asked) ? await asked : asked
+  if (answered.deny) return answered
+  const wish = await toolAsk(scope, call, tool, answered.args, approval)
+  if (!wish) return answered
+  if ('deny' in wish) return { ...answered, deny: { by: tool.name, reason: wish.deny } }
+  return { ...answered, asks: [...answered.asks, { by: tool.name, ask: wish }] }
 }
 
-/** For untyped hooks: an invalid answer denies the call. */
-function unknownAnswer(extension: string): ProvostError {
-  return new ProvostError('invalid-answer', `The tool.call hook of ${extension} returned an invalid answer.`, {
-    hint: 'Return { deny }, { ask }, { result, label }, { replay } or { args }. Return undefined to leave the call unchanged.',
-  })
+/** Returns the combined answers after one more. */
+function afterAnswer(
+  { secrets }: RunContext,
+  call: ToolCall,
+  before: HookAnswers,
+  answer: CallAnswer,
+  extension: Extension,
+): HookAnswers {
+  const by = extension.name
+  if ('deny' in answer) {
+    const { deny: reason, code } = answer
+    return { ...before, deny: { by, reason, ...(code !== undefined && { code }) } }
+  }
+  if ('ask' in answer) {
+    checkAsks(extension)
+    return { ...before, asks: [...before.asks, { by, ask: answer.ask }] }
+  }
+  if ('result' in answer || 'replay' in answer) return { ...before, result: before.result ?? { by, answer } }
+  if (!('args' in answer)) throw invalidAnswer(extension, 'tool.call')
+  // Frozen, so that the checked arguments are the executed ones.
+  const args = deepFreeze(secrets.scrubber.tokenise(toJson(answer.args)))
+  const moved = hashJson(args) !== hashJson(call.input)
+  return { ...before, args, rewrittenBy: by, ...(moved && { movedBy: by }) }
 }
 
 /** Returns the answer of the tool's own `needsApproval`, which receives the parsed value. */

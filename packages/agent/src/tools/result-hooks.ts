@@ -1,12 +1,9 @@
-import type { ToolResult } from '@provost/core'
-import { fillLabel, isPromise, trustedLabel } from '@provost/core'
+import type { MaybePromise, ToolResult } from '@provost/core'
+import { fillLabel, isRecord, trustedLabel } from '@provost/core'
 import type { ToolOutcome } from '@provost/tools'
 
-import { giveWay } from '../control/paced-work.ts'
-import { report } from '../control/report.ts'
 import { stopped } from '../control/run-ending.ts'
-import { knowing } from '../hooks/hook-context.ts'
-import { inHookTime } from '../hooks/hook-time.ts'
+import { invalidAnswer, runHooks } from '../hooks/run-hooks.ts'
 import { labelOfResult } from '../messages/result-label.ts'
 import { byteCount } from '../state/byte-count.ts'
 import type { RunContext } from '../types/run-context.ts'
@@ -31,32 +28,34 @@ export function resultFrom(scope: RunContext, call: CallState, made: ToolOutcome
   }
 }
 
-/** Passes a result through the `tool.result` hooks. A hook that throws withholds the result; the model receives the reason. */
-export async function throughResultHooks(
-  scope: RunContext,
-  first: ToolResult,
-): Promise<{ readonly result: ToolResult; readonly end: RunEnding | undefined }> {
+/** A result after the hooks. With `end` the run ends once the result is recorded. */
+export interface HookedResult {
+  readonly result: ToolResult
+  readonly end?: RunEnding
+}
+
+/** Passes a result through the `tool.result` hooks. A withheld result tells the model the reason. */
+export function throughResultHooks(scope: RunContext, first: ToolResult): MaybePromise<HookedResult> {
   // Check the size first: hooks must not process an oversized result.
   const over = beyondBytes(scope, first)
   if (over)
     return { result: withheld(first, 'The result was withheld: it exceeds the byte limits of the run.'), end: over }
-  let result = first
-  for (const { extension, hook } of scope.plan.hooks['tool.result']) {
-    try {
-      const others = giveWay(byteCount(result.output))
-      if (others) await others
-      const ctx = knowing(scope, extension, labelOfResult(result))
-      const given = inHookTime(scope, extension, 'tool.result', hook(result, ctx))
-      const answer = isPromise(given) ? await given : given
-      if (!answer) continue
+  const unchanged: HookedResult = { result: first }
+  if (scope.plan.hooks['tool.result'].length === 0) return unchanged
+  return runHooks(scope, 'tool.result', unchanged, {
+    bytes: ({ result }) => byteCount(result.output),
+    shown: ({ result }) => labelOfResult(result),
+    call: (hook, ctx, { result }) => hook(result, ctx),
+    answered(answer, { result }, by) {
       if ('stop' in answer) return { result: withheld(result, 'The run was stopped.'), end: stopped(answer) }
-      result = { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) }
-    } catch (thrown) {
-      report(scope, thrown, { kind: 'hook', name: extension.name })
-      result = withheld(result, 'The result was withheld: a check failed.')
-    }
-  }
-  return { result, end: undefined }
+      if (!isRecord(answer.output)) throw invalidAnswer(by, 'tool.result')
+      return {
+        result: { ...ofCall(first, withoutStale(answer, result)), label: fillLabel(answer.label, result.label) },
+      }
+    },
+    ends: ({ end }) => end !== undefined,
+    failed: ({ result }) => ({ result: withheld(result, 'The result was withheld: a check failed.') }),
+  })
 }
 
 /** Returns the ending of the run where a result exceeds its byte limits. */

@@ -26,7 +26,7 @@ export type ContextChanges = Partial<Pick<HookContext, 'approval' | 'audit' | 'e
 /**
  * The contexts of a run: one per extension, all over the same log, and variants with changes.
  *
- * @param shown label of data that the hook sees and the view does not contain yet.
+ * @param shown label of data that the hook sees and the view does not contain yet. Text that the hook generates carries it.
  */
 export type ContextFor = (extension: Extension, changes?: ContextChanges, shown?: Label) => HookContext
 

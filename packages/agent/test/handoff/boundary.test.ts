@@ -389,3 +389,23 @@ test('wherever its process dies, the same crosses, and nobody is asked again who
     ).toEqual([])
   }
 })
+
+test('a hook that rewrites what an earlier hook wrote gives its messages the label of that, unless it states another', async () => {
+  const secret = { content: 'The plan of the board.', label: { confidentiality: 'secret' } } as const
+  const short = { content: 'A short plan.' } as const
+  const rewriting = (name: string, message: typeof secret | typeof short): Extension =>
+    defineExtension({
+      name,
+      hooks: { handoff: ({ kind }) => (kind === 'tool-in' ? { payload: [message] } : undefined) },
+    })
+  const store = memoryStore()
+  const child = createAgent({ name: 'lawyer', model: scriptedModel([{ text: 'Paragraph 7.' }]) })
+  const { sessionId } = await createAgent({
+    name: 'desk',
+    model: afterwards(asking),
+    tools: [child.toTool({ name: 'ask', description: 'Ask.' })],
+    extensions: [rewriting('first', secret), rewriting('second', short)],
+    store,
+  }).run('Go.')
+  expect(spawned(await logOf(store, sessionId))).toMatchObject([{ with: [{ label: { confidentiality: 'secret' } }] }])
+})

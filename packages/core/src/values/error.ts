@@ -57,13 +57,21 @@ export class SessionBusyError extends ProvostError {
 }
 
 /**
- * Returns any thrown value as data. A `ProvostError` keeps its code; anything else gets `code`.
+ * Returns any thrown value as data. A `ProvostError` keeps its code; anything else gets `code`. It never throws: a
+ * revoked proxy and an error with a throwing getter get a fixed message.
  *
  * @param code for values other than a `ProvostError`; default `unexpected`.
  */
 export function toErrorInfo(thrown: unknown, code = 'unexpected'): ErrorInfo {
-  if (thrown instanceof ProvostError) return thrown.toJSON()
-  if (thrown instanceof Error) return { code, message: thrown.message || thrown.name }
+  try {
+    if (thrown instanceof ProvostError) return thrown.toJSON()
+    if (thrown instanceof Error) {
+      const message: unknown = thrown.message || thrown.name
+      if (typeof message === 'string') return { code, message }
+    }
+  } catch {
+    return { code, message: 'A value that cannot be read was thrown.' }
+  }
   return { code, message: typeof thrown === 'string' ? thrown : `A ${typeof thrown} was thrown.` }
 }
 
