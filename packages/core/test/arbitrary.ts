@@ -507,7 +507,6 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
         'remote' as const,
         'uncertain' as const,
         'input' as const,
-        'timer' as const,
       ),
     }),
     some({ callId: id, reason: text, deadline: time, evidence: json, sticky: constant('session' as const) }),

@@ -164,7 +164,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
   } satisfies ByOp<'call'>),
   wait: fields({
     token: text,
-    kind: oneOf('approval', 'remote', 'uncertain', 'input', 'timer'),
+    kind: oneOf('approval', 'remote', 'uncertain', 'input'),
     callId: optional(text),
     reason: optional(text),
     deadline: optional(number),
