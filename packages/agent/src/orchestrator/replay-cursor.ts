@@ -142,12 +142,15 @@ function isPreface(entry: Entry | undefined): boolean {
     case 'memo':
     case 'ext':
     case 'audit':
+    // An input that the run takes from the inbox.
+    case 'resolved':
       return true
     case 'attempt':
+      return entry.purpose === 'generated'
     case 'call':
     case 'wait':
-    case 'resolved':
     case 'child':
+    // The first step edits the view after the orchestrator has asked for it.
     case 'view':
       return false
     default:
