@@ -1,5 +1,5 @@
 import type { Entry, NewEntry } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { assertNever, isRecord } from '@provost/core'
 
 import type { RunBytes } from '../types/session-state.ts'
 
@@ -30,7 +30,11 @@ export function byteCount(value: unknown, depth = 0): number {
       return value === null ? 4 : bytesOfObject(value, depth)
     case 'undefined':
       return 0
-    default:
+    case 'bigint':
+    case 'boolean':
+    case 'function':
+    case 'number':
+    case 'symbol':
       return 6
   }
 }
@@ -69,7 +73,17 @@ function isJudged(entry: Entry | NewEntry): boolean {
     case 'resolved':
     case 'view':
       return true
-    default:
+    case 'attempt':
+    case 'audit':
+    case 'child':
+    case 'ext':
+    case 'handoff':
+    case 'memo':
+    case 'run':
+    case 'tail':
+    case 'wait':
       return false
+    default:
+      return assertNever(entry)
   }
 }
