@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
+
 import { createAgent, filters, foldLog, handoff, RunState } from '@provost/agent'
 import type { Agent } from '@provost/agent'
 import type { Entry, EntryOf, Message, MessagePurpose } from '@provost/core'
-import { defineExtension, purposeOf, textOf } from '@provost/core'
+import { canonicalJson, defineExtension, purposeOf, textOf, toJson } from '@provost/core'
 import { importSession, exportSession, memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import type { ScriptedPrompt } from '@provost/testing'
@@ -195,7 +197,14 @@ describe('a log of an earlier release, whose messages state no purpose', () => {
     expect({ status: end.status, text: end.text }).toEqual({ status: 'completed', text: 'Done.' })
     expect(sent(prompts[0])).toContain('Is it legal?')
     expect(sent(prompts[0])).not.toContain('Hurry!')
+    // What the earlier release wrote as the hash of the child's input.
+    const spawned = first.state.entries?.find((entry) => entry.type === 'child' && entry.op === 'spawned')
     const [child = []] = Object.values(first.state.children ?? {})
+    const input = withoutPurposes(
+      child.filter(isMessage).flatMap(({ via, message }) => (via === 'input' ? message : [])),
+    )
+    const hashed = hash('sha256', canonicalJson(toJson(['lawyer', input, null])))
+    expect(spawned).toMatchObject({ inputHash: hashed })
     const read = (entries: readonly Entry[]): unknown => foldLog(entries).view.map(({ purpose }) => purpose)
     expect(read(withoutPurposes(child))).toEqual(read(child))
     expect(read(child)).toContain('handoff-note')
