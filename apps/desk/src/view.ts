@@ -78,7 +78,53 @@ export function createView(write: (text: string) => void, colours: Palette, colu
       case 'agent.end':
         if (event.status !== 'completed') said(`${event.status} ${event.error?.message ?? ''}`)
         return
+      case 'agent.followup.queued':
+      case 'agent.resumed':
+      case 'agent.start':
+      case 'agent.steered':
+      case 'agent.suspended':
+      case 'context.compacted':
+      case 'evaluator.iteration':
+      case 'extension':
+      case 'fanout.child':
+      case 'fanout.merged':
+      case 'fanout.start':
+      case 'file.generated':
+      case 'governance.declassified':
+      case 'handoff.end':
+      case 'handoff.start':
+      case 'input.requested':
+      case 'input.resolved':
+      case 'message.end':
+      case 'message.start':
+      case 'model.fallback':
+      case 'model.retry':
+      case 'progress.written':
+      case 'reasoning.delta':
+      case 'reasoning.end':
+      case 'reasoning.start':
+      case 'source.cited':
+      case 'step.end':
+      case 'step.start':
+      case 'text.delta':
+      case 'text.start':
+      case 'tool.approval.resolved':
+      case 'tool.call.delta':
+      case 'tool.call.end':
+      case 'tool.call.start':
+      case 'tool.execute.end':
+      case 'tool.execute.partial':
+      case 'tool.execute.progress':
+      case 'tool.remote.requested':
+      case 'tool.remote.resolved':
+      case 'tool.skipped':
+      case 'tool.uncertain':
+      case 'turn.end':
+      case 'turn.mode':
+      case 'turn.start':
+        return
       default:
+        assertNever(event)
     }
   }
 

@@ -71,7 +71,54 @@ export function createRunEvents(): RunEvents {
           }
           break
         }
-        default:
+        case 'agent.end':
+        case 'agent.error':
+        case 'agent.followup.queued':
+        case 'agent.start':
+        case 'agent.steered':
+        case 'context.compacted':
+        case 'evaluator.iteration':
+        case 'extension':
+        case 'fanout.child':
+        case 'fanout.merged':
+        case 'fanout.start':
+        case 'file.generated':
+        case 'governance.blocked':
+        case 'governance.declassified':
+        case 'governance.flagged':
+        case 'handoff.end':
+        case 'handoff.start':
+        case 'input.requested':
+        case 'input.resolved':
+        case 'model.fallback':
+        case 'model.retry':
+        case 'progress.written':
+        case 'reasoning.delta':
+        case 'reasoning.end':
+        case 'reasoning.start':
+        case 'source.cited':
+        case 'step.end':
+        case 'step.start':
+        case 'text.end':
+        case 'text.start':
+        case 'tool.approval.requested':
+        case 'tool.approval.resolved':
+        case 'tool.call.delta':
+        case 'tool.call.end':
+        case 'tool.call.start':
+        case 'tool.execute.end':
+        case 'tool.execute.error':
+        case 'tool.execute.partial':
+        case 'tool.execute.progress':
+        case 'tool.execute.start':
+        case 'tool.remote.requested':
+        case 'tool.remote.resolved':
+        case 'tool.skipped':
+        case 'tool.uncertain':
+        case 'turn.end':
+        case 'turn.mode':
+        case 'turn.start':
+          break
       }
       return [given(event)]
     },

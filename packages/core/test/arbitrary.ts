@@ -144,6 +144,15 @@ export const message: fc.Arbitrary<Message> = both(
   record({ id, role, content: array(part, { maxLength: 4 }), createdAt: time }),
   some({ label, agent: word, error, partial: flag }),
 )
+const purpose = constantFrom(
+  'repair' as const,
+  'output-repair' as const,
+  'handoff-note' as const,
+  'orchestrator' as const,
+  'opening' as const,
+  'summary' as const,
+  'edit' as const,
+)
 
 const usage: fc.Arbitrary<Usage> = some({
   inputTokens: count,
@@ -429,20 +438,35 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
       some({ output: json, error }),
     ),
   ),
-  message: both(
+  message: oneof<fc.Arbitrary<Body<'message'>>[]>(
+    both(
+      record({
+        type: constant('message' as const),
+        message,
+        via: constantFrom(
+          'input' as const,
+          'steer' as const,
+          'queue' as const,
+          'model' as const,
+          'tool' as const,
+          'system' as const,
+        ),
+      }),
+      some({ held: id }),
+    ),
     record({
       type: constant('message' as const),
-      message,
-      via: constantFrom(
-        'input' as const,
-        'steer' as const,
-        'queue' as const,
-        'model' as const,
-        'tool' as const,
-        'system' as const,
-      ),
+      message: both(message, record({ purpose })),
+      via: constantFrom('input' as const, 'system' as const),
     }),
-    some({ held: id }),
+    record({
+      type: constant('message' as const),
+      message: both(
+        message,
+        record({ role: constantFrom('error' as const, 'aborted' as const), purpose: constant('closing' as const) }),
+      ),
+      via: constant('model' as const),
+    }),
   ),
   attempt: both(
     record({
@@ -502,13 +526,7 @@ const bodies: { readonly [T in EntryBody['type']]: fc.Arbitrary<Body<T>> } = {
     record({
       type: constant('wait' as const),
       token: id,
-      kind: constantFrom(
-        'approval' as const,
-        'remote' as const,
-        'uncertain' as const,
-        'input' as const,
-        'timer' as const,
-      ),
+      kind: constantFrom('approval' as const, 'remote' as const, 'uncertain' as const, 'input' as const),
     }),
     some({ callId: id, reason: text, deadline: time, evidence: json, sticky: constant('session' as const) }),
   ),

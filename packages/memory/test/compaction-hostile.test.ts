@@ -259,4 +259,21 @@ describe('what an orchestrator has planned', () => {
     for (const text of left) expect(text).toMatch(/- Write it down\.$/)
     for (const { messages } of views) expect(messages.filter((one) => textOf(one) === request)).toHaveLength(1)
   })
+
+  it('is the same after a request to repair an answer, which is no step of the plan', async () => {
+    const tasks = ['Read the pages.', 'Compare them.', 'Write it down.']
+    const work = Array.from({ length: 12 }, () => ({ text: words(150), toolCalls: [page(60)] }))
+    const polite = defineExtension({
+      name: 'polite',
+      hooks: { 'model.response': (message) => (textOf(message) === 'rude' ? { repair: 'Be polite.' } : undefined) },
+    })
+    const { agent, views } = scene(
+      { window, keepRecent: 300, strategy: 'summarize' },
+      [{ text: JSON.stringify({ steps: tasks }) }, { text: 'rude' }, ...work, { text: 'Read.' }, { text: 'done' }],
+      { orchestrator: planAndExecute(), maxSteps: 60, extensions: [polite] },
+    )
+    expect((await agent.run('Compare the pages.')).status).toBe('completed')
+    const plans = views.flatMap(({ messages }) => messages.map(textOf).filter((text) => text.startsWith('[Left of')))
+    expect(plans[0]?.split('\n').slice(1)).toEqual(tasks.map((task) => `- ${task}`))
+  })
 })

@@ -190,6 +190,7 @@ export type {
   LabelInit,
   Message,
   MessageInit,
+  MessagePurpose,
   ModelMessage,
   Part,
   ReasoningPart,

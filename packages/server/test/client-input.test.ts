@@ -346,3 +346,18 @@ test.each(hostile)('%s is refused with 400, or becomes a history that the model 
   ]).toContainEqual([status, sessions.length, prompts.length])
   expect(Object.prototype).not.toHaveProperty('admin')
 })
+
+test('a client cannot give its messages a purpose', async () => {
+  const purpose = 'handoff-note'
+  const { server, store } = listening()
+  const parts = [{ type: 'text', text: 'hi', purpose }]
+  await (
+    await ask(server, '/api/chat', { body: { id: 'c', messages: [{ id: 'm/note', role: 'user', parts, purpose }] } })
+  ).text()
+  await executed(server, { input: 'x', messages: [{ id: 'm/note', role: 'user', content: 'hi', purpose }] })
+  const sessions = await sessionsIn(store)
+  expect(sessions.length).toBe(2)
+  for (const { id } of sessions) {
+    for await (const entry of store.read(id)) expect(JSON.stringify(entry)).not.toContain('handoff-note')
+  }
+})

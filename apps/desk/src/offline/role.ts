@@ -8,7 +8,7 @@ import { correctStep, editStep, writeStep } from './writing.ts'
 
 /** The next step in the role of the instructions: `You are billing at …`. Without a role, it handles mails. */
 export function nextStep(prompt: LanguageModelV4Prompt): Step {
-  switch (roleIn(prompt)) {
+  switch (roleIn(prompt) ?? '') {
     case 'triage':
       return triageStep(factsOf(prompt))
     case 'warm writer':

@@ -5,6 +5,7 @@ import type {
   FilterDescriptor,
   Grant,
   Input,
+  Json,
   Label,
   RunResult,
   SpawnOptions,
@@ -87,7 +88,7 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
     const grant = asked && checkGrant(asked)
     // Validated here, so that the composite receives the error of an invalid input.
     messagesOf(input, positionId(id, 0, 'message', 'input'), own)
-    const what = [own.name, scope.secrets.scrubber.tokenise(toJson(input)), toJson(grant ?? null)]
+    const what = [own.name, scope.secrets.scrubber.tokenise(hashedInput(input)), toJson(grant ?? null)]
     const same = hashJson(filter ? [...what, toJson(filter)] : what)
     const known = scope.state.run?.children.get(id)
     const before = made.get(id)?.same ?? known?.inputHash
@@ -171,6 +172,12 @@ export function createSpawner(scope: RunContext, call: CallState, host: Spawning
       return joined ? spentIn(joined) : (scope.children.get(`${callId}/${keyOf(key, scope)}`)?.spent() ?? noSpending)
     },
   }
+}
+
+/** Returns an input as it is hashed: without purposes, which logs of earlier releases do not state. */
+function hashedInput(input: Input): Json {
+  const isStated = typeof input !== 'string' && input.some((item) => 'purpose' in item)
+  return toJson(isStated ? input.map((item) => ({ ...item, purpose: undefined })) : input)
 }
 
 /** Returns the result of a child that has ended, from its log. */

@@ -72,10 +72,11 @@ function repairEntries(place: Place, message: Message, repair: NonNullable<Model
     const content =
       typeof repair.content === 'string' ? [{ type: 'text' as const, text: repair.content }] : repair.content
     const label = fillLabel(repair.label, message.label ?? trustedLabel)
+    const purpose = repair.of === 'output' ? 'output-repair' : 'repair'
     return [
       newEntry(place, id, {
         type: 'message',
-        message: { id, role: 'user', content, label, agent: place.agent, createdAt: Date.now() },
+        message: { id, role: 'user', content, label, agent: place.agent, createdAt: Date.now(), purpose },
         via: 'system',
       }),
     ]

@@ -60,16 +60,16 @@ export function failureEntries(
 /**
  * Returns the message that closes an incomplete run: partial content stays, calls without a result are removed.
  *
- * @param key names the message if there is no partial one.
+ * @param attempt of the model that failed. Without it, the run is ended from outside.
  */
 export function closingMessage(
   place: Place,
   role: 'error' | 'aborted',
   partial: Message | undefined,
   error?: ErrorInfo,
-  key: string | number = role,
+  attempt?: number,
 ): NewEntry {
-  const id = partial?.id ?? positionId(place.runId, place.step, 'message', key)
+  const id = partial?.id ?? positionId(place.runId, place.step, 'message', attempt ?? role)
   const content = (partial?.content ?? []).filter(({ type }) => type !== 'tool-call' && type !== 'tool-result')
   return newEntry(place, id, {
     type: 'message',
@@ -82,6 +82,7 @@ export function closingMessage(
       createdAt: Date.now(),
       ...(error && { error }),
       ...(content.length > 0 && { partial: true }),
+      ...(attempt === undefined && { purpose: 'closing' }),
     },
     via: 'model',
   })

@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, ErrorInfo, EventPayloads, Message, ToolOutput } from '@provost/core'
-import { assertNever, textOf, trustedLabel } from '@provost/core'
+import { assertNever, purposeOf, textOf, trustedLabel } from '@provost/core'
 
 import { notReturned } from '../messages/transferred-context.ts'
 import { isSilent } from '../reducers/message-reducer.ts'
@@ -23,8 +23,6 @@ export function createEventProjection(sessionId: string, state: SessionState): E
   /** Messages of the current turn. */
   let turn: Message[] | undefined
   let stepOpen = false
-  /** Id of the note to the agent that takes over; it starts that agent's turn. */
-  let note: string | undefined
   /** Started calls in call order, with the entry that settles each. */
   let inFlight = new Map<string, EntryOf<'call', 'settled'> | undefined>()
   /** Return handoffs without an answer yet, by their calls. */
@@ -104,7 +102,8 @@ export function createEventProjection(sessionId: string, state: SessionState): E
         break
       case 'system':
       case 'tool':
-        if (message.id === note) beginTurn(emit, 'handoff')
+        // The turn of the agent that takes over begins with its note.
+        if (purposeOf(entry) === 'handoff-note') beginTurn(emit, 'handoff')
         emitMessage(emit, message)
         break
       default:
@@ -210,7 +209,6 @@ export function createEventProjection(sessionId: string, state: SessionState): E
     if (mode === 'return' && denied === undefined) return void returnHandoffs.set(callId, entry)
     emit('handoff.start', { from, to, mode, callId })
     if (denied === undefined) {
-      note = `${callId}/note`
       emit('handoff.end', { from, to, mode, callId, status: 'accepted', label })
       endTurn(emit)
     } else emit('handoff.end', { from, to, mode, callId, status: 'denied', reason: denied, label })

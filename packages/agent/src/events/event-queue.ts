@@ -1,4 +1,5 @@
 import type { AgentEvent } from '@provost/core'
+import { assertNever } from '@provost/core'
 
 import type { EventEnvelope, EventQueue } from '../types/log.ts'
 import { numbered } from './event-envelope.ts'
@@ -103,8 +104,56 @@ function deltaKey(event: AgentEvent): string | undefined {
       return `${event.callId}/${event.delta === undefined ? 'value' : 'delta'}`
     case 'tool.execute.progress':
       return `${event.callId}/progress`
-    default:
+    case 'agent.end':
+    case 'agent.error':
+    case 'agent.followup.queued':
+    case 'agent.resumed':
+    case 'agent.start':
+    case 'agent.steered':
+    case 'agent.suspended':
+    case 'context.compacted':
+    case 'evaluator.iteration':
+    case 'extension':
+    case 'fanout.child':
+    case 'fanout.merged':
+    case 'fanout.start':
+    case 'file.generated':
+    case 'governance.blocked':
+    case 'governance.declassified':
+    case 'governance.flagged':
+    case 'handoff.end':
+    case 'handoff.start':
+    case 'input.requested':
+    case 'input.resolved':
+    case 'message.end':
+    case 'message.start':
+    case 'model.fallback':
+    case 'model.retry':
+    case 'progress.written':
+    case 'reasoning.end':
+    case 'reasoning.start':
+    case 'source.cited':
+    case 'step.end':
+    case 'step.start':
+    case 'text.end':
+    case 'text.start':
+    case 'tool.approval.requested':
+    case 'tool.approval.resolved':
+    case 'tool.call.end':
+    case 'tool.call.start':
+    case 'tool.execute.end':
+    case 'tool.execute.error':
+    case 'tool.execute.start':
+    case 'tool.remote.requested':
+    case 'tool.remote.resolved':
+    case 'tool.skipped':
+    case 'tool.uncertain':
+    case 'turn.end':
+    case 'turn.mode':
+    case 'turn.start':
       return undefined
+    default:
+      return assertNever(event)
   }
 }
 

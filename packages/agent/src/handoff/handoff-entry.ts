@@ -116,7 +116,7 @@ export function noteTo(
       ? `${from} asks you, ${to}, for an answer to this, and goes on with it.`
       : `${from} handed the conversation over to you, ${to}.`
   const text = `${what}${message && ` What ${from} says: ${message}`}`
-  return messageOf({ content: text }, `${callId}/note`, message ? label : trustedLabel, to)
+  return messageOf({ content: text }, `${callId}/note`, message ? label : trustedLabel, to, 'handoff-note')
 }
 
 function handoffEntry(

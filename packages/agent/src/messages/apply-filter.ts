@@ -154,9 +154,12 @@ function paired(messages: readonly Message[]): readonly Message[] {
   )
 }
 
-/** Returns the last group of adjacent user messages: a provider treats them as one. */
+/**
+ * Returns the last group of adjacent user messages: a provider treats them as one. A message with a purpose is the
+ * runtime's, not the user's.
+ */
 function lastTurn(messages: readonly Message[]): readonly Message[] {
-  const isTurn = ({ role, id }: Message): boolean => role === 'user' && !isNote(id)
+  const isTurn = ({ role, purpose }: Message): boolean => role === 'user' && purpose === undefined
   const end = messages.findLastIndex(isTurn)
   let start = end
   for (let i = end - 1; i >= 0; i--) {
@@ -165,14 +168,6 @@ function lastTurn(messages: readonly Message[]): readonly Message[] {
     if (isTurn(before)) start = i
   }
   return messages.slice(Math.max(start, 0), end + 1).filter(isTurn)
-}
-
-/**
- * Whether the runtime wrote the message in the user's role: handoff notes, repair requests, orchestrator messages,
- * summaries.
- */
-function isNote(id: string): boolean {
-  return /\/(?:message\/(?:output|repair)|note|opening|summary|saying\/[^/]*|view\/[^/]*\/[^/]*\/\d+)$/.test(id)
 }
 
 function bySensitivity(rule: SensitivityRule, messages: readonly Message[]): readonly Message[] {
@@ -226,6 +221,7 @@ function summarised(text: string | undefined, messages: readonly Message[]): rea
       content: [{ type: 'text', text: content }],
       label: joinLabels(...messages.map(labelOf)),
       createdAt: last.createdAt,
+      purpose: 'summary',
     }),
   ]
 }

@@ -1,8 +1,14 @@
-import type { Label, Message, MessageInit, Part } from '@provost/core'
+import type { Label, Message, MessageInit, MessagePurpose, Part } from '@provost/core'
 import { deepFreeze, fillLabel, trustedLabel } from '@provost/core'
 
-/** Returns a complete message for one of a user or a hook. */
-export function messageOf(init: MessageInit, id: string, label: Label = trustedLabel, agent?: string): Message {
+/** Returns a complete message for one of a user or a hook; with a purpose, for one of the runtime. */
+export function messageOf(
+  init: MessageInit,
+  id: string,
+  label: Label = trustedLabel,
+  agent?: string,
+  purpose?: MessagePurpose,
+): Message {
   return deepFreeze({
     id,
     role: init.role ?? 'user',
@@ -10,6 +16,7 @@ export function messageOf(init: MessageInit, id: string, label: Label = trustedL
     label: fillLabel(init.label, label),
     ...(agent !== undefined && { agent }),
     createdAt: Date.now(),
+    ...(purpose && { purpose }),
   })
 }
 

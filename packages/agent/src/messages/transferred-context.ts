@@ -98,5 +98,6 @@ function opening({ id, at }: Pick<Entry, 'id' | 'at'>): Message {
     content: [{ type: 'text', text: 'What was said before is left out.' }],
     label: trustedLabel,
     createdAt: at,
+    purpose: 'opening',
   })
 }

@@ -33,9 +33,10 @@ async function applyEdit(scope: RunContext, place: Place, edit: ViewEdit, by: st
   const key = positionId(place.runId, place.step, `view/${by}`, offsetOf(scope.state))
   const label = scope.state.viewLabel
   const known = new Map(cut.map((message) => [message.id, message]))
+  const purpose = edit.compacted ? 'summary' : 'edit'
   const messages = edit.with.map((init, index) => {
     const old = 'id' in init ? known.get(init.id) : undefined
-    if (!old) return messageOf(init, `${key}/${index}`, label, place.agent)
+    if (!old) return messageOf(init, `${key}/${index}`, label, place.agent, purpose)
     // Each old message may return once: message ids are unique.
     known.delete(old.id)
     return old === init ? old : rewritten(old, init)

@@ -289,7 +289,7 @@ async function* saying(turn: Turn, { content, label }: Extract<Wish, { kind: 'sa
   if (known) return { value: known }
   const id = orchestratorMessageId(state, key)
   const place = placeOf(state)
-  const message = messageOf({ content }, id, fillLabel(label, state.viewLabel), place.agent)
+  const message = messageOf({ content }, id, fillLabel(label, state.viewLabel), place.agent, 'orchestrator')
   yield* append(turn, newEntry(place, id, { type: 'message', message, via: 'system' }))
   return { value: message }
 }

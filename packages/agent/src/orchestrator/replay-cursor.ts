@@ -1,5 +1,5 @@
-import type { Entry, Message } from '@provost/core'
-import { ProvostError, positionId } from '@provost/core'
+import type { Entry, EntryOf, Message } from '@provost/core'
+import { ProvostError, assertNever, positionId, purposeOf } from '@provost/core'
 
 import { reduceEntry, foldLog } from '../reducers/reducer.ts'
 import type { SessionState } from '../types/session-state.ts'
@@ -50,8 +50,8 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
     return entry
   }
 
-  const isSaying = ({ type, id }: Entry): boolean =>
-    type === 'message' && runId !== undefined && id.startsWith(runId) && id.includes('/saying/')
+  const isSaying = (entry: Entry): entry is EntryOf<'message'> =>
+    entry.type === 'message' && entry.runId === runId && purposeOf(entry) === 'orchestrator'
 
   /** Returns the answer that becomes final with an entry. */
   function answerOf(entry: Entry, candidate: Message | undefined): Message | undefined {
@@ -101,7 +101,7 @@ export function openReplayCursor(log: SessionState): ReplayCursor {
         const candidate = state.run?.candidate?.message
         const entry = read()
         if (!entry) return undefined
-        if (entry.type === 'message' && isSaying(entry) && entry.id.endsWith(`/${key}`)) return entry.message
+        if (isSaying(entry) && entry.id === positionId(entry.runId, entry.step, 'saying', key)) return entry.message
         if (isSaying(entry) || answerOf(entry, candidate)) throw diverged(log)
       }
     },
@@ -129,20 +129,32 @@ function isTakeover(entry: Entry): boolean {
   return entry.type === 'handoff' && entry.mode === 'transfer' && entry.denied === undefined
 }
 
+/** Returns whether an entry may precede the first ask of the orchestrator. */
 function isPreface(entry: Entry | undefined): boolean {
-  switch (entry?.type) {
+  if (!entry) return false
+  switch (entry.type) {
     case 'run':
       return entry.op === 'started'
     case 'message':
-      return entry.via === 'input' || entry.message.role === 'system' || entry.id.endsWith('/note')
+      return entry.via === 'input' || entry.message.role === 'system' || purposeOf(entry) === 'handoff-note'
     case 'handoff':
     case 'tail':
     case 'memo':
     case 'ext':
     case 'audit':
+    // An input that the run takes from the inbox.
+    case 'resolved':
       return true
-    default:
+    case 'attempt':
+      return entry.purpose === 'generated'
+    case 'call':
+    case 'wait':
+    case 'child':
+    // The first step edits the view after the orchestrator has asked for it.
+    case 'view':
       return false
+    default:
+      return assertNever(entry)
   }
 }
 
@@ -150,9 +162,9 @@ function isQueued(entry: Entry | undefined): boolean {
   return entry?.type === 'tail' || (entry?.type === 'message' && entry.via === 'queue')
 }
 
-function isRepair({ runId, step, id, via }: Extract<Entry, { type: 'message' }>): boolean {
-  if (via !== 'system') return false
-  return id === positionId(runId, step, 'message', 'repair') || id === positionId(runId, step, 'message', 'output')
+function isRepair(entry: EntryOf<'message'>): boolean {
+  const purpose = purposeOf(entry)
+  return purpose === 'repair' || purpose === 'output-repair'
 }
 
 function diverged(log: SessionState): ProvostError {

@@ -123,8 +123,9 @@ function readAnew(store: SessionStore, log: string, known: Known): Promise<void>
   return catchUp(store, log, known)
 }
 
-function isKnownRun(known: Known, { id }: NewEntry): boolean {
-  return id.startsWith('run/') && known.runs.has(id.slice('run/'.length))
+function isKnownRun(known: Known, entry: NewEntry): boolean {
+  const run = runIn(entry)
+  return run !== undefined && known.runs.has(run)
 }
 
 async function leaseOf(store: SessionStore, log: string): Promise<{ fence: number; release(): Promise<void> }> {

@@ -1,5 +1,5 @@
 import type { EntryOf, Message } from '@provost/core'
-import { fillLabel, joinLabels, labelOf, positionId, untrustedLabel } from '@provost/core'
+import { fillLabel, joinLabels, labelOf, messageOfEntry, purposeOf, untrustedLabel } from '@provost/core'
 
 import type { RunProgress, SessionState } from '../types/session-state.ts'
 
@@ -24,16 +24,18 @@ export function applyMessage(state: SessionState, entry: EntryOf<'message'>): vo
     else run.candidate = { message, token: entry.held }
     return
   }
-  appendMessage(state, message)
+  const said = messageOfEntry(entry)
+  appendMessage(state, said)
   // Input from outside in the human's place does not count as the human's own.
   const own =
     message.role === 'user' &&
+    said.purpose === undefined &&
     via !== 'system' &&
     !(run?.isChild && via === 'input') &&
     message.label?.integrity !== 'untrusted'
   if (own) state.intent.push(message)
   if (!run) return
-  if (message.id === positionId(run.id, entry.step, 'message', 'output')) run.repairs++
+  if (purposeOf(entry) === 'output-repair') run.repairs++
   run.answer = undefined
 }
 

@@ -1,14 +1,15 @@
 import type { EntryOf, Message } from '@provost/core'
-import { joinLabels, labelOf } from '@provost/core'
+import { joinLabels, labelOf, messagesOfView } from '@provost/core'
 
 import { openingView, viewAtStep } from '../messages/transferred-context.ts'
 import type { SessionState } from '../types/session-state.ts'
 
 /** Applies a cut of the view, or an addition at its end. */
 export function applyView(state: SessionState, entry: EntryOf<'view'>): void {
+  const added = messagesOfView(entry)
   if (entry.from === '' && entry.to === '') {
     // An addition at the end: earlier messages stay as they are.
-    for (const message of entry.with) {
+    for (const message of added) {
       state.view.push(message)
       state.viewLabel = joinLabels(state.viewLabel, labelOf(message))
     }
@@ -20,9 +21,9 @@ export function applyView(state: SessionState, entry: EntryOf<'view'>): void {
   const cut = state.view.slice(from, to + 1)
   // Not spread: a long view has more messages than a call takes arguments.
   const rest = state.view.splice(from)
-  for (const message of entry.with) state.view.push(message)
+  for (const message of added) state.view.push(message)
   for (const message of rest.slice(cut.length)) state.view.push(message)
-  keepWriters(state, cut, entry.with)
+  keepWriters(state, cut, added)
   state.viewVersion++
   const sent = [...state.preludes.values(), state.view].flat()
   state.viewLabel = joinLabels(...sent.map(labelOf))

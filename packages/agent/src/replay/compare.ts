@@ -1,5 +1,5 @@
 import type { Entry, Json, NewEntry } from '@provost/core'
-import { canonicalJson, toJson } from '@provost/core'
+import { canonicalJson, purposeOf, toJson } from '@provost/core'
 
 import type { RecordedLog } from './recorded-log.ts'
 import { isOutOfBand, nextOf } from './recorded-log.ts'
@@ -81,6 +81,7 @@ function essence(entry: NewEntry): Json {
   }: Record<string, unknown> = { ...entry }
   // Ids of run entries count entries, and hooks may write entries in between.
   if (entry.type === 'run') delete rest['id']
-  if (entry.type === 'message') rest['message'] = { ...entry.message, createdAt: 0 }
+  // Logs of earlier releases do not state the purpose.
+  if (entry.type === 'message') rest['message'] = { ...entry.message, createdAt: 0, purpose: purposeOf(entry) }
   return toJson(rest)
 }

@@ -1,5 +1,5 @@
 import type { ApprovalDecision, Decisions, Entry, EntryOf, Json, NewEntry, RemoteResult } from '@provost/core'
-import { isRecord, positionId } from '@provost/core'
+import { isRecord, purposeOf } from '@provost/core'
 
 import { clock, readVerdict } from '../reducers/wait-reducer.ts'
 import type { Authorization, FinalFailure, LoopAnswers, LoopHandlers, ModelAnswered, Repair } from '../types/loop.ts'
@@ -43,30 +43,21 @@ export function answerAt(tape: RecordedLog, entry: Entry): LoopAnswers['model'] 
   return { ...answered, ...(ask && { ask }), ...(repair && { repair, ...(unsaid && { unsaid }) }) }
 }
 
-function failureAt(tape: RecordedLog, { message, runId, step }: EntryOf<'message'>): FinalFailure {
+function failureAt(tape: RecordedLog, { message }: EntryOf<'message'>): FinalFailure {
   const ended = tape.entry(1)
   const known = ended?.type === 'run' && ended.op === 'ended' ? ended.error : undefined
   const error = known ?? message.error ?? { code: 'unexpected', message: '' }
-  const prefix = positionId(runId, step, 'message', '')
-  const attempt = message.id.startsWith(prefix) ? Number(message.id.slice(prefix.length)) : Number.NaN
-  const whole = message.label !== undefined || message.partial === true || Number.isNaN(attempt)
-  return {
-    class: 'unknown',
-    model: '',
-    attempt: Number.isNaN(attempt) ? 1 : attempt,
-    effects: false,
-    error,
-    ...(whole && { partial: message }),
-  }
+  const attempt = tape.state.run?.attempts ?? 1
+  return { class: 'unknown', model: '', attempt, effects: false, error, partial: message }
 }
 
 /** Returns the repair request that directly follows an answer. */
 function repairAt(follows: Entry, answer: EntryOf<'message'>['message']): Repair | undefined {
   if (follows.type === 'message' && follows.via === 'system') {
-    const { id, content, label } = follows.message
-    const output = positionId(follows.runId, follows.step, 'message', 'output')
-    if (id !== output && id !== positionId(follows.runId, follows.step, 'message', 'repair')) return undefined
-    return { content, ...(label && { label }), ...(id === output && { of: 'output' }) }
+    const purpose = purposeOf(follows)
+    if (purpose !== 'repair' && purpose !== 'output-repair') return undefined
+    const { content, label } = follows.message
+    return { content, ...(label && { label }), ...(purpose === 'output-repair' && { of: 'output' }) }
   }
   if (follows.type !== 'call' || follows.op !== 'settled' || follows.outcome !== 'skipped' || follows.via !== 'hook') {
     return undefined

@@ -1,5 +1,5 @@
 import type { Entry, EntryOf } from '@provost/core'
-import { positionId } from '@provost/core'
+import { assertNever, purposeOf } from '@provost/core'
 
 import { lookedUpBy } from '../entries/call-entries.ts'
 import { reduceEntry } from '../reducers/reducer.ts'
@@ -80,8 +80,7 @@ export function openRecordedLog(recorded: readonly Entry[]): RecordedLog {
         if (!entry) return cutOff
         cutOff ||= entry.type === 'call'
         if (entry.type === 'run') return entry.op === 'ended' && (entry.status === 'aborted' || isFromOutside(entry))
-        if (entry.type === 'message' && entry.via === 'model')
-          return entry.message.role === 'aborted' || isClosingError(entry)
+        if (entry.type === 'message' && entry.via === 'model') return purposeOf(entry) === 'closing'
         const between =
           entry.type === 'resolved' || (entry.type === 'call' && entry.op === 'settled' && entry.via === 'log')
         if (!between && !isOutOfBand(entry) && !isFailed(entry)) return false
@@ -108,8 +107,14 @@ export function isOutOfBand(entry: Entry): boolean {
       return entry.purpose === 'generated'
     case 'message':
       return entry.message.role === 'system'
-    default:
+    case 'run':
+    case 'call':
+    case 'wait':
+    case 'resolved':
+    case 'handoff':
       return false
+    default:
+      return assertNever(entry)
   }
 }
 
@@ -120,10 +125,6 @@ function isFailed(entry: Entry): boolean {
 /** Returns whether an entry marks an inbox item as taken. No wait has its token. */
 export function isTaken(state: SessionState, entry: Entry): boolean {
   return entry.type === 'resolved' && !state.waits.has(entry.token)
-}
-
-function isClosingError({ message, runId, step }: EntryOf<'message'>): boolean {
-  return message.role === 'error' && message.id === positionId(runId, step, 'message', 'error')
 }
 
 /** Returns whether a run failed for a reason outside the loop. The loop has two reasons; a model failure precedes. */

@@ -1,5 +1,5 @@
 import type { Entry, NewEntry } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { assertNever, isRecord } from '@provost/core'
 
 import type { RunBytes } from '../types/session-state.ts'
 
@@ -70,7 +70,17 @@ function isJudged(entry: Entry | NewEntry): boolean {
     case 'resolved':
     case 'view':
       return true
-    default:
+    case 'attempt':
+    case 'audit':
+    case 'child':
+    case 'ext':
+    case 'handoff':
+    case 'memo':
+    case 'run':
+    case 'tail':
+    case 'wait':
       return false
+    default:
+      return assertNever(entry)
   }
 }

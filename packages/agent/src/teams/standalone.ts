@@ -1,6 +1,15 @@
 import { hash } from 'node:crypto'
 
-import type { CompositeContext, Decisions, Extension, Json, OnApproval, Principal, SessionStore } from '@provost/core'
+import type {
+  CompositeContext,
+  Decisions,
+  Extension,
+  Json,
+  Message,
+  OnApproval,
+  Principal,
+  SessionStore,
+} from '@provost/core'
 import { ProvostError, canonicalJson, relayProvider, toJson } from '@provost/core'
 import { tool } from '@provost/tools'
 import { z } from 'zod'
@@ -112,16 +121,21 @@ export async function runStandalone<T>(
   if (outcome && 'error' in outcome) throw outcome.error
   if (outcome && result.status === 'completed') return outcome.value
   if (broken && result.status === 'completed') {
-    const { memos } = foldLog(await readLog(plan.store, sessionId ?? ''))
-    const known = [...memos].findLast(
-      ([key]) => key.startsWith(`${result.runId}/`) && key.endsWith(`/memo/${outcomeKey}`),
-    )
+    const { memos, messages } = foldLog(await readLog(plan.store, sessionId ?? ''))
+    const key = `${onlyCallIn(messages, name)}/memo/${outcomeKey}`
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the recorded outcome of the same work, as JSON
-    if (known) return known[1] as T
+    if (memos.has(key)) return memos.get(key) as T
   }
   if (result.status === 'failed') throw result.error
   if (result.status === 'suspended') throw new PendingInputError(name, result.pending, within !== undefined)
   throw new ProvostError('aborted', `${name} was aborted.`, { hint: 'Start it again.' })
+}
+
+/** Returns the id of the call that the stub model makes: the last one of the tool. */
+function onlyCallIn(messages: readonly Message[], toolName: string): string | undefined {
+  const parts = messages.flatMap(({ content }) => content)
+  const call = parts.findLast((part) => part.type === 'tool-call' && part.toolName === toolName)
+  return call?.type === 'tool-call' ? call.callId : undefined
 }
 
 /** The memo key of the outcome in the log. */

@@ -62,9 +62,21 @@ describe('what a filter lets across', () => {
   })
 
   test('lastUser: never what the runtime said in the user’s place', () => {
-    const note: Message = { ...say('user', 'handed over'), id: 'run/3/call/0/note' }
-    const repair: Message = { ...say('user', 'does not fit'), id: 'run/3/message/output' }
+    const note: Message = { ...say('user', 'handed over'), purpose: 'handoff-note' }
+    const repair: Message = { ...say('user', 'does not fit'), purpose: 'output-repair' }
     expect(texts(applyFilter(filters.lastUser(), [...history, note, repair]))).toEqual(['two'])
+  })
+
+  test.each([
+    'run/3/call/0/note',
+    'run/3/message/output',
+    'run/3/saying/1.1',
+    'a/opening',
+    'a/summary',
+    'a/view/b/1/0',
+  ])('lastUser: what the user said, even if the message has the id %s', (id) => {
+    const own: Message = { ...say('user', 'three'), id }
+    expect(texts(applyFilter(filters.lastUser(), [...history, say('assistant', 'ok'), own]))).toEqual(['three'])
   })
 
   test('stripToolCalls: what was said, without calls and results', () => {

@@ -14,8 +14,13 @@ function shownBy(output: ToolOutput): Json {
       return output.value.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
     case 'execution-denied':
       return output.reason ?? 'The call was denied.'
-    default:
+    case 'error-json':
+    case 'error-text':
+    case 'json':
+    case 'text':
       return output.value
+    default:
+      return output satisfies never
   }
 }
 

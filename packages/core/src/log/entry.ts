@@ -136,7 +136,7 @@ export type EntryBody =
   | {
       type: 'wait'
       token: string
-      kind: 'approval' | 'remote' | 'uncertain' | 'input' | 'timer'
+      kind: 'approval' | 'remote' | 'uncertain' | 'input'
       callId?: string
       reason?: string
       deadline?: Timestamp

@@ -81,6 +81,26 @@ export type Part = TextPart | ReasoningPart | FilePart | CustomPart | ToolCallPa
 /** `error`, `aborted` and custom roles stay in the history and reach a model only where `convertToModel` maps them. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'error' | 'aborted' | `custom:${string}`
 
+/**
+ * Why the runtime or an extension wrote a message. Messages of users, models and tools have no purpose.
+ *
+ * - `repair`: a hook rejected an answer. `output-repair`: the answer did not fit the output schema.
+ * - `handoff-note`: tells an agent why it was called.
+ * - `orchestrator`: a message of the agent's orchestrator.
+ * - `opening`: stands for a user message where a history does not begin with one.
+ * - `summary`: replaces other messages. `edit`: an extension added it to the model's view.
+ * - `closing`: closes a run that was ended from outside.
+ */
+export type MessagePurpose =
+  | 'repair'
+  | 'output-repair'
+  | 'handoff-note'
+  | 'orchestrator'
+  | 'opening'
+  | 'summary'
+  | 'edit'
+  | 'closing'
+
 /** One message of a history. */
 export interface Message {
   readonly id: string
@@ -93,6 +113,11 @@ export interface Message {
   readonly error?: ErrorInfo
   /** The content was cut off by an error or an abort. */
   readonly partial?: true
+  /**
+   * A message with a purpose does not count as the user's own words. The purpose of a message from outside has no other
+   * effect. `purposeOf` reads the purpose of an entry.
+   */
+  readonly purpose?: MessagePurpose
 }
 
 /** A message before it is logged: the runtime adds id, time, agent and the default label. The default role is `user`. */

@@ -25,7 +25,8 @@ function within(value: unknown, found: (text: string) => boolean, seen: Set<obje
       if (depth > deepest) return true
       seen.add(value)
       return [...insidesOf(value)].some((inside) => within(inside, found, seen, depth + 1))
-    default:
+    case 'boolean':
+    case 'undefined':
       return false
   }
 }

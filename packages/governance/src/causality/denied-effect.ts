@@ -1,5 +1,5 @@
-import { isRecord } from '@provost/core'
-import type { Entry, Fold, Json } from '@provost/core'
+import { assertNever, isRecord } from '@provost/core'
+import type { Entry, EntryOf, Fold, Json } from '@provost/core'
 
 import { effectOf } from './call-effect.ts'
 import type { CallEffect } from './call-effect.ts'
@@ -30,27 +30,47 @@ export const denialsFold: Fold<Denials> = {
   key: 'governance/denials',
   initial: nothing,
   apply(state: Denials, entry: Entry): Denials {
-    if (entry.type !== 'call') return applyOther(state, entry)
-    const { callId } = entry
-    if (entry.op === 'decided' && entry.outcome === 'ask') {
-      return { ...state, asked: { ...state.asked, [callId]: entry.args } }
+    switch (entry.type) {
+      case 'call':
+        return withCall(state, entry)
+      case 'child':
+        return entry.op === 'joined' && entry.status !== 'suspended' ? withChild(state, entry) : state
+      case 'handoff':
+        if (entry.denied !== undefined || state.receivers.includes(entry.to)) return state
+        return { ...state, receivers: [...state.receivers, entry.to] }
+      case 'ext':
+        return entry.name === monitorName ? adopted(state, entry.data) : state
+      case 'run':
+      case 'message':
+      case 'attempt':
+      case 'wait':
+      case 'resolved':
+      case 'view':
+      case 'tail':
+      case 'memo':
+      case 'audit':
+        return state
+      default:
+        return assertNever(entry)
     }
-    if (entry.op === 'decided' && entry.outcome === 'deny' && !formal.has(entry.by)) {
-      return withValues(state, callId, entry.args)
-    }
-    const { [callId]: args, ...asked } = state.asked
-    if (entry.op !== 'settled' || args === undefined) return state
-    const left = { ...state, asked }
-    return entry.outcome === 'denied' ? withValues(left, callId, args) : left
   },
 }
 
-function applyOther(state: Denials, entry: Entry): Denials {
-  if (entry.type === 'handoff' && entry.denied === undefined && !state.receivers.includes(entry.to)) {
-    return { ...state, receivers: [...state.receivers, entry.to] }
+function withCall(state: Denials, entry: Extract<Entry, { type: 'call' }>): Denials {
+  const { callId } = entry
+  if (entry.op === 'decided' && entry.outcome === 'ask') {
+    return { ...state, asked: { ...state.asked, [callId]: entry.args } }
   }
-  if (entry.type === 'ext' && entry.name === monitorName) return adopted(state, entry.data)
-  if (entry.type !== 'child' || entry.op !== 'joined' || entry.status === 'suspended') return state
+  if (entry.op === 'decided' && entry.outcome === 'deny' && !formal.has(entry.by)) {
+    return withValues(state, callId, entry.args)
+  }
+  const { [callId]: args, ...asked } = state.asked
+  if (entry.op !== 'settled' || args === undefined) return state
+  const left = { ...state, asked }
+  return entry.outcome === 'denied' ? withValues(left, callId, args) : left
+}
+
+function withChild(state: Denials, entry: EntryOf<'child', 'joined'>): Denials {
   // The denials of a child that called tools and recorded nothing are unknown: fail closed.
   const left = { ...state, told: state.told.filter((id) => id !== entry.callId) }
   const called = entry.toolCalls > 0 || entry.steps > 1

@@ -1,5 +1,5 @@
 import type { Entry, Extension, Fold, Grant, HookContext, Stop, UsageReport } from '@provost/core'
-import { admit, defineExtension, append, emptyList } from '@provost/core'
+import { admit, assertNever, defineExtension, append, emptyList } from '@provost/core'
 
 import { checkBudget } from './known-limits.ts'
 import type { Logged, Tally } from './run-tally.ts'
@@ -58,8 +58,17 @@ function spend(spent: Logged, entry: Entry): Logged {
       const { since, ...rest } = spent
       return { ...rest, activeMs: spent.activeMs + (since === undefined ? 0 : Math.max(0, entry.at - since)) }
     }
-    default:
+    case 'audit':
+    case 'ext':
+    case 'handoff':
+    case 'memo':
+    case 'resolved':
+    case 'tail':
+    case 'view':
+    case 'wait':
       return spent
+    default:
+      return assertNever(entry)
   }
 }
 

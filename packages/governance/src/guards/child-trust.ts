@@ -1,5 +1,5 @@
-import type { ChildResult, Fold } from '@provost/core'
-import { isRecord } from '@provost/core'
+import type { ChildResult, Fold, Json } from '@provost/core'
+import { assertNever, isRecord } from '@provost/core'
 
 import { wordsOf } from '../wording/exact-form.ts'
 
@@ -21,21 +21,40 @@ export const childTrustFold: Fold<ChildTrust> = {
   key: 'governance/child-standing',
   initial: { open: {}, byAgent: {} },
   apply(state: ChildTrust, entry): ChildTrust {
-    if (entry.type === 'child' && entry.op === 'spawned') {
-      return { ...state, open: { ...state.open, [entry.callId]: entry.agent } }
+    switch (entry.type) {
+      case 'child': {
+        if (entry.op === 'spawned') return { ...state, open: { ...state.open, [entry.callId]: entry.agent } }
+        if (entry.status === 'suspended') return state
+        const { [entry.callId]: agent, ...open } = state.open
+        if (agent === undefined) return state
+        return { open, byAgent: marked(state.byAgent, agent, 1, entry.status === 'failed' ? 1 : 0) }
+      }
+      case 'audit':
+        return entry.rule === 'merge-guard' ? withSuspects(state, entry.evidence) : state
+      case 'run':
+      case 'message':
+      case 'attempt':
+      case 'call':
+      case 'wait':
+      case 'resolved':
+      case 'handoff':
+      case 'view':
+      case 'tail':
+      case 'memo':
+      case 'ext':
+        return state
+      default:
+        return assertNever(entry)
     }
-    if (entry.type === 'child' && entry.status !== 'suspended') {
-      const { [entry.callId]: agent, ...open } = state.open
-      if (agent === undefined) return state
-      return { open, byAgent: marked(state.byAgent, agent, 1, entry.status === 'failed' ? 1 : 0) }
-    }
-    if (entry.type !== 'audit' || entry.rule !== 'merge-guard') return state
-    const agents = isRecord(entry.evidence) ? entry.evidence['suspects'] : undefined
-    if (!Array.isArray(agents)) return state
-    let { byAgent } = state
-    for (const agent of agents) if (typeof agent === 'string') byAgent = marked(byAgent, agent, 0, 1)
-    return { ...state, byAgent }
   },
+}
+
+function withSuspects(state: ChildTrust, evidence: Json): ChildTrust {
+  const agents = isRecord(evidence) ? evidence['suspects'] : undefined
+  if (!Array.isArray(agents)) return state
+  let { byAgent } = state
+  for (const agent of agents) if (typeof agent === 'string') byAgent = marked(byAgent, agent, 0, 1)
+  return { ...state, byAgent }
 }
 
 function marked(known: ChildTrust['byAgent'], agent: string, runs: number, marks: number): ChildTrust['byAgent'] {

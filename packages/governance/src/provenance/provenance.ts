@@ -1,10 +1,12 @@
 import type { Entry, EntryOf, Fold, Json, JsonPointer, Label, Message, Steps, ToolOutput } from '@provost/core'
 import {
+  assertNever,
   escapePointer,
   fillLabel,
   finish,
   isRecord,
   labelOf,
+  purposeOf,
   textOf,
   trustedLabel,
   untrustedLabel,
@@ -58,8 +60,6 @@ export interface Provenance {
    */
   readonly frozen: string[]
   readonly waits: Map<string, EntryOf<'wait'>>
-  /** The id of the expected handoff note. */
-  note?: string
 }
 
 /** A call without a result yet. */
@@ -121,10 +121,10 @@ function* readInto(state: Provenance, entry: Entry): Steps<Provenance> {
 function* read(state: Provenance, entry: Entry): Steps<void> {
   switch (entry.type) {
     case 'message':
-      yield* readMessage(state, entry.message, entry.via)
+      yield* readMessage(state, entry.message, entry.via, purposeOf(entry) === 'handoff-note')
       break
     case 'view':
-      for (const message of entry.with) yield* readMessage(state, message, 'view')
+      for (const message of entry.with) yield* readMessage(state, message, 'view', false)
       break
     case 'call':
       if (entry.op === 'planned') yield* readPlanned(state, entry)
@@ -139,14 +139,21 @@ function* read(state: Provenance, entry: Entry): Steps<void> {
     case 'resolved':
       yield* readApproval(state, entry)
       break
+    case 'run':
+    case 'attempt':
+    case 'child':
     case 'handoff':
-      if (entry.callId !== undefined && entry.denied === undefined) state.note = `${entry.callId}/note`
+    case 'tail':
+    case 'memo':
+    case 'ext':
+    case 'audit':
       break
     default:
+      assertNever(entry)
   }
 }
 
-function* readMessage(state: Provenance, message: Message, via: string): Steps<void> {
+function* readMessage(state: Provenance, message: Message, via: string, isNote: boolean): Steps<void> {
   const { role, content } = message
   if (via === 'model') {
     for (const part of content) {
@@ -169,7 +176,6 @@ function* readMessage(state: Provenance, message: Message, via: string): Steps<v
   if (text === '') return
   if (label.integrity === 'untrusted') {
     note(state, label)
-    const isNote = via === 'system' && message.id === state.note
     yield* shelve(state, {
       ...{ name: label.sources[0] ?? role, label, text: yield* looseFormSteps(text), asked: '', wholes: nothing },
       ...(isNote && { isNote }),

@@ -100,6 +100,7 @@ function writeEscape(writer: TextMap, start: number): number {
       return writeBackslash(writer, start)
     case 38:
       return writeEntity(writer, start)
+    case undefined:
     default:
       return -1
   }

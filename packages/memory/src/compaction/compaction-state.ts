@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, Fold, Message } from '@provost/core'
-import { isRecord } from '@provost/core'
+import { assertNever, isRecord, messagesOfView, purposeOf } from '@provost/core'
 
 /** The name of the extension, and of its entries in the log. */
 export const extensionName = 'compaction'
@@ -8,7 +8,7 @@ export const extensionName = 'compaction'
 export interface CompactionState {
   /** Ids of the messages that compactions added. */
   readonly own: Set<string>
-  /** Ids of messages that the runtime added with the role user: plan steps, and errors about invalid output. */
+  /** Ids of messages that the runtime wrote: plan steps, handoff notes, and requests to repair an answer. */
   readonly said: Set<string>
   /** The plan of an orchestrator, and the number of steps that it has sent. It sends one step after the other. */
   plan: { readonly steps: readonly string[]; readonly said: number } | undefined
@@ -53,14 +53,15 @@ function read(state: CompactionState, entry: Entry): void {
     case 'view':
       state.held = undefined
       if (!entry.compacted) break
-      // Messages that were in the view before have other ids.
-      for (const { id } of entry.with) if (id.startsWith(`${entry.id}/`)) state.own.add(id)
+      for (const { id, purpose } of messagesOfView(entry)) if (purpose === 'summary') state.own.add(id)
       break
-    case 'message':
-      if (entry.via !== 'system' || entry.message.role !== 'user') break
+    case 'message': {
+      const purpose = purposeOf(entry)
+      if (purpose === undefined) break
       state.said.add(entry.message.id)
-      if (state.plan) state.plan = { ...state.plan, said: state.plan.said + 1 }
+      if (state.plan && purpose === 'orchestrator') state.plan = { ...state.plan, said: state.plan.said + 1 }
       break
+    }
     case 'handoff':
       // The agent that takes over makes its own plan.
       if (entry.mode === 'transfer' && entry.denied === undefined) state.plan = undefined
@@ -88,6 +89,13 @@ function read(state: CompactionState, entry: Entry): void {
       state.waits.clear()
       state.plan = undefined
       break
+    case 'attempt':
+    case 'call':
+    case 'child':
+    case 'tail':
+    case 'audit':
+      break
     default:
+      assertNever(entry)
   }
 }

@@ -87,6 +87,8 @@ function wirePartTokens(part: WirePart): number {
       return callTokens(part.toolName, JSON.stringify(part.input))
     case 'tool-result':
       return frameTokens + estimateTokens(JSON.stringify(part.output))
+    case 'custom':
+    case 'tool-approval-response':
     default:
       return frameTokens
   }

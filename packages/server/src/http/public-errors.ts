@@ -1,4 +1,5 @@
 import type { AgentEvent, Entry, ErrorInfo, Message, ToolOutput } from '@provost/core'
+import { assertNever } from '@provost/core'
 
 /** Converts events, messages and errors to what clients may receive. */
 export interface Outward {
@@ -74,19 +75,85 @@ export function createOutward(exposeErrors: boolean): Outward {
         return { ...given, input: messages(given.input) }
       case 'turn.end':
         return { ...given, messages: messages(given.messages) }
-      default:
+      case 'agent.followup.queued':
+      case 'agent.resumed':
+      case 'agent.steered':
+      case 'agent.suspended':
+      case 'context.compacted':
+      case 'evaluator.iteration':
+      case 'extension':
+      case 'fanout.merged':
+      case 'fanout.start':
+      case 'file.generated':
+      case 'governance.blocked':
+      case 'governance.declassified':
+      case 'governance.flagged':
+      case 'handoff.end':
+      case 'handoff.start':
+      case 'input.requested':
+      case 'input.resolved':
+      case 'message.start':
+      case 'model.fallback':
+      case 'model.retry':
+      case 'progress.written':
+      case 'reasoning.delta':
+      case 'reasoning.end':
+      case 'reasoning.start':
+      case 'source.cited':
+      case 'step.end':
+      case 'step.start':
+      case 'text.delta':
+      case 'text.end':
+      case 'text.start':
+      case 'tool.approval.requested':
+      case 'tool.approval.resolved':
+      case 'tool.call.delta':
+      case 'tool.call.end':
+      case 'tool.call.start':
+      case 'tool.execute.partial':
+      case 'tool.execute.progress':
+      case 'tool.execute.start':
+      case 'tool.remote.requested':
+      case 'tool.remote.resolved':
+      case 'tool.skipped':
+      case 'tool.uncertain':
+      case 'turn.mode':
+      case 'turn.start':
         return given
+      default:
+        return assertNever(given)
     }
   }
 
   function entry(given: Entry): Entry {
-    if (given.type === 'message') return { ...given, message: message(given.message) }
-    if (given.type === 'run') {
-      return given.op === 'ended' && given.error ? { ...given, error: runError(given.error) } : given
+    switch (given.type) {
+      case 'message':
+        return { ...given, message: message(given.message) }
+      case 'run':
+        return given.op === 'ended' && given.error ? { ...given, error: runError(given.error) } : given
+      case 'call': {
+        if (given.op !== 'settled') return given
+        const output = isError(given.output) ? hiddenOutput : given.output
+        return { ...given, output, ...(given.error && { error: toolError(given.error) }) }
+      }
+      case 'child':
+        if (given.op === 'spawned') return given.with ? { ...given, with: messages(given.with) } : given
+        return given.error ? { ...given, error: toolError(given.error) } : given
+      case 'handoff':
+        return given.with ? { ...given, with: messages(given.with) } : given
+      case 'view':
+        return { ...given, with: messages(given.with) }
+      case 'attempt':
+      case 'wait':
+      case 'resolved':
+      case 'tail':
+      case 'memo':
+      case 'ext':
+      case 'audit':
+        return given
+      default:
+        return assertNever(given)
     }
-    if (given.type !== 'call' || given.op !== 'settled') return given
-    const output = isError(given.output) ? hiddenOutput : given.output
-    return { ...given, output, ...(given.error && { error: toolError(given.error) }) }
   }
 
   return { event, message, error: runError, entry }

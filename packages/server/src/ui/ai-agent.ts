@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import type { Agent, AgentStream, Session, SessionOptions } from '@provost/agent'
 import type { AgentEvent, Decisions, RunResult, ToolOutput, Usage } from '@provost/core'
-import { ProvostError, toJson } from '@provost/core'
+import { ProvostError, assertNever, toJson } from '@provost/core'
 import type { Agent as AiSdkAgent, ModelMessage } from 'ai'
 
 import type { AiAgentOptions } from './ai-agent-options.ts'
@@ -218,8 +218,51 @@ function partsIn(event: AgentEvent): readonly LanguageModelV4StreamPart[] {
       return [resultPart(event, valueOf(event.output), false)]
     case 'tool.execute.error':
       return [resultPart(event, event.error.message, true)]
-    default:
+    case 'agent.end':
+    case 'agent.error':
+    case 'agent.followup.queued':
+    case 'agent.resumed':
+    case 'agent.start':
+    case 'agent.steered':
+    case 'agent.suspended':
+    case 'context.compacted':
+    case 'evaluator.iteration':
+    case 'extension':
+    case 'fanout.child':
+    case 'fanout.merged':
+    case 'fanout.start':
+    case 'file.generated':
+    case 'governance.blocked':
+    case 'governance.declassified':
+    case 'governance.flagged':
+    case 'handoff.end':
+    case 'handoff.start':
+    case 'input.requested':
+    case 'input.resolved':
+    case 'message.end':
+    case 'message.start':
+    case 'model.fallback':
+    case 'model.retry':
+    case 'progress.written':
+    case 'source.cited':
+    case 'step.end':
+    case 'step.start':
+    case 'tool.approval.resolved':
+    case 'tool.call.delta':
+    case 'tool.call.start':
+    case 'tool.execute.partial':
+    case 'tool.execute.progress':
+    case 'tool.execute.start':
+    case 'tool.remote.requested':
+    case 'tool.remote.resolved':
+    case 'tool.skipped':
+    case 'tool.uncertain':
+    case 'turn.end':
+    case 'turn.mode':
+    case 'turn.start':
       return []
+    default:
+      return assertNever(event)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AgentEvent, Json, PendingWork, ToolOutput } from '@provost/core'
-import { reasonText, textOf, toJson } from '@provost/core'
+import { assertNever, reasonText, textOf, toJson } from '@provost/core'
 
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { readonly type: string } & { readonly [key: string]: Json }
@@ -137,8 +137,40 @@ export function createUiStream(sessionId: string): UiStream {
         return event.status === 'failed'
           ? [{ type: 'error', errorText: event.error?.message ?? 'The run failed.' }]
           : []
-      default:
+      case 'agent.error':
+      case 'agent.followup.queued':
+      case 'agent.resumed':
+      case 'agent.start':
+      case 'agent.steered':
+      case 'agent.suspended':
+      case 'context.compacted':
+      case 'evaluator.iteration':
+      case 'extension':
+      case 'fanout.child':
+      case 'fanout.merged':
+      case 'fanout.start':
+      case 'governance.blocked':
+      case 'governance.declassified':
+      case 'governance.flagged':
+      case 'handoff.end':
+      case 'handoff.start':
+      case 'input.requested':
+      case 'input.resolved':
+      case 'model.fallback':
+      case 'model.retry':
+      case 'progress.written':
+      case 'tool.execute.partial':
+      case 'tool.execute.progress':
+      case 'tool.execute.start':
+      case 'tool.remote.requested':
+      case 'tool.remote.resolved':
+      case 'tool.uncertain':
+      case 'turn.end':
+      case 'turn.mode':
+      case 'turn.start':
         return []
+      default:
+        return assertNever(event)
     }
   }
 

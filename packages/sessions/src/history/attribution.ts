@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, Label, Message, Timestamp } from '@provost/core'
-import { positionId } from '@provost/core'
+import { assertNever, positionId } from '@provost/core'
 
 /** The author of a message, and how it entered the log. */
 export interface Attribution {
@@ -32,25 +32,46 @@ export async function* attributionOf(
   for await (const entry of entries) {
     const { runId, step, at } = entry
     const place = { runId, step, at }
-    if (entry.type === 'attempt' && entry.purpose !== 'generated') answered = entry
-    else if (entry.type === 'message') {
-      const { message, via } = entry
-      if (via === 'model') open.clear()
-      for (const part of message.content) {
-        if (via === 'model' && part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
+    switch (entry.type) {
+      case 'attempt':
+        if (entry.purpose !== 'generated') answered = entry
+        break
+      case 'message': {
+        const { message, via } = entry
+        if (via === 'model') open.clear()
+        for (const part of message.content) {
+          if (via === 'model' && part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
+        }
+        const isOwn = via === 'model' && answered?.runId === runId && answered.step === step
+        const wrote = isOwn ? answered?.model : undefined
+        yield { ...said(message, entry.agent), ...place, via, ...(wrote !== undefined && { model: wrote }) }
+        break
       }
-      const wrote = via === 'model' && answered?.runId === runId && answered.step === step ? answered.model : undefined
-      yield { ...said(message, entry.agent), ...place, via, ...(wrote !== undefined && { model: wrote }) }
-    } else if (entry.type === 'view') {
-      for (const message of entry.with) yield { ...said(message, entry.agent), ...place, via: 'view' }
-    } else if (entry.type === 'call' && entry.op === 'settled' && open.delete(entry.callId) && open.size === 0) {
-      yield {
-        messageId: positionId(runId, step, 'message', 'tool'),
-        role: 'tool',
-        agent: entry.agent,
-        ...place,
-        via: 'tool',
-      }
+      case 'view':
+        for (const message of entry.with) yield { ...said(message, entry.agent), ...place, via: 'view' }
+        break
+      case 'call':
+        if (entry.op !== 'settled' || !open.delete(entry.callId) || open.size > 0) break
+        yield {
+          messageId: positionId(runId, step, 'message', 'tool'),
+          role: 'tool',
+          agent: entry.agent,
+          ...place,
+          via: 'tool',
+        }
+        break
+      case 'run':
+      case 'wait':
+      case 'resolved':
+      case 'child':
+      case 'handoff':
+      case 'tail':
+      case 'memo':
+      case 'ext':
+      case 'audit':
+        break
+      default:
+        assertNever(entry)
     }
   }
 }

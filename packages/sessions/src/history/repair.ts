@@ -117,7 +117,8 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
     if (role === 'assistant' && !userSpoke && !isSilent(message.content)) {
       repairs.push(`message ${index}: the conversation did not begin with the user`)
       const text = '(The conversation begins with the assistant.)'
-      rest.push(added(`${message.id}/before`, 'user', [{ type: 'text', text }], agent, message.createdAt))
+      const first = added(`${message.id}/before`, 'user', [{ type: 'text', text }], agent, message.createdAt)
+      rest.push({ ...first, purpose: 'opening' })
       userSpoke = true
     }
     const content = partsOf(message, index)

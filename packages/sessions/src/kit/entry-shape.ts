@@ -1,4 +1,4 @@
-import type { Entry, Part } from '@provost/core'
+import type { Entry, EntryOf, MessagePurpose, Part } from '@provost/core'
 import { checkFilter, isRecord } from '@provost/core'
 
 import { shown } from './store-error.ts'
@@ -79,8 +79,27 @@ const error = fields({ code: text, message: text, hint: optional(text) })
 const role: Check = (value) =>
   oneOf('system', 'user', 'assistant', 'tool', 'error', 'aborted')(value) ||
   (typeof value === 'string' && value.startsWith('custom:'))
-const messageBase = { label: optional(label), agent: optional(text), error: optional(error) }
+const purposes = {
+  repair: true,
+  'output-repair': true,
+  'handoff-note': true,
+  orchestrator: true,
+  opening: true,
+  summary: true,
+  edit: true,
+  closing: true,
+} satisfies Readonly<Record<MessagePurpose, true>>
+const purpose = oneOf(...Object.keys(purposes))
+const messageBase = {
+  label: optional(label),
+  agent: optional(text),
+  error: optional(error),
+  purpose: optional(purpose),
+}
 const message = fields({ ...messageBase, id: text, role, content: listOf(part), createdAt: number })
+const unstated = fields({ purpose: (value) => value === undefined })
+/** The only purpose of a model's message: it closes its run. */
+const closing = fields({ role: oneOf('error', 'aborted'), purpose: oneOf('closing') })
 const manifest = fields({ agent: text, extensions: texts, tools: texts })
 const principal = fields({ id: text })
 const status = oneOf('completed', 'suspended', 'failed', 'aborted')
@@ -104,6 +123,8 @@ const subject = fields({
   warnings: optional(listOf(fields({ path: text, kind: text, text }))),
 })
 
+const messageEntry = fields({ message, held: optional(text), unsaid: optional((value) => value === true) })
+
 /** One check for each operation of a type. */
 type ByOp<T extends Entry['type']> = Record<Extract<Entry, { type: T; op: string }>['op'], Check>
 
@@ -120,12 +141,16 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
     resumed: record,
     ended: fields({ status: ended, error: optional(error) }),
   } satisfies ByOp<'run'>),
-  message: fields({
-    message,
-    via: oneOf('input', 'steer', 'queue', 'model', 'tool', 'system'),
-    held: optional(text),
-    unsaid: optional((value) => value === true),
-  }),
+  message: (value) =>
+    messageEntry(value) &&
+    variant('via', {
+      input: record,
+      steer: record,
+      queue: record,
+      system: record,
+      model: fields({ message: (given) => unstated(given) || closing(given) }),
+      tool: fields({ message: unstated }),
+    } satisfies Record<EntryOf<'message'>['via'], Check>)(value),
   attempt: fields({
     attempt: number,
     model: text,
@@ -164,7 +189,7 @@ const bodies: Readonly<Record<Entry['type'], Check>> = {
   } satisfies ByOp<'call'>),
   wait: fields({
     token: text,
-    kind: oneOf('approval', 'remote', 'uncertain', 'input', 'timer'),
+    kind: oneOf('approval', 'remote', 'uncertain', 'input'),
     callId: optional(text),
     reason: optional(text),
     deadline: optional(number),
@@ -262,5 +287,8 @@ export function messageFault(value: unknown): string | undefined {
   const { content } = value
   if (!Array.isArray(content)) return 'it has no content'
   const index = content.findIndex((one) => !isPart(one))
-  return index < 0 ? undefined : `its part ${index} is of no known type, or lacks something`
+  if (index >= 0) return `its part ${index} is of no known type, or lacks something`
+  const stated = value['purpose']
+  if (stated === undefined || purpose(stated)) return undefined
+  return `there is no purpose ${shown(typeof stated === 'string' ? stated : typeof stated)}`
 }

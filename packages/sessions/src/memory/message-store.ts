@@ -1,5 +1,5 @@
 import type { EntryOf, Message, ModelMessage, NewEntry, Part, SessionStore } from '@provost/core'
-import { isRecord, ProvostError, uuidv7 } from '@provost/core'
+import { assertNever, isRecord, ProvostError, uuidv7 } from '@provost/core'
 import { fromModelMessages, toModelMessages } from '@provost/provider'
 
 import { repairHistory } from '../history/repair.ts'
@@ -153,17 +153,34 @@ function createScribe(): Scribe {
       if (entry.type === 'run' && entry.op === 'started') child ??= entry.parent !== undefined
       // Messages of child runs are not part of the conversation.
       if (child) return []
-      if (entry.type === 'message') {
-        if (entry.message.role === 'system') return []
-        if (entry.held === undefined) return say(entry.message)
-        held.set(entry.held, entry.message)
-      } else if (entry.type === 'resolved') {
-        const message = held.get(entry.token)
-        held.delete(entry.token)
-        const approved = isRecord(entry.value) && entry.value['decision'] === 'approve'
-        if (message && approved) return say(message)
-      } else if (entry.type === 'call' && entry.op === 'settled') return settle(entry)
-      return []
+      switch (entry.type) {
+        case 'message':
+          if (entry.message.role === 'system') return []
+          if (entry.held === undefined) return say(entry.message)
+          held.set(entry.held, entry.message)
+          return []
+        case 'resolved': {
+          const message = held.get(entry.token)
+          held.delete(entry.token)
+          const approved = isRecord(entry.value) && entry.value['decision'] === 'approve'
+          return message && approved ? say(message) : []
+        }
+        case 'call':
+          return entry.op === 'settled' ? settle(entry) : []
+        case 'run':
+        case 'attempt':
+        case 'wait':
+        case 'child':
+        case 'handoff':
+        case 'view':
+        case 'tail':
+        case 'memo':
+        case 'ext':
+        case 'audit':
+          return []
+        default:
+          return assertNever(entry)
+      }
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, ErrorInfo, Json, Label, Message, Part, ToolOutput } from '@provost/core'
-import { fillLabel, isRecord, labelOf, toJson, untrustedLabel } from '@provost/core'
+import { assertNever, fillLabel, isRecord, labelOf, toJson, untrustedLabel } from '@provost/core'
 
 import { sanitizeCommentary, sanitizeTrace } from '../history/commentary.ts'
 import { createdIn, isCreated } from '../kit/created-entry.ts'
@@ -65,8 +65,18 @@ export function createExportRedaction(): ExportRedaction {
         const data = { agent: createdIn(entry).agent }
         return { ...place, type: 'ext', name: entry.name, key: entry.key, data }
       }
-      default:
+      case 'attempt':
+      case 'audit':
+      case 'child':
+      case 'handoff':
+      case 'memo':
+      case 'resolved':
+      case 'tail':
+      case 'view':
+      case 'wait':
         return undefined
+      default:
+        return assertNever(entry)
     }
   }
 
@@ -108,7 +118,7 @@ function isOpen({ confidentiality, readers }: Label): boolean {
 }
 
 function outsideMessage(message: Message): Message | undefined {
-  const { id, role, content, label, agent, createdAt, error, partial } = message
+  const { id, role, content, label, agent, createdAt, error, partial, purpose } = message
   // Prompts are internal, and only the application knows the purpose of custom roles.
   if (role === 'system' || role.startsWith('custom:')) return undefined
   const whole = fillLabel(label, labelOf({ role, content: [] }))
@@ -127,6 +137,7 @@ function outsideMessage(message: Message): Message | undefined {
     createdAt,
     ...(error && { error: outsideError(error, open) }),
     ...(partial && { partial }),
+    ...(purpose && { purpose }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, Label, LabelInit, Message, Part } from '@provost/core'
-import { fillLabel, isRecord, joinLabels, untrustedLabel } from '@provost/core'
+import { fillLabel, isRecord, joinLabels, messageOfEntry, untrustedLabel } from '@provost/core'
 
 import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
 import { invalidExport } from '../kit/store-error.ts'
@@ -61,7 +61,10 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
         // A withheld answer enters the history only after its approval.
         if (entry.message.role === 'system' || (held !== undefined && !approved.has(held))) return mark
         follow(open, said)
-        return { ...said, message: demoted(said.message, trusted) }
+        const message = demoted(messageOfEntry(said), trusted)
+        // Only the runtime of this store speaks for itself.
+        const via = !trusted && said.via === 'system' ? 'input' : said.via
+        return { ...said, message, via }
       }
       case 'view': {
         const messages = entry.with.filter(({ role }) => role !== 'system')

@@ -1,5 +1,5 @@
 import type { Entry, EntryOf, KnownKeys, NewEntry, Principal, SessionStore } from '@provost/core'
-import { checkOptions, isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
+import { assertNever, checkOptions, isRecord, positionId, ProvostError, uuidv7 } from '@provost/core'
 
 import { createdBody, createdId, createdIn, isCreated } from '../kit/created-entry.ts'
 import { artifactLogIn } from '../kit/owned-logs.ts'
@@ -176,6 +176,8 @@ function copyOf(entries: readonly Entry[], principal: Principal | undefined): Ne
         // The entry names the owner of the original, or its artifact log.
         if (!isCreated(rest) && artifactLogIn(rest) === undefined) copied.push(rest)
         break
+      default:
+        assertNever(rest)
     }
   }
   const last = entries.at(-1)

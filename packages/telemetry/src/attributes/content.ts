@@ -147,6 +147,7 @@ function wirePart(part: Part): WirePart {
     case 'reasoning-file':
       // Bytes are of no use in a trace.
       return { type: 'file', mime_type: part.mediaType }
+    case 'custom':
     default:
       return { type: part.type }
   }

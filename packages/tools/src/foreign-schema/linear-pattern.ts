@@ -134,14 +134,15 @@ function quantifierAt(source: string, at: number): Read | undefined {
 
 /** Everything that matches by itself: a character, a class, an assertion. */
 function atomAt(source: string, at: number, unicode: boolean): Read {
-  switch (source[at]) {
+  const first = source[at] ?? ''
+  switch (first) {
     case '[':
       return classAt(source, at, unicode)
     case '.':
       return { text: `[^${lineEnds}]`, size: 1, end: at + 1 }
     case '^':
     case '$':
-      return { text: source[at] ?? '', size: 1, end: at + 1 }
+      return { text: first, size: 1, end: at + 1 }
     case '\\': {
       const next = source[at + 1] ?? ''
       if (/[dDwWbB]/.test(next)) return { text: `\\${next}`, size: 1, end: at + 2 }

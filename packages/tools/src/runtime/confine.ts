@@ -118,7 +118,7 @@ function outside(name: string, why: string): ProvostError {
 /** A file system error in words that a model can act on. Messages name the path as it was asked for, never the real one. */
 export function fileError(error: unknown, name: string): ProvostError {
   if (error instanceof ProvostError) return error
-  const code = codeOf(error)
+  const code = codeOf(error) ?? ''
   switch (code) {
     case 'ENOENT':
       return new ProvostError('file-not-found', `There is nothing at ${quote(name)}.`, {
