@@ -1,5 +1,3 @@
-import type { HookName } from '@provost/core'
-
 /**
  * What happens when a hook throws, returns an invalid answer, or exceeds its time limit.
  *
@@ -29,4 +27,4 @@ export const onThrow = {
   'session.stop': 'collect',
   event: 'report',
   around: 'report',
-} as const satisfies Readonly<Record<HookName, ThrowMeaning>>
+} as const

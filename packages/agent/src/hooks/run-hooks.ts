@@ -11,6 +11,9 @@ import { inHookTime } from './hook-time.ts'
 import type { ThrowMeaning } from './on-throw.ts'
 import { onThrow } from './on-throw.ts'
 
+/** Every hook has a row in `onThrow`: the compiler checks it here. */
+const meanings: Readonly<Record<HookName, ThrowMeaning>> = onThrow
+
 /** The hooks that a run calls in order and waits for. */
 type RunHook = Exclude<HookName, 'around' | 'event' | 'session.stop'>
 
@@ -83,7 +86,7 @@ export function runHooks<K extends RunHook, S>(
   const hooks: readonly Hooked<K>[] = pipeline.hooks ?? scope.plan.hooks[name]
   if (hooks.length === 0) return state
   const calls: AnyPipeline<K, S> = pipeline
-  const meaning: ThrowMeaning = onThrow[name]
+  const meaning = meanings[name]
   let denied = false
   return inOrder(hooks, state, {
     ask(hooked, now) {
