@@ -11,6 +11,7 @@ import * as memory from '@provost/memory'
 import * as provider from '@provost/provider'
 import * as server from '@provost/server'
 import * as sessions from '@provost/sessions'
+import * as storeKit from '@provost/sessions/kit'
 import * as telemetry from '@provost/telemetry'
 import * as testing from '@provost/testing'
 import * as tools from '@provost/tools'
@@ -257,6 +258,33 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     sqliteStore: [(more) => sessions.sqliteStore(':memory:', { sync: 'never', ...more })],
     countedRead: 'no options',
   },
+  'sessions/kit': {
+    addFresh: 'no options',
+    addTransient: { unchecked: data },
+    blobHash: 'no options',
+    createWatchers: { unchecked: port },
+    deliveryId: 'no options',
+    endQuarantine: { unchecked: data },
+    fenced: 'no options',
+    freshBlobs: 'no options',
+    grantLease: { unchecked: port },
+    hashesIn: 'no options',
+    isHash: 'no options',
+    leaseStateOf: { unchecked: data },
+    mustBeDurable: { unchecked: data },
+    nameKey: 'no options',
+    ownedLogs: { unchecked: data },
+    permitsAppend: { unchecked: data },
+    planAppend: 'no options',
+    readEntry: 'no options',
+    releaseLease: { unchecked: data },
+    selectSessions: { unchecked: data },
+    sessionInfo: { unchecked: data },
+    storeClosed: 'no options',
+    summarizeAppend: { unchecked: data },
+    writeEntry: { unchecked: data },
+    wrongOffset: 'no options',
+  },
   governance: {
     approvalPolicy: 'no options',
     auditChain: { unchecked: data },
@@ -362,6 +390,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   tools,
   provider,
   sessions,
+  'sessions/kit': storeKit,
   governance,
   memory,
   'code-mode': codeMode,

@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import type { Delivery, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 
+import { deliveryId } from '../kit/delivery-id.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
 import { damaged, openLines, parseLine } from './log-file.ts'
@@ -65,7 +66,7 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
     async deliver(sessionId, token, value, by, forced) {
       const inbox = await inboxOf(sessionId)
       if (inbox.tokens.has(token)) return false
-      const id = String(inbox.deliveries.length + 1).padStart(12, '0')
+      const id = deliveryId(inbox.deliveries.length + 1)
       const text = JSON.stringify({ id, token, value, by, at: Date.now() })
       const file = openLines(folder.inboxPath(sessionId), repaired)
       try {

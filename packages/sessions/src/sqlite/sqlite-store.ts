@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
-
 import type { Appended, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
-import { isHash } from '../kit/blob-mentions.ts'
-import { mustBeForced } from '../kit/durable-entry.ts'
+import { blobHash, isHash } from '../kit/blob-mentions.ts'
+import { deliveryId } from '../kit/delivery-id.ts'
+import { mustBeDurable } from '../kit/durable-entry.ts'
 import { inWords, isBusy, storeClosed } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 import type { NewsOf, Watchers } from '../kit/store-watchers.ts'
@@ -34,6 +33,9 @@ export interface SqliteStoreOptions {
   /** Milliseconds between polls for writes of other processes, while a session is watched; default 50. */
   readonly pollMs?: number
 }
+
+/** Deliveries are numbered over all sessions. */
+const deliveryDigits = 16
 
 const optionKeys = {
   sync: true,
@@ -94,7 +96,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
         return Promise.reject(inOurWords(error))
       }
       watchers.wake(name, 'log')
-      const forced = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
+      const forced = sync === 'always' || (sync === 'calls' && entries.some(mustBeDurable))
       return forced ? file.flush().then(() => appended) : Promise.resolve(appended)
     },
 
@@ -119,7 +121,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
         if (found.length === 0) return
         for (const [at, body] of found) {
           seq = Number(at)
-          const delivery: Delivery = { id: deliveryId(seq), ...JSON.parse(String(body)) }
+          const delivery: Delivery = { id: deliveryId(seq, deliveryDigits), ...JSON.parse(String(body)) }
           freezeParsed(delivery)
           yield delivery
         }
@@ -136,7 +138,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
 
     putBlob: (bytes) =>
       answer(() => {
-        const hash = createHash('sha256').update(bytes).digest('hex')
+        const hash = blobHash(bytes)
         const touched = file.sql('update blobs set put = ? where hash = ?').run(Date.now(), hash)
         if (touched.changes === 0) {
           const insert = 'insert into blobs values (?, ?, ?) on conflict do update set put = excluded.put'
@@ -172,11 +174,6 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       await file.close()
     },
   }
-}
-
-/** Returns a delivery id: the sequence number over all sessions, as text that sorts like the numbers. */
-function deliveryId(seq: number): string {
-  return String(seq).padStart(16, '0')
 }
 
 function busy(path: string, cause: unknown): ProvostError {

@@ -1,6 +1,6 @@
 import type { PassingBuffer, PassingPiece } from '@provost/core'
-import { passingLimits } from '@provost/core'
 
+import { addTransient } from '../kit/transient-size.ts'
 import { nameKey } from '../text/name-key.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-log.ts'
@@ -21,11 +21,11 @@ export function sqlitePassing(
   { db, sql, transaction }: SqliteFile,
   answer: <T>(work: () => T) => Promise<T>,
 ): PassingBuffer {
-  function keepOne({ log, offset, from, to, body }: PassingPiece): boolean {
+  function keepOne(piece: PassingPiece): boolean {
+    const { log, offset, from, to, body } = piece
     const key = nameKey(log)
     const [count = 0, length = 0, countBefore = 0, lengthBefore = 0] = (row(sql(headSql), key) ?? []).map(Number)
-    if (count + 1 - countBefore > passingLimits.pieces) return false
-    if (length + body.length - lengthBefore > passingLimits.length) return false
+    if (!addTransient({ count: count - countBefore, length: length - lengthBefore }, piece)) return false
     sql('insert or ignore into passing values (?, ?, ?, ?, ?, ?, ?)').run(
       key,
       offset,
