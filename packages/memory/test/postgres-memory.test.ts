@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, realpathSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 
 import { createMemory, postgresMemory } from '@provost/memory'
@@ -113,6 +116,30 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
     expect((await client.query('select text from beside_memory.items')).rows).toEqual([{ text: 'tea' }])
     await memory.close()
     await store.close()
+  })
+
+  test('a server that goes away is a retryable error, for reads and for writes', async () => {
+    const [, name, folder = ''] = /\/(\w+)\?host=(.*)$/u.exec(server.url) ?? []
+    const sockets = new Set<Socket>()
+    const proxy = createServer((near) => {
+      const far = connect(`${decodeURIComponent(folder)}/.s.PGSQL.5432`)
+      for (const socket of [near, far]) {
+        sockets.add(socket)
+        socket.on('error', () => {})
+      }
+      near.pipe(far).pipe(near)
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    const address = proxy.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const url = `postgres://provost@127.0.0.1:${port}/${name}`
+    const memory = createMemory({ store: postgresMemory(url, { schema: nameless, connections: 1 }) })
+    await memory.remember('tea', { source: 's' })
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => proxy.close(resolve))
+    const calls = [() => memory.remember('milk', { source: 's' }), () => memory.recall('tea')]
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'store-unreachable', retryable: true })
+    await memory.close()
   })
 
   test('a server that is not there is named, and may be there later', async () => {

@@ -12,6 +12,7 @@ import * as provider from '@provost/provider'
 import * as server from '@provost/server'
 import * as sessions from '@provost/sessions'
 import * as storeKit from '@provost/sessions/kit'
+import * as storePostgres from '@provost/sessions/postgres'
 import * as telemetry from '@provost/telemetry'
 import * as testing from '@provost/testing'
 import * as tools from '@provost/tools'
@@ -285,6 +286,17 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     writeEntry: { unchecked: data },
     wrongOffset: 'no options',
   },
+  'sessions/postgres': {
+    connectPostgres: [
+      (more) =>
+        storePostgres.connectPostgres({
+          ...{ url: 'postgres://nowhere/x', connections: 1, caller: 'x', packages: ['pg'], content: 'x' },
+          prepare: async () => {},
+          closed: storeKit.storeClosed,
+          ...more,
+        }),
+    ],
+  },
   governance: {
     approvalPolicy: 'no options',
     auditChain: { unchecked: data },
@@ -391,6 +403,7 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   provider,
   sessions,
   'sessions/kit': storeKit,
+  'sessions/postgres': storePostgres,
   governance,
   memory,
   'code-mode': codeMode,
