@@ -5,12 +5,12 @@ import { storeConformance } from '@provost/testing'
 import type { StoreSubject } from '@provost/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 
-import { newFolder } from './fixture/folder.ts'
-import { isForFullRuns } from './fixture/full.ts'
-import { open as openJsonl } from './fixture/jsonl-place.ts'
-import { open as openSqlite } from './fixture/sqlite-place.ts'
+import { newFolder } from '../fixture/folder.ts'
+import { isForFullRuns } from '../fixture/full.ts'
+import { open as openJsonl } from '../fixture/jsonl-place.ts'
+import { open as openSqlite } from '../fixture/sqlite-place.ts'
 
-const moduleOf = (file: string): string => new URL(`./fixture/${file}`, import.meta.url).href
+const moduleOf = (file: string): string => new URL(`../fixture/${file}`, import.meta.url).href
 
 const subjects: Readonly<Record<string, StoreSubject>> = {
   memoryStore: { sharing: 'memory', place: () => ({ open: memoryStore, remove() {} }) },

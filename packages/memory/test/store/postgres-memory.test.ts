@@ -11,8 +11,8 @@ import type { PostgresServer } from '@provost/testing'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { memoryConformance } from './conformance.ts'
-import { vectorConformance } from './vector-conformance.ts'
+import { memoryConformance } from '../fixture/memory-conformance.ts'
+import { vectorConformance } from '../fixture/vector-conformance.ts'
 
 /** Whether the server that tests start has the extension, where Debian or the server's own make puts it. */
 function hasPgvector(): boolean {

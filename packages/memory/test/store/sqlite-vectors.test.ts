@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createMemory, sqliteMemory } from '@provost/memory'
 import { afterAll, describe, expect, test } from 'vitest'
 
-import { vectorConformance } from './vector-conformance.ts'
+import { vectorConformance } from '../fixture/vector-conformance.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'provost-vectors-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

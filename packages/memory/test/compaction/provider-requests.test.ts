@@ -8,7 +8,7 @@ import { startAimock } from '@provost/testing'
 import type { Aimock } from '@provost/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { fetchPage, page, words } from './compaction-scenario.ts'
+import { fetchPage, page, words } from '../fixture/compaction-scenario.ts'
 
 let server: Aimock
 beforeAll(async () => {

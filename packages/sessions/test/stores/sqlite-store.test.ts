@@ -10,7 +10,7 @@ import { sqliteStore } from '@provost/sessions'
 import type { SqliteStoreOptions } from '@provost/sessions'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { newFolder } from './fixture/folder.ts'
+import { newFolder } from '../fixture/folder.ts'
 
 let folder: ReturnType<typeof newFolder>
 let path: string

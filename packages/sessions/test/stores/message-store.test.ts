@@ -3,7 +3,7 @@ import { fromMessageStore } from '@provost/sessions'
 import { storeConformance } from '@provost/testing'
 import { describe, expect, test } from 'vitest'
 
-import { isForFullRuns } from './fixture/full.ts'
+import { isForFullRuns } from '../fixture/full.ts'
 
 /** What an application might have. */
 function conversations(start: Readonly<Record<string, readonly ModelMessage[]>> = {}) {

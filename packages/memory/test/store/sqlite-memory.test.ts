@@ -7,7 +7,7 @@ import { createMemory, sqliteMemory } from '@provost/memory'
 import { jsonlStore, memoryStore, sqliteStore } from '@provost/sessions'
 import { afterAll, describe, expect, test } from 'vitest'
 
-import { memoryConformance } from './conformance.ts'
+import { memoryConformance } from '../fixture/memory-conformance.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'provost-memory-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -15,7 +15,7 @@ import type { ExportOptions } from '@provost/sessions'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 
-import { newFolder } from './fixture/folder.ts'
+import { newFolder } from '../fixture/folder.ts'
 
 const key = 'a key of sixteen bytes'
 const secret = { ...trustedLabel, confidentiality: 'secret' } as const

@@ -9,7 +9,7 @@ import { compaction } from '@provost/memory'
 import { memoryStore } from '@provost/sessions'
 import { expect, test } from 'vitest'
 
-import { entriesOf, fetchPage } from './compaction-scenario.ts'
+import { entriesOf, fetchPage } from '../fixture/compaction-scenario.ts'
 
 /** What is asked: OpenAI is given an input, Anthropic messages. */
 interface Body {

@@ -4,7 +4,7 @@ import { compaction } from '@provost/memory'
 import { assertWellFormed, scriptedModel } from '@provost/testing'
 import { expect, test } from 'vitest'
 
-import { fetchPage, isSummaryRequest, page, words } from './compaction-scenario.ts'
+import { fetchPage, isSummaryRequest, page, words } from '../fixture/compaction-scenario.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const turns = full ? 10_000 : 60

@@ -10,8 +10,8 @@ import type { PostgresServer } from '@provost/testing'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { isForFullRuns } from './fixture/full.ts'
-import { open } from './fixture/postgres-place.ts'
+import { isForFullRuns } from '../fixture/full.ts'
+import { open } from '../fixture/postgres-place.ts'
 
 const place = { at: 1, runId: 'run', step: 0, agent: 'desk', v: 1 } as const
 
@@ -27,7 +27,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     sharing: 'processes',
     place() {
       const argument = `${server.url}#check ${++schemas}`
-      const module = new URL('./fixture/postgres-place.ts', import.meta.url).href
+      const module = new URL('../fixture/postgres-place.ts', import.meta.url).href
       return { open: () => open(argument), remove() {}, remote: { module, argument } }
     },
   })

@@ -10,7 +10,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { entriesOf, isSummaryRequest, words } from './compaction-scenario.ts'
+import { entriesOf, isSummaryRequest, words } from '../fixture/compaction-scenario.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const principal = { id: 'ann' }

@@ -17,7 +17,7 @@ import { jsonlStore } from '@provost/sessions'
 import type { JsonlStoreOptions, Torn } from '@provost/sessions'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { newFolder } from './fixture/folder.ts'
+import { newFolder } from '../fixture/folder.ts'
 
 let folder: ReturnType<typeof newFolder>
 let dir: string

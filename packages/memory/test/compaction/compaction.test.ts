@@ -20,7 +20,7 @@ import {
   scene,
   watch,
   words,
-} from './compaction-scenario.ts'
+} from '../fixture/compaction-scenario.ts'
 
 /** Turns of about 200 tokens. */
 async function talk(agent: ReturnType<typeof scene>['agent'], turns: number, sessionId: string): Promise<void> {

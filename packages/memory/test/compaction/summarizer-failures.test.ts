@@ -4,7 +4,7 @@ import type { CompactionOptions, Summarizer } from '@provost/memory'
 import { memoryStore } from '@provost/sessions'
 import { describe, expect, it } from 'vitest'
 
-import { compactions, entriesOf, outline, page, scene, watch, words } from './compaction-scenario.ts'
+import { compactions, entriesOf, outline, page, scene, watch, words } from '../fixture/compaction-scenario.ts'
 
 const window = 2000
 const turns = 14
