@@ -254,7 +254,7 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     messageFault: { unchecked: data },
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
     repairHistory: { unchecked: data },
-    sanitizeCommentary: { unchecked: data },
+    sanitizeAnnotations: { unchecked: data },
     sessionInfo: { unchecked: data },
     sqliteStore: [(more) => sessions.sqliteStore(':memory:', { sync: 'never', ...more })],
     countedRead: 'no options',

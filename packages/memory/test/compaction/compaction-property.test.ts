@@ -24,7 +24,7 @@ interface Call {
   readonly does: 'read' | 'fail' | 'ask' | 'secret'
   readonly tokens: number
 }
-/** One answer of the model. */
+/** One response of the model. */
 interface Step {
   readonly tokens: number
   readonly reasons: boolean
@@ -57,24 +57,24 @@ const options: fc.Arbitrary<CompactionOptions> = fc.record({
   pinned: fc.constantFrom([], ['Amounts are in euros.']),
 })
 
-/** What is seen of a session while it goes on. */
+/** Observations of a running session. */
 interface Seen {
   readonly views: View[]
-  /** The join over all that was ever in a view. */
+  /** The join of the labels of all messages that were ever in a context. */
   ever: Label
 }
 
-/** Where the session stands: the model of the test goes by this and not by what it is sent. */
+/** Position of the session. The model of the test follows it instead of its prompts. */
 interface Cursor {
   turn: number
   step: number
 }
 
-function askFor(turns: readonly Turn[], at: number): string {
+function requestOf(turns: readonly Turn[], at: number): string {
   return `Request R-${at}00${at}: ${words(turns[at]?.tokens ?? 1)}`
 }
 
-/** The invariants of what is sent, at each model call. */
+/** Checks the invariants of the prompt at each model call. */
 function checker(turns: readonly Turn[], cursor: Cursor, seen: Seen): Extension {
   const written = new Map<string, string>()
   return defineExtension({
@@ -86,19 +86,19 @@ function checker(turns: readonly Turn[], cursor: Cursor, seen: Seen): Extension 
         const sent = messages.filter(({ role }) => role === 'user' || role === 'assistant' || role === 'tool')
         assertWellFormed(sent)
         expect(tokens + overhead).toBeLessThanOrEqual(window)
-        // The latest request is there, word for word and once.
-        expect(messages.filter((one) => textOf(one) === askFor(turns, cursor.turn))).toHaveLength(1)
+        // The latest request occurs verbatim and once.
+        expect(messages.filter((one) => textOf(one) === requestOf(turns, cursor.turn))).toHaveLength(1)
         expect(intent).toHaveLength(cursor.turn + 1)
         // Ids name one message each.
         expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
-        // What the model said and thought is there as it was, or not at all.
+        // Text and reasoning of the model occur unchanged or not at all.
         for (const message of messages) {
           if (message.role !== 'assistant') continue
           const text = JSON.stringify(message.content)
           expect(written.get(message.id) ?? text).toBe(text)
           written.set(message.id, text)
         }
-        // Nothing gets more trusted or less confidential by being shortened.
+        // Compaction makes no content more trusted or less confidential.
         seen.ever = joinLabels(seen.ever, ...messages.map(labelOf))
         expect([label.integrity, label.confidentiality]).toEqual([seen.ever.integrity, seen.ever.confidentiality])
         seen.views.push({ messages, tokens, overhead, label, model: request.model, trigger: view.trigger })
@@ -156,13 +156,13 @@ function agentOf(
   })
 }
 
-/** Plays one turn to its end, whoever has to be asked. */
+/** Plays one turn to its end, with its approvals. */
 async function playTurn(agent: Agent, turns: readonly Turn[], at: number, resumed?: State<string>): Promise<RunResult> {
   const { ends } = turns[at] ?? {}
   const onApproval = (): 'approve' | 'deny' => (at % 2 === 0 ? 'approve' : 'deny')
   const stream = resumed
     ? agent.stream(resumed, { onApproval })
-    : agent.stream(askFor(turns, at), { sessionId, onApproval })
+    : agent.stream(requestOf(turns, at), { sessionId, onApproval })
   for await (const event of stream) {
     if (ends === 'aborted' && event.type === 'text.delta' && event.delta === 'half') void stream.abort()
   }
@@ -182,7 +182,7 @@ function expectCompacted(entries: Awaited<ReturnType<typeof entriesOf>>): number
 }
 
 test(
-  'whatever was said, called, refused and aborted: what is sent is whole, fits, and keeps the request and the labels',
+  'every request after any conversation is well formed, fits, and keeps the user request and the labels',
   { timeout },
   async () => {
     let cuts = 0
@@ -206,65 +206,61 @@ test(
       }),
       full ? { numRuns: 400 } : { numRuns: 3, seed: 3 },
     )
-    // Else nothing was tested.
+    // Otherwise the test has no cases.
     expect(cuts).toBeGreaterThan(full ? 400 : 3)
   },
 )
 
-test(
-  'a driver may die before or after any append: the next one goes on, and no compaction is made twice',
-  { timeout },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        play,
-        options,
-        fc.array(fc.integer({ min: 1, max: 14 }), { maxLength: 12 }),
-        async (turns, given, deaths) => {
-          const store = memoryStore()
-          const cursor: Cursor = { turn: 0, step: 0 }
-          const seen: Seen = { views: [], ever: joinLabels() }
-          const left = [...deaths]
-          for (const at of turns.keys()) {
-            cursor.turn = at
-            for (;;) {
-              const died = Promise.withResolvers<'died'>()
-              const dying = mortal(store, left.shift() ?? Number.POSITIVE_INFINITY, () => died.resolve('died'))
-              const agent = agentOf(turns, cursor, seen, given, dying)
-              const state = await openState(store, agent, at)
-              if (state === 'over') break
-              const result = await Promise.race([playTurn(agent, turns, at, state), died.promise])
-              if (result === 'died') continue
-              expect(result.status).toMatch(/^(completed|aborted)$/)
-              break
-            }
+test('a run interrupted before or after any append resumes, and no compaction happens twice', { timeout }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      play,
+      options,
+      fc.array(fc.integer({ min: 1, max: 14 }), { maxLength: 12 }),
+      async (turns, given, deaths) => {
+        const store = memoryStore()
+        const cursor: Cursor = { turn: 0, step: 0 }
+        const seen: Seen = { views: [], ever: joinLabels() }
+        const left = [...deaths]
+        for (const at of turns.keys()) {
+          cursor.turn = at
+          for (;;) {
+            const died = Promise.withResolvers<'died'>()
+            const dying = dyingStore(store, left.shift() ?? Number.POSITIVE_INFINITY, () => died.resolve('died'))
+            const agent = agentOf(turns, cursor, seen, given, dying)
+            const state = await openState(store, agent, at)
+            if (state === 'over') break
+            const result = await Promise.race([playTurn(agent, turns, at, state), died.promise])
+            if (result === 'died') continue
+            expect(result.status).toMatch(/^(completed|aborted)$/)
+            break
           }
-          const entries = await entriesOf(store, sessionId)
-          expectCompacted(entries)
-          expect(entries.map(({ offset }) => offset)).toEqual(entries.map((_, index) => index + 1))
-          // A cut names what stood in the view: none was made on a view that was gone.
-          const ids = new Set<string>()
-          for (const entry of entries) {
-            if (entry.type !== 'view') continue
-            const key = `${entry.from} ${entry.to}`
-            expect(ids.has(key) && entry.with.every(({ id }) => !id.startsWith(entry.id))).toBe(false)
-            ids.add(key)
-          }
-        },
-      ),
-      { numRuns: full ? 200 : 2 },
-    )
-  },
-)
+        }
+        const entries = await entriesOf(store, sessionId)
+        expectCompacted(entries)
+        expect(entries.map(({ offset }) => offset)).toEqual(entries.map((_, index) => index + 1))
+        // A cut names messages of the current context, never of an outdated one.
+        const ids = new Set<string>()
+        for (const entry of entries) {
+          if (entry.type !== 'view') continue
+          const key = `${entry.from} ${entry.to}`
+          expect(ids.has(key) && entry.with.every(({ id }) => !id.startsWith(entry.id))).toBe(false)
+          ids.add(key)
+        }
+      },
+    ),
+    { numRuns: full ? 200 : 2 },
+  )
+})
 
-/** The store as a driver sees it that dies at an append: in front of it, or when it is stored and unanswered. */
-function mortal(store: SessionStore, at: number, die: () => void): SessionStore {
+/** Returns the store for a driver that dies at an append: before it, or between the write and the response. */
+function dyingStore(store: SessionStore, at: number, die: () => void): SessionStore {
   let appends = 0
   let dead = false
   const gone = new Promise<never>(() => {})
   const end = async (log: string, fence: number): Promise<never> => {
     dead = true
-    // Its lease would run out; nobody waits for that here.
+    // Releases the lease here instead of waiting for its expiry.
     await store.release(log, fence)
     die()
     return gone
@@ -281,7 +277,7 @@ function mortal(store: SessionStore, at: number, die: () => void): SessionStore 
   }
 }
 
-/** The state of the turn's run if it has begun; `over` where it has ended. */
+/** Returns the state of the turn's run if it has started; `over` after its end. */
 async function openState(store: SessionStore, agent: Agent, at: number): Promise<State<string> | 'over' | undefined> {
   const entries = await entriesOf(store, sessionId)
   const runs = entries.filter((entry) => entry.type === 'run' && entry.op === 'started')

@@ -28,14 +28,14 @@ async function talk(agent: ReturnType<typeof scene>['agent'], turns: number, ses
 }
 
 describe('compaction', () => {
-  it('leaves a view alone that is below the threshold', async () => {
+  it('leaves a context below the threshold unchanged', async () => {
     const { agent, views, summaries } = scene({ window: 10_000 }, [{ text: 'ok' }])
     await talk(agent, 5, 's')
     expect(views.at(-1)?.messages).toHaveLength(9)
     expect(summaries).toEqual([])
   })
 
-  it('puts a summary in the place of what is old, and keeps what is recent as it is', async () => {
+  it('replaces old messages by a summary and keeps recent ones unchanged', async () => {
     const store = memoryStore()
     const { agent, asked, summaries, views } = scene({ window: 2000, keepRecent: 500 }, [{ text: 'ok' }], {
       store,
@@ -49,7 +49,7 @@ describe('compaction', () => {
     expect(textOf(view[0] ?? { content: [] })).toContain('They counted turns.')
     expect(textOf(view.at(-1) ?? { content: [] })).toBe('last')
     expect(asked.at(-1)?.messages[0]).toMatchObject({ role: 'system', content: 'You help.' })
-    // What was said stays in the log.
+    // The log keeps the replaced messages.
     expect(result.status).toBe('completed')
     const entries = await entriesOf(store, 's')
     expect(entries.filter(({ type }) => type === 'message')).toHaveLength(20)
@@ -58,7 +58,7 @@ describe('compaction', () => {
     expect(cuts[0]).toMatchObject({ reason: 'compaction', compacted: { source: 'step' } })
   })
 
-  it('tells what it did: tokens before and after, of the summary, the hooks and the source', async () => {
+  it('reports its tokens before and after, the summary, the hooks and the source', async () => {
     const { agent } = scene({ window: 2000, keepRecent: 500, pinned: ['Be brief.'] }, [{ text: 'ok' }])
     await talk(agent, 7, 's')
     let seen: readonly unknown[] = []
@@ -73,7 +73,7 @@ describe('compaction', () => {
     expect(durationMs).toBeGreaterThanOrEqual(0)
   })
 
-  it('clears old results before it pays for a summary; calls keep their results and those their labels', async () => {
+  it('clears old results before it calls the summariser; calls keep their results and labels', async () => {
     const calls = Array.from({ length: 12 }, () => ({ toolCalls: [page(300)] }))
     const { agent, summaries, views } = scene({ window: 4000 }, [...calls, { text: 'done' }])
     const { status } = await agent.run('Read all pages.')
@@ -87,7 +87,7 @@ describe('compaction', () => {
     expect(outline(views.at(-1)?.messages ?? [])[0]).toBe('user: Read all pages.')
   })
 
-  it('keeps the latest request word for word when the run is longer than the window', async () => {
+  it('keeps the latest request verbatim when the run is longer than the window', async () => {
     const calls = Array.from({ length: 30 }, (_, at) => ({ text: `${words(150)} ${at}`, toolCalls: [page(20)] }))
     const { agent, views, summaries } = scene({ window: 3000, keepRecent: 600 }, [...calls, { text: 'done' }])
     const request = `Read order 4711 and nothing else. ${words(100, 'please')}`
@@ -99,7 +99,7 @@ describe('compaction', () => {
     }
   })
 
-  it('sums a summary up with what came after it', async () => {
+  it('summarises an earlier summary with the messages after it', async () => {
     const { agent, summaries } = scene({ window: 1500, keepRecent: 300 }, [{ text: 'ok' }], {
       sum: (_, index) => ({ text: `Summary number ${index}.` }),
     })
@@ -112,7 +112,7 @@ describe('compaction', () => {
     expect(later).not.toContain('turn 0')
   })
 
-  it('says again letter by letter what must not be said otherwise', async () => {
+  it('repeats identifiers verbatim', async () => {
     const { agent, views } = scene({ window: 1500, keepRecent: 200 }, [{ text: 'ok' }])
     await agent.run('Order AB-4711-x, mail ann@example.com, see https://example.com/a?b=1.', { sessionId: 's' })
     await talk(agent, 30, 's')
@@ -122,7 +122,7 @@ describe('compaction', () => {
     }
   })
 
-  it('takes a way of your own, which may keep and write messages', async () => {
+  it('accepts a custom strategy that keeps and writes messages', async () => {
     const keepLast = {
       name: 'keep-last',
       compact: ({ messages, recent }: { messages: readonly Message[]; recent: number }) => [
@@ -136,7 +136,7 @@ describe('compaction', () => {
     expect(outline(views.at(-1)?.messages ?? [])[0]).toBe('user: Something was said.')
   })
 
-  it('knows a window for each model, by configuration or from the model', async () => {
+  it('uses a window per model from the configuration or from the model', async () => {
     const { agent, views } = scene({ window: { 'scripted/scripted-model': 1500 } }, [{ text: 'ok' }])
     await talk(agent, 10, 's')
     expect(views.at(-1)?.tokens).toBeLessThan(1500)
@@ -145,7 +145,7 @@ describe('compaction', () => {
     expect(other.views.at(-1)?.tokens).toBeGreaterThan(1500)
   })
 
-  it('counts what its summary cost as the cost of the run', async () => {
+  it('counts the cost of its summary as a cost of the run', async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 }
     const { agent, summaries } = scene({ window: 4000, keepRecent: 300 }, [{ text: 'ok', usage }], {
       sum: { text: 'They talked.', usage: { inputTokens: 700, outputTokens: 70 } },
@@ -162,15 +162,15 @@ describe('compaction', () => {
     expect(found?.cost).toBeCloseTo(0.002 + 0.0014 * calls)
   })
 
-  it('is refused at once where an option makes no sense', () => {
+  it('rejects invalid options at once', () => {
     expect(() => compaction({ threshold: 2 })).toThrow(/threshold/)
     expect(() => compaction({ window: Number.NaN })).toThrow(/window/)
     expect(() => compaction({ strategy: [] })).toThrow(/strategy/)
   })
 })
 
-describe('by hand', () => {
-  it('a session is compacted between its runs, for whoever opens it next', async () => {
+describe('a manual compaction', () => {
+  it('compacts a session between its runs, for every later opener', async () => {
     const store = memoryStore()
     const { agent, summaries, views } = scene({ window: 100_000 }, [{ text: 'ok' }], { store })
     const session = await agent.createSession({ id: 's' })
@@ -187,7 +187,7 @@ describe('by hand', () => {
     await session.compact()
     expect(seen).toEqual([['manual', true]])
     expect(summaries).toHaveLength(1)
-    // The summary was paid for, though its provider reports no usage.
+    // The summary has a cost although its provider reports no usage.
     expect(session.usage.inputTokens).toBeGreaterThan(before ?? 0)
     expect(session.status).toBe('idle')
     await session.close()
@@ -198,7 +198,7 @@ describe('by hand', () => {
     expect(views.at(-1)?.messages.length).toBeLessThan(10)
   })
 
-  it('a run that goes on is compacted before its next model call', async () => {
+  it('compacts a run in progress before its next model call', async () => {
     const { agent, summaries, views } = scene({ window: 100_000 }, [
       ...Array.from({ length: 5 }, () => ({ text: words(100), toolCalls: [page(100)] })),
       { text: 'done' },
@@ -216,7 +216,7 @@ describe('by hand', () => {
     expect(outline(views[4]?.messages ?? [])[0]).toBe('user: [Summary of the earlier ')
   })
 
-  it('a run that waits for a human still does afterwards, and goes on', async () => {
+  it('keeps the approval wait of a suspended run, which then resumes', async () => {
     const { agent, summaries } = scene(
       { window: 100_000 },
       [
@@ -238,7 +238,7 @@ describe('by hand', () => {
     expect((await session.waitForIdle())?.text).toBe('paid')
   })
 
-  it('says so where nothing was made shorter because the summariser failed, and changes nothing', async () => {
+  it('reports a failed summariser and changes nothing', async () => {
     const { agent } = scene({ window: 100_000 }, [{ text: 'ok' }], { sum: { error: new Error('down') } })
     const session = await agent.createSession({})
     for (let turn = 0; turn < 4; turn++) {
@@ -252,7 +252,7 @@ describe('by hand', () => {
     expect((await session.waitForIdle())?.status).toBe('completed')
   })
 
-  it('does nothing where there is nothing to shorten', async () => {
+  it('does nothing without old messages', async () => {
     const { agent, summaries } = scene({ window: 100_000 }, [{ text: 'ok' }])
     const session = await agent.createSession({})
     await session.compact()
@@ -266,7 +266,7 @@ describe('by hand', () => {
 describe('confidential history', () => {
   const secret = { role: 'user', content: words(300), label: { confidentiality: 'secret' } } as const
 
-  it('is summed up by a model that is cleared for it; the summary stays secret', async () => {
+  it('is summarised by a model with clearance; the summary stays secret', async () => {
     const { agent, views, summaries } = scene({ window: 1500, keepRecent: 300 }, [{ text: 'ok' }])
     await agent.run([secret], { sessionId: 's' })
     await talk(agent, 7, 's')
@@ -274,7 +274,7 @@ describe('confidential history', () => {
     expect(confidentialityOf(views.at(-1)?.messages[0])).toBe('secret')
   })
 
-  it('never reaches a summariser that is not: the run goes on while it fits, then fails and says why', async () => {
+  it('never reaches a summariser without clearance: the run continues while it fits, then fails with the reason', async () => {
     const given: string[] = []
     const summarize = ({ transcript }: { transcript: string }) => {
       given.push(transcript)
@@ -292,7 +292,7 @@ describe('confidential history', () => {
   })
 })
 
-it('a run that is handed over in the middle fits the window of the model that takes it', async () => {
+it('a run after a handoff fits the window of the next model', async () => {
   const names = ['big/model', 'small/model']
   const views: View[] = []
   const modelOf = (name: string, steps: readonly ScriptedStep[]) => {

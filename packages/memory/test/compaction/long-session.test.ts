@@ -73,13 +73,13 @@ test(
       expect((await session.waitForIdle())?.status).toBe('completed')
     }
     expect(session.status).toBe('idle')
-    // The prefix is broken by compactions and by nothing else, and seldom.
+    // Only compactions change the prefix, and rarely.
     expect(cuts).toBeGreaterThan(turns / 100)
     expect(rewritten).toBeLessThanOrEqual(cuts)
     expect(steps / cuts).toBeGreaterThan(10)
-    // What the summariser gets fits its window too.
+    // The prompt of the summariser fits its window too.
     expect(asked).toBeLessThan(window)
-    // What a step looks at does not grow with the session.
+    // The work of a step does not grow with the session.
     expect(longest).toBeLessThan(400)
   },
 )

@@ -11,14 +11,14 @@ import { expect, test } from 'vitest'
 
 import { entriesOf, fetchPage } from '../fixture/compaction-scenario.ts'
 
-/** What is asked: OpenAI is given an input, Anthropic messages. */
+/** The body of a request: OpenAI receives `input`, Anthropic `messages`. */
 interface Body {
   readonly input: readonly Json[]
   readonly messages: readonly Json[]
   readonly context_management?: Json
 }
 
-/** A server that answers with events. */
+/** Starts a server that responds with events. */
 async function startServer(answer: (n: number) => readonly { readonly type: string }[]) {
   const bodies: Body[] = []
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ async function startServer(answer: (n: number) => readonly { readonly type: stri
   return { bodies, baseURL: `http://127.0.0.1:${port}/v1`, close }
 }
 
-/** Answers as OpenAI's Responses do, and compacts in the answers that `compacts` names. */
+/** Starts a server for OpenAI Responses that compacts in the responses with the numbers `compacts`. */
 function startResponses(compacts: readonly number[]) {
   return startServer((n) => {
     const item = { type: 'compaction', id: `cmp_${n}`, encrypted_content: `opaque ${n}` }
@@ -56,9 +56,9 @@ function startResponses(compacts: readonly number[]) {
 }
 
 test.for([
-  ['by its id, where OpenAI keeps it', true, { type: 'item_reference', id: 'cmp_2' }],
-  ['as it was given, where OpenAI keeps nothing', false, { type: 'compaction', encrypted_content: 'opaque 2' }],
-] as const)('what OpenAI has compacted is not sent again, and its item is sent %s', async ([, keeps, item]) => {
+  ['by its id when OpenAI stores it', true, { type: 'item_reference', id: 'cmp_2' }],
+  ['unchanged when OpenAI stores nothing', false, { type: 'compaction', encrypted_content: 'opaque 2' }],
+] as const)('messages that OpenAI compacted are not sent again, and its item is sent %s', async ([, keeps, item]) => {
   const server = await startResponses([2])
   try {
     const store = memoryStore()
@@ -84,9 +84,9 @@ test.for([
     expect(sent[2]).not.toContain('first request')
     expect(sent[2]).toContain('third request')
     for (const { input } of server.bodies.slice(2)) expect(input).toContainEqual(expect.objectContaining(item))
-    // The prefix stands still from then on.
+    // The prefix is unchanged from then on.
     expect(server.bodies[3]?.input.slice(0, server.bodies[2]?.input.length)).toEqual(server.bodies[2]?.input)
-    // The log keeps all.
+    // The log keeps all messages.
     const entries = await entriesOf(store, 's')
     expect(entries.filter(({ type }) => type === 'message')).toHaveLength(8)
   } finally {
@@ -94,8 +94,8 @@ test.for([
   }
 })
 
-test('what Anthropic has compacted is not sent again; its summary is, and is no answer; the request is said again', async () => {
-  // The second request calls a tool, and is compacted in the same answer.
+test('messages that Anthropic compacted are replaced by its summary, which is not a response, and the request is repeated', async () => {
+  // The response to the second request calls a tool and contains a compaction.
   const server = await startServer((n) => {
     const blocks: readonly Json[] = [
       ...(n === 2 ? [{ type: 'compaction', content: null }] : []),
@@ -151,7 +151,7 @@ test('what Anthropic has compacted is not sent again; its summary is, and is no 
     expect(step).not.toContain('first request')
     const [before = '', after = ''] = step?.split(summary) ?? []
     expect(before).toContain('second request')
-    // What stands in front of the summary, the model does not read.
+    // The model does not read messages before the summary.
     expect(after.split('second request')).toHaveLength(2)
     expect(last?.split(summary)).toHaveLength(2)
     expect(last?.split(summary)[1]).not.toContain('second request')

@@ -18,7 +18,7 @@ afterAll(() => server.close())
 
 interface Provider {
   readonly model: () => LanguageModelV4
-  /** Where the messages are in a body. */
+  /** The field of a body that holds the messages. */
   readonly list: string
 }
 const providers: Readonly<Record<string, Provider>> = {
@@ -48,22 +48,22 @@ function isSummary(body: Body): boolean {
   return JSON.stringify(body).includes('You sum up the earlier part')
 }
 
-/** Requests in a row that go on from each other byte by byte, in front of all that is new. */
-function unbroken(requests: readonly Body[], list: string): readonly (readonly Body[])[] {
-  const stretches: Body[][] = []
+/** Groups consecutive requests: each request of a group starts with the bytes of the previous one. */
+function prefixGroups(requests: readonly Body[], list: string): readonly (readonly Body[])[] {
+  const groups: Body[][] = []
   for (const body of requests) {
-    const last = stretches.at(-1)?.at(-1)
+    const last = groups.at(-1)?.at(-1)
     const before = last ? listed(last, list) : []
     const now = listed(body, list)
     const { [list]: _, ...rest } = body
     const { [list]: __, ...same } = last ?? {}
-    const goesOn = last && before.every((message, at) => message === now[at])
-    // Tools, instructions and settings stand in front of the messages, or beside them.
+    const continues = last && before.every((message, at) => message === now[at])
+    // Tools, instructions and settings precede the messages or are separate fields.
     expect(JSON.stringify(rest)).toBe(JSON.stringify(last ? same : rest))
-    if (goesOn) stretches.at(-1)?.push(body)
-    else stretches.push([body])
+    if (continues) groups.at(-1)?.push(body)
+    else groups.push([body])
   }
-  return stretches
+  return groups
 }
 
 /** A session of several turns with calls. */
@@ -87,26 +87,26 @@ async function talk(model: LanguageModelV4, turns: number, window: number, exten
   return { sessionId: session.id, requests: bodies(from).filter((body) => !isSummary(body)), cuts }
 }
 
-/** Each turn calls a tool once, then answers. */
+/** Each turn calls a tool once, then responds. */
 function playTurns(): void {
   server.on(({ messages }) => JSON.stringify(messages).includes('You sum up'), { text: 'They talked.' })
   server.on(({ messages }) => messages.at(-1)?.role === 'tool', { text: words(20) })
   server.on(() => true, { toolCalls: [{ ...page(60), id: 'call_0' }] })
 }
 
-describe.each(Object.entries(providers))('%s: what leaves', (name, { model, list }) => {
+describe.each(Object.entries(providers))('a request to %s', (name, { model, list }) => {
   beforeAll(playTurns)
 
-  it('begins with the very bytes that left before, until a compaction', async () => {
+  it('begins with the bytes of the previous request until a compaction', async () => {
     const { requests, cuts } = await talk(model(), 10, 1700)
     expect(cuts).toBeGreaterThan(0)
-    const stretches = unbroken(requests, list)
-    expect(stretches).toHaveLength(cuts + 1)
+    const groups = prefixGroups(requests, list)
+    expect(groups).toHaveLength(cuts + 1)
     // Few cuts, large ones.
-    expect(requests.length / stretches.length).toBeGreaterThan(3)
+    expect(requests.length / groups.length).toBeGreaterThan(3)
   })
 
-  it('says where to cache, and the same in each request', async () => {
+  it('marks the cache breakpoints, the same in each request', async () => {
     const { requests, sessionId } = await talk(model(), 2, 100_000)
     const point = { cache_control: { type: 'ephemeral' } }
     const expected =
@@ -118,7 +118,7 @@ describe.each(Object.entries(providers))('%s: what leaves', (name, { model, list
   })
 })
 
-it('Anthropic: what stands in the tail is behind the last breakpoint', async () => {
+it('the ephemeral messages to Anthropic follow the last cache breakpoint', async () => {
   const tail = defineExtension({
     name: 'tail',
     hooks: { 'model.request': () => ({ tail: [{ content: 'It rains.' }] }) },
@@ -134,7 +134,7 @@ it('Anthropic: what stands in the tail is behind the last breakpoint', async () 
   }
 })
 
-it('leaves it to the user where the user says how to cache, or not to', async () => {
+it('cache options of the user replace the default breakpoints', async () => {
   const from = server.requests.length
   const anthropic = providers['Anthropic']?.model() ?? unknownProvider()
   const own = { anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } } }
@@ -145,20 +145,20 @@ it('leaves it to the user where the user says how to cache, or not to', async ()
   expect(JSON.stringify(off)).not.toContain('cache_control')
 })
 
-describe('the strategy provider', () => {
+describe('the provider strategy', () => {
   const asking = { strategy: ['provider', 'summarize'], window: 200_000, threshold: 0.5 } as const
 
   it.for([
     ['OpenAI Responses', { context_management: [{ type: 'compaction', compact_threshold: 100_000 }] }],
     ['Anthropic', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }],
-  ] as const)('asks %s to do it', async ([name, expected]) => {
+  ] as const)('sends the compaction option of %s', async ([name, expected]) => {
     const from = server.requests.length
     const model = providers[name]?.model() ?? unknownProvider()
     await createAgent({ name: 'a', model, extensions: [compaction(asking)] }).run('hi')
     expect(bodies(from)[0]).toMatchObject(expected)
   })
 
-  it('asks nothing of those that cannot', async () => {
+  it('sends no option to a provider without native compaction', async () => {
     const from = server.requests.length
     const model = providers['OpenAI Chat']?.model() ?? unknownProvider()
     await createAgent({ name: 'a', model, extensions: [compaction(asking)] }).run('hi')
@@ -166,7 +166,7 @@ describe('the strategy provider', () => {
   })
 })
 
-it('a provider that finds the request too long gets a shorter one, once', async () => {
+it('a provider that rejects a request as too long receives a shorter one, once', async () => {
   const own = await startAimock()
   try {
     own.play({ failure: { status: 400, message: 'prompt is too long: 210000 tokens > 200000 maximum' } })

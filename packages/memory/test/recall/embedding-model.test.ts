@@ -6,7 +6,7 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createMemory, sqliteMemory } from '@provost/memory'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-/** What a request asks for, and whether the server is up to it. */
+/** The requests so far, and whether the server fails them. */
 const asked: { readonly model: string; readonly input: readonly string[] }[] = []
 let broken = false
 let server: Server
@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())))
 
-test('an embedding model of the AI SDK finds what is said in other words, and words do when it fails', async () => {
+test('an embedding model of the AI SDK finds texts in other words, and words find them when it fails', async () => {
   const faults: unknown[] = []
   const provider = createOpenAI({ baseURL, apiKey: 'test' })
   const memory = createMemory({

@@ -21,25 +21,25 @@ const label = fc.record({
   sources: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 2 }).map((names) => names.toSorted()),
 })
 const turn = fc.record({
-  /** What is read: each text has a word of its own, by which it is known wherever it turns up. */
+  /** Texts that the turn reads. Each contains a unique word that identifies it in any place. */
   reads: fc.array(fc.record({ label, tokens: fc.constantFrom(20, 150, 400) }), { maxLength: 3 }),
-  /** What the model does of itself, with all such words that it sees. */
+  /** The action of the model, with all such words that it sees. */
   deed: fc.constantFrom('answers', 'notes', 'searches', 'pins' as const),
 })
 type Turn = typeof turn extends fc.Arbitrary<infer T> ? T : never
 const conversation = fc.record({
   turns: fc.array(turn, { minLength: 1, maxLength: 7 }),
-  /** How much of what is in quarantine somebody lets pass before the next conversation. */
+  /** Number of quarantined items that are confirmed before the next conversation. */
   confirms: fc.constantFrom(0, 0, 1),
 })
 const play = fc.array(conversation, { minLength: 2, maxLength: 3 })
 
 let conversationsHeld = 0
-/** How often what is tested came about: else nothing was. */
+/** Counts of the tested events, which must all occur. */
 const seen = { cuts: 0, summaries: 0, recalled: 0, quarantined: 0, confirmed: 0 }
 
 test(
-  'labels go through compaction and memory, and nothing in quarantine leaves its conversation',
+  'labels persist through compaction and memory, and nothing in quarantine leaves its conversation',
   { timeout: full ? 900_000 : 30_000 },
   async () => {
     await fc.assert(
@@ -68,7 +68,7 @@ test(
           await memory.close()
         }
       }),
-      // A few runs do not see everything by chance: these do.
+      // A few random runs may miss an event; these cases cause all of them.
       full ? { numRuns: 500 } : { numRuns: 3, seed: 5 },
     )
     for (const [what, count] of Object.entries(seen)) expect({ what, count }).not.toEqual({ what, count: 0 })
@@ -77,9 +77,9 @@ test(
 
 interface World {
   readonly memory: ReturnType<typeof createMemory>
-  /** What each text is labelled with, by its word. */
+  /** The label of each text, by its word. */
   readonly labels: Map<string, Label>
-  /** Words of what somebody has let pass. */
+  /** Words of confirmed items. */
   readonly confirmed: Set<string>
 }
 
@@ -87,7 +87,7 @@ async function converse(turns: readonly Turn[], world: World): Promise<void> {
   const { memory, labels, confirmed } = world
   const store = memoryStore()
   const own = new Set<string>()
-  /** The join of all that has reached the model in this conversation. */
+  /** The join of the labels of all texts that reached the model in this conversation. */
   let soFar = joinLabels()
   const sessionId = `s${++conversationsHeld}`
   let steps: (ScriptedStep | ((said: string) => ScriptedStep))[] = []
@@ -107,7 +107,7 @@ async function converse(turns: readonly Turn[], world: World): Promise<void> {
           const given = labels.get(word)
           const foreign = !own.has(word)
           if (foreign) seen.recalled++
-          // What is untrusted came into this conversation by its own tools, or somebody let it pass.
+          // Untrusted texts come from tools of this conversation or were confirmed.
           expect({ word, leaked: foreign && given?.integrity === 'untrusted' && !confirmed.has(word) }).toMatchObject({
             leaked: false,
           })
@@ -133,7 +133,7 @@ async function converse(turns: readonly Turn[], world: World): Promise<void> {
             expect(covers(labelOf(message), labels.get(word))).toBe(true)
       },
       'model.response'(message) {
-        // Also where what it was made from is in no message of the view any more.
+        // This includes sources that no message of the context contains any more.
         expect(covers(labelOf(message), soFar)).toBe(true)
       },
     },

@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { memoryConformance } from '../fixture/memory-conformance.ts'
 import { vectorConformance } from '../fixture/vector-conformance.ts'
 
-/** Whether the server that tests start has the extension, where Debian or the server's own make puts it. */
+/** Whether the installed server has the extension, at the paths of Debian or of a build from source. */
 function hasPgvector(): boolean {
   const found = findPostgres()
   if (found === undefined) return false
@@ -37,7 +37,7 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
     await server.stop()
   })
 
-  // One schema for all that need no name: tables are emptied sooner than made.
+  // One schema for all tests without a name: emptying tables is faster than creating them.
   const nameless = 'nameless'
   async function empty(schema: string): Promise<void> {
     const { rows } = await client.query('select 1 from pg_tables where schemaname = $1', [schema])
@@ -62,7 +62,7 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
     dump,
   })
 
-  // Where the extension is, what is done without it is left to full runs.
+  // With the extension, the tests without it run in full runs only.
   const without = hasPgvector() && process.env['PROVOST_TEST_FULL'] !== '1' ? [] : ['process' as const]
   describe.each(without)('embeddings, compared in the %s', (engine) => {
     vectorConformance({
@@ -87,7 +87,7 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
       written: (vector) => `[${vector.join(',')}]`,
     })
 
-    test('what was stored before the extension came is compared by it', async () => {
+    test('embeddings stored before the extension was installed are compared by it', async () => {
       const embedder = async (all: readonly string[]): Promise<number[][]> => all.map(({ length }) => [length, 1])
       const before = postgresMemory(server.url, { schema, connections: 1, vectors: 'in-process' })
       const writer = createMemory({ store: before, embedder })
@@ -100,7 +100,7 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
     })
   })
 
-  test('processes that start at once on an empty database make its tables once', async () => {
+  test('processes that start at once on an empty database create its tables once', async () => {
     const memories = Array.from({ length: 4 }, () =>
       createMemory({ store: postgresMemory(server.url, { schema: 'at once', connections: 1 }) }),
     )
@@ -109,7 +109,7 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
     for (const memory of memories) await memory.close()
   })
 
-  test('a memory is kept beside the sessions', async () => {
+  test('a memory of a session store is stored beside the sessions', async () => {
     const store = postgresStore(server.url, { schema: 'beside' })
     const memory = createMemory({ store })
     await memory.remember('tea', { source: 's' })
@@ -142,8 +142,8 @@ describe.skipIf(findPostgres() === undefined)('postgresMemory (needs PostgreSQL)
     await memory.close()
   })
 
-  test('a server that is not there is named, and may be there later', async () => {
-    const memory = createMemory({ store: postgresMemory('postgres://nobody@127.0.0.1:1/none') })
+  test('an unreachable server is a retryable error', async () => {
+    const memory = createMemory({ store: postgresMemory('postgres://unknown@127.0.0.1:1/none') })
     await expect(memory.recall('x')).rejects.toMatchObject({ code: 'store-unreachable', retryable: true })
     await memory.close()
   })

@@ -15,14 +15,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe('sqliteMemory', () => {
   memoryConformance({
     open: (name) => sqliteMemory(name === undefined ? ':memory:' : join(folder, `${name}.db`)),
-    // Every byte of the file and of what SQLite puts beside it.
+    // Every byte of the file and of the files that SQLite creates beside it.
     dump: async (name) =>
       globSync(join(folder, `${name}.db*`))
         .map((file) => readFileSync(file, 'latin1'))
         .join('\n'),
   })
 
-  test('a file is its owner’s alone, and two processes can have it open', async () => {
+  test('a file is readable by its owner only, and two processes can open it', async () => {
     const path = join(folder, 'both.db')
     const [one, two] = [createMemory({ store: sqliteMemory(path) }), createMemory({ store: sqliteMemory(path) })]
     await one.remember('said here', { source: 's' })
@@ -33,7 +33,7 @@ describe('sqliteMemory', () => {
     await two.close()
   })
 
-  test('files of others and of newer releases are refused', () => {
+  test('files of other applications and of newer releases are rejected', () => {
     const foreign = join(folder, 'foreign.db')
     const db = new DatabaseSync(foreign)
     db.exec('create table t (x)')
@@ -50,7 +50,7 @@ describe('sqliteMemory', () => {
     expect(() => sqliteMemory(newer)).toThrow(expect.objectContaining({ code: 'newer-store' }))
   })
 
-  test('no edit of the file makes an item trusted that has no label', async () => {
+  test('an item without a label is never trusted, after any edit of the file', async () => {
     const path = join(folder, 'edited.db')
     const memory = createMemory({ store: sqliteMemory(path) })
     const { id } = await memory.remember('tea', { source: 's' })
@@ -62,7 +62,7 @@ describe('sqliteMemory', () => {
     await memory.close()
   })
 
-  test('a memory is kept beside the sessions, wherever they are', async () => {
+  test('a memory of a session store is stored beside the sessions of each kind of store', async () => {
     const path = join(folder, 'sessions.db')
     for (const store of [
       sqliteStore(path),

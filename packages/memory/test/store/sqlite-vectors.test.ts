@@ -30,7 +30,7 @@ describe.each([
   })
 })
 
-test('what one process stored without sqlite-vec another compares with it', async () => {
+test('embeddings that one process stored without sqlite-vec are compared with it by another', async () => {
   const path = join(folder, 'both.db')
   const embedder = async (all: readonly string[]): Promise<number[][]> => all.map(({ length }) => [length, 1])
   const writer = createMemory({ store: sqliteMemory(path, { vectors: 'in-process' }), embedder })

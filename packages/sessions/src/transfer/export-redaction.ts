@@ -1,7 +1,7 @@
 import type { Entry, EntryOf, ErrorInfo, Json, Label, Message, Part, ToolOutput } from '@provost/core'
 import { fillLabel, isRecord, labelOf, toJson, untrustedLabel } from '@provost/core'
 
-import { sanitizeCommentary, sanitizeTrace } from '../history/commentary.ts'
+import { sanitizeAnnotations, sanitizeTrace } from '../history/annotations.ts'
 import { createdIn, isCreated } from '../kit/created-entry.ts'
 
 /** Redacts a log for readers outside the application. */
@@ -136,7 +136,7 @@ function outsidePart(part: Part, role: Message['role'], open: boolean): Part | u
     case 'text': {
       if (!open) return { type: 'text', text: withheld, ...label }
       if (role === 'user') return { type: 'text', text: sanitizeTrace(part.text), ...label }
-      const text = isCommentary(part.providerOptions) ? '' : sanitizeCommentary(part.text)
+      const text = isCommentary(part.providerOptions) ? '' : sanitizeAnnotations(part.text)
       return text === '' ? undefined : { type: 'text', text, ...label }
     }
     case 'file': {

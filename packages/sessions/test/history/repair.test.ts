@@ -65,7 +65,7 @@ function resultOf(id: string): Extract<Part, { type: 'tool-result' }> {
 
 const text = (words: string): Part => ({ type: 'text', text: words })
 
-function said(one: Role, ...content: readonly (Part | string)[]): Message {
+function messageOf(one: Role, ...content: readonly (Part | string)[]): Message {
   const parts = content.map((item) => (typeof item === 'string' ? text(item) : item))
   return { id: '', role: one, content: parts, createdAt: 1, label: trustedLabel }
 }
@@ -74,7 +74,7 @@ function numbered(messages: readonly Message[]): readonly Message[] {
   return messages.map((one, at) => ({ ...one, id: `m${at}` }))
 }
 
-/** A history in a line for each message. */
+/** Returns a history with a line for each message. */
 function lines(messages: readonly Message[]): readonly string[] {
   return messages.map(
     ({ role: one, content }) =>
@@ -89,7 +89,7 @@ function lines(messages: readonly Message[]): readonly string[] {
 }
 
 describe('a repaired history', () => {
-  test('is well formed, whatever it was', () => {
+  test('is well formed for any input', () => {
     fc.assert(
       fc.property(history, (messages) => {
         const before = structuredClone(messages)
@@ -101,7 +101,7 @@ describe('a repaired history', () => {
     )
   })
 
-  test('is not repaired again: what is well formed stays as it is, each message the same object', () => {
+  test('needs no further repair: well-formed messages stay the same objects', () => {
     fc.assert(
       fc.property(history, (messages) => {
         const once = repairHistory(messages, 'desk').messages
@@ -114,24 +114,24 @@ describe('a repaired history', () => {
     )
   })
 
-  test('of one that was well formed says that nothing was done', () => {
+  test('of a well-formed history reports no repairs', () => {
     const fine = numbered([
-      said('system', 'Be kind.'),
-      said('user', 'Look.'),
-      said('assistant', 'Looking.', callOf('a'), callOf('b')),
-      said('custom:note', 'aside'),
-      said('tool', resultOf('b')),
-      said('tool', resultOf('a')),
-      said('assistant', 'Searching.', { ...callOf('c'), providerExecuted: true }),
-      said('assistant', resultOf('c'), 'Found.'),
-      said('user', 'And?'),
-      said('user', 'Well?'),
+      messageOf('system', 'Be kind.'),
+      messageOf('user', 'Look.'),
+      messageOf('assistant', 'Looking.', callOf('a'), callOf('b')),
+      messageOf('custom:note', 'aside'),
+      messageOf('tool', resultOf('b')),
+      messageOf('tool', resultOf('a')),
+      messageOf('assistant', 'Searching.', { ...callOf('c'), providerExecuted: true }),
+      messageOf('assistant', resultOf('c'), 'Found.'),
+      messageOf('user', 'And?'),
+      messageOf('user', 'Well?'),
     ])
     assertWellFormed(fine)
     expect(repairHistory(fine, 'desk')).toEqual({ messages: fine, repairs: [] })
   })
 
-  test('keeps all words of the user and of the assistant', () => {
+  test('keeps all text of the user and of the assistant', () => {
     fc.assert(
       fc.property(history, (messages) => {
         const words = (list: readonly Message[]): number =>
@@ -142,51 +142,60 @@ describe('a repaired history', () => {
   })
 })
 
-describe('repairs say where and what', () => {
+describe('each repair names its message and its reason', () => {
   test.for<[string, readonly Message[], readonly string[], RegExp]>([
     [
-      'a call without a result, at the end',
-      [said('user', 'Look.'), said('assistant', callOf('a'))],
+      'a call without a result at the end',
+      [messageOf('user', 'Look.'), messageOf('assistant', callOf('a'))],
       ['user: Look.', 'assistant: call a', 'tool: error a'],
       /message 1: call a of look had no result/,
     ],
     [
-      'one of several, before the next word',
+      'one of several calls without a result before the next user message',
       [
-        said('user', 'Look.'),
-        said('assistant', callOf('a'), callOf('b')),
-        said('tool', resultOf('b')),
-        said('user', 'And?'),
+        messageOf('user', 'Look.'),
+        messageOf('assistant', callOf('a'), callOf('b')),
+        messageOf('tool', resultOf('b')),
+        messageOf('user', 'And?'),
       ],
       ['user: Look.', 'assistant: call a, call b', 'tool: result b, error a', 'user: And?'],
       /message 1: call a/,
     ],
     [
-      'a call before an aside stays with its result',
-      [said('user', 'Look.'), said('assistant', callOf('a')), said('aborted'), said('user', 'And?')],
+      'a call before an aborted message keeps its result beside it',
+      [
+        messageOf('user', 'Look.'),
+        messageOf('assistant', callOf('a')),
+        messageOf('aborted'),
+        messageOf('user', 'And?'),
+      ],
       ['user: Look.', 'assistant: call a', 'tool: error a', 'aborted: ', 'user: And?'],
       /message 1: call a/,
     ],
     [
       'a result without a call',
-      [said('user', 'Look.'), said('tool', resultOf('a'))],
+      [messageOf('user', 'Look.'), messageOf('tool', resultOf('a'))],
       ['user: Look.'],
       /message 1: result a of look had no call/,
     ],
     [
       'a second result',
-      [said('user', 'Look.'), said('assistant', callOf('a')), said('tool', resultOf('a'), resultOf('a'))],
+      [
+        messageOf('user', 'Look.'),
+        messageOf('assistant', callOf('a')),
+        messageOf('tool', resultOf('a'), resultOf('a')),
+      ],
       ['user: Look.', 'assistant: call a', 'tool: result a'],
       /message 2: result a/,
     ],
     [
-      'an id that was there before',
+      'a duplicate id',
       [
-        said('user', 'Look.'),
-        said('assistant', callOf('a'), callOf('a')),
-        said('tool', resultOf('a'), resultOf('a')),
-        said('assistant', callOf('a')),
-        said('tool', resultOf('a')),
+        messageOf('user', 'Look.'),
+        messageOf('assistant', callOf('a'), callOf('a')),
+        messageOf('tool', resultOf('a'), resultOf('a')),
+        messageOf('assistant', callOf('a')),
+        messageOf('tool', resultOf('a')),
       ],
       [
         'user: Look.',
@@ -198,42 +207,42 @@ describe('repairs say where and what', () => {
       /message 1: the id of call a was there before/,
     ],
     [
-      'a call that the provider ran and gave no result for',
+      'a provider-executed call without a result',
       [
-        said('user', 'Look.'),
-        said('assistant', 'Hm.', { ...callOf('a'), providerExecuted: true }),
-        said('user', 'And?'),
+        messageOf('user', 'Look.'),
+        messageOf('assistant', 'Hm.', { ...callOf('a'), providerExecuted: true }),
+        messageOf('user', 'And?'),
       ],
       ['user: Look.', 'assistant: Hm., call a, error a', 'user: And?'],
       /message 1: call a/,
     ],
     [
       'a system message in the middle',
-      [said('user', 'Look.'), said('system', 'Be kind.')],
+      [messageOf('user', 'Look.'), messageOf('system', 'Be kind.')],
       ['system: Be kind.', 'user: Look.'],
       /message 1: a system message/,
     ],
     [
-      'a beginning by the assistant',
-      [said('custom:note', 'aside'), said('assistant', 'Hello.')],
+      'a first message by the assistant',
+      [messageOf('custom:note', 'aside'), messageOf('assistant', 'Hello.')],
       ['custom:note: aside', 'user: (The conversation begins with the assistant.)', 'assistant: Hello.'],
       /message 1: the conversation did not begin with the user/,
     ],
     [
-      'an answer that says nothing',
-      [said('user', 'Look.'), said('assistant', ''), said('user', 'And?')],
+      'an empty response',
+      [messageOf('user', 'Look.'), messageOf('assistant', ''), messageOf('user', 'And?')],
       ['user: Look.', 'user: And?'],
       /message 1: it said nothing/,
     ],
     [
-      'reasoning that led to nothing',
-      [said('user', 'Look.'), said('assistant', 'Hm.', { type: 'reasoning', text: 'why' })],
+      'reasoning without a response',
+      [messageOf('user', 'Look.'), messageOf('assistant', 'Hm.', { type: 'reasoning', text: 'why' })],
       ['user: Look.', 'assistant: Hm.'],
       /message 1: its reasoning/,
     ],
     [
-      'a call in the mouth of the user',
-      [said('user', 'Look.', callOf('a'))],
+      'a tool call in a user message',
+      [messageOf('user', 'Look.', callOf('a'))],
       ['user: Look.'],
       /message 0: a call of look stood in a message of the role user/,
     ],
@@ -244,8 +253,8 @@ describe('repairs say where and what', () => {
     expect(repairs.join('\n')).toMatch(what)
   })
 
-  test('what is added is untrusted and belongs to the agent', () => {
-    const { messages } = repairHistory(numbered([said('assistant', callOf('a'))]), 'desk')
+  test('added messages are untrusted and belong to the agent', () => {
+    const { messages } = repairHistory(numbered([messageOf('assistant', callOf('a'))]), 'desk')
     const strangers = messages.filter(({ role: one }) => one !== 'assistant')
     expect(strangers).toMatchObject([
       { role: 'user', agent: 'desk', label: { integrity: 'untrusted' } },
@@ -254,7 +263,7 @@ describe('repairs say where and what', () => {
     expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
   })
 
-  test('answers and errors without what they need get it', () => {
+  test('messages without required fields receive them', () => {
     const bare: readonly Message[] = numbered([
       { id: '', role: 'user', content: [text('a')], createdAt: 1 },
       { id: '', role: 'assistant', content: [text('b')], createdAt: 1 },
@@ -272,12 +281,12 @@ describe('repairs say where and what', () => {
   })
 })
 
-test('a hostile history of many calls with one id is repaired in time that grows with it', () => {
+test('a history of many calls with one id is repaired in linear time', () => {
   const many = 20_000
   const calls = Array.from({ length: many }, () => callOf('a'))
   const results = Array.from({ length: many }, () => resultOf('a'))
   const { messages } = repairHistory(
-    numbered([said('user', 'Go.'), said('assistant', ...calls), said('tool', ...results)]),
+    numbered([messageOf('user', 'Go.'), messageOf('assistant', ...calls), messageOf('tool', ...results)]),
     'desk',
   )
   assertWellFormed(messages)

@@ -4,7 +4,7 @@ import { memoryStore } from '@provost/sessions'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-test('a blob is found wherever a log mentions it, and only there', async () => {
+test('deleting a session removes the blobs that its log mentions, and no others', async () => {
   const around = fc.string({ unit: fc.constantFrom('g', ' ', '0', 'f', '"', 'é'), maxLength: 200 })
   await fc.assert(
     fc.asyncProperty(around, around, fc.boolean(), async (before, after, mentions) => {

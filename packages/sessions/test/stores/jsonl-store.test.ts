@@ -51,7 +51,7 @@ const note = (id: string, value = id): NewEntry => ({
   value,
 })
 
-/** The folder can be had, and written. */
+/** Asserts that the folder is unlocked and writable. */
 async function expectFree(): Promise<void> {
   const store = open()
   await write(store, 's', [note('a')])
@@ -71,8 +71,8 @@ async function ids(store: SessionStore, log: string): Promise<readonly string[]>
   return found
 }
 
-describe('the files', () => {
-  test('are JSON lines that any tool reads, behind a line that says whose log it is', async () => {
+describe('the files of a JSONL store', () => {
+  test('are JSON lines after a line that names the log', async () => {
     await write(open(), 'session-1', [note('a'), note('b')])
     const lines = readFileSync(join(dir, 'logs', 'n-session-1.jsonl'), 'utf8')
       .trimEnd()
@@ -84,7 +84,7 @@ describe('the files', () => {
     ])
   })
 
-  test('stay in their folder, whatever the names, and nobody else can read them', async () => {
+  test('stay in their folder for any name, and are readable by their owner only', async () => {
     const store = open()
     for (const name of ['../../escape', '/tmp/escape', 'a/b', '..', '', 'nul\0', 'x'.repeat(5_000)]) {
       await write(store, name, [note('a')])
@@ -99,7 +99,7 @@ describe('the files', () => {
     expect(files.every((file) => (statSync(join(dir, file)).mode & 0o77) === 0)).toBe(true)
   })
 
-  test('of a session that was deleted are gone', async () => {
+  test('are removed with their session', async () => {
     const store = open()
     await write(store, 's', [note('a')])
     await store.deliver('s', 't', 1, 'ann')
@@ -107,7 +107,7 @@ describe('the files', () => {
     expect(globSync('{logs,inbox,blobs}/*', { cwd: dir })).toEqual([])
   })
 
-  test('of a newer release are refused', async () => {
+  test('are rejected when a newer release wrote them', async () => {
     await open().close()
     writeFileSync(join(dir, 'store.json'), '{"version":99,"epoch":1}')
     expect(() => open()).toThrow(expect.objectContaining({ code: 'newer-store' }))
@@ -116,7 +116,7 @@ describe('the files', () => {
   })
 })
 
-describe('a torn end', () => {
+describe('a torn end of a file', () => {
   const path = (): string => join(dir, 'logs', 'n-s.jsonl')
 
   test.for<[string, string]>([
@@ -124,7 +124,7 @@ describe('a torn end', () => {
     ['half an append', '{"id":"c","offset":3} \n'],
     ['half an append and half a line', '{"id":"c","offset":3} \n{"id":"d"'],
     ['zeros', '\0\0\0\0\0\0'],
-  ])('of %s is cut off, told, and written over', async ([, torn]) => {
+  ])('with %s is cut off, reported, and overwritten', async ([, torn]) => {
     const first = open()
     await write(first, 's', [note('a'), note('b')])
     await first.close()
@@ -137,7 +137,7 @@ describe('a torn end', () => {
     expect(await ids(store, 's')).toEqual(['a', 'b', 'c'])
   })
 
-  test('of a log that was only begun leaves it empty', async () => {
+  test('after the header alone leaves an empty log', async () => {
     const first = open()
     await write(first, 's', [note('a')])
     await first.close()
@@ -148,7 +148,7 @@ describe('a torn end', () => {
     expect(await ids(store, 's')).toEqual(['b'])
   })
 
-  test('is a warning of the process where nobody asked to be told', async () => {
+  test('becomes a process warning without onRepair', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const first = open()
     await write(first, 's', [note('a')])
@@ -158,7 +158,7 @@ describe('a torn end', () => {
     expect(warn).toHaveBeenCalledWith(expect.stringContaining(path()), { code: 'PROVOST_TORN_LOG' })
   })
 
-  test('is something else than a damaged middle, which is never passed over', async () => {
+  test('is repaired, while a damaged line in the middle is an error', async () => {
     const first = open()
     await write(first, 's', [note('a'), note('b')])
     await first.close()
@@ -167,7 +167,7 @@ describe('a torn end', () => {
   })
 })
 
-describe('what is not as it was written', () => {
+describe('a manipulated store', () => {
   async function damagedBy(meddle: (lines: string[]) => readonly string[]): Promise<SessionStore> {
     const store = open()
     await write(store, 's', [note('a'), note('b'), note('c')])
@@ -182,12 +182,12 @@ describe('what is not as it was written', () => {
     ['has a line twice', (lines) => lines.toSpliced(2, 0, lines[2] ?? '')],
     ['has its lines in another order', ([whose = '', a = '', b = '', ...rest]) => [whose, b, a, ...rest]],
     ['holds a line that is no entry', (lines) => lines.toSpliced(2, 1, '{}')],
-  ])('is refused: a log that %s', async ([, meddle]) => {
+  ])('is rejected when a log %s', async ([, meddle]) => {
     const store = await damagedBy(meddle)
     await expect(ids(store, 's')).rejects.toMatchObject({ code: 'log-damaged' })
   })
 
-  test('is refused: an inbox with something else in it than deliveries', async () => {
+  test('is rejected when an inbox contains a line that is not a delivery', async () => {
     const store = open()
     await store.deliver('s', 't', 1, 'ann')
     writeFileSync(join(dir, 'inbox', 'n-s.jsonl'), '{"a":1}\n')
@@ -196,7 +196,7 @@ describe('what is not as it was written', () => {
   })
 
   test.for(['', 'x', 'null', '{"version":1}', '{"version":1,"epoch":-1}', '{"version":1,"epoch":9007199254740991}'])(
-    'is refused: a folder that says %j of itself, by which no fence could be told from an earlier one',
+    'is rejected when its store.json contains %j, since fences must rise across processes',
     async (text) => {
       await open().close()
       writeFileSync(join(dir, 'store.json'), text)
@@ -206,11 +206,11 @@ describe('what is not as it was written', () => {
   )
 })
 
-describe('the lock', () => {
+describe('the lock of a folder', () => {
   const lock = (): string => join(dir, 'lock')
   const locked = { code: 'store-locked', message: expect.stringContaining(`process ${process.pid}`) }
 
-  test('keeps a second store out, and says who has it, until the first is closed', async () => {
+  test('rejects a second store and names the holder until the first store closes', async () => {
     const first = open()
     expect(() => jsonlStore(dir)).toThrow(expect.objectContaining(locked))
     await first.close()
@@ -219,24 +219,24 @@ describe('the lock', () => {
 
   test('of a dead process is taken over', async () => {
     await open().close()
-    // No process has this id: it is above what systems give.
+    // No process has this id: it is above the limit of every system.
     writeFileSync(lock(), JSON.stringify({ pid: 2 ** 30, host: hostname() }))
     await expectFree()
   })
 
-  test('of a dead process whose id another one has now is taken over', async () => {
+  test('of a dead process is taken over when another process has its id now', async () => {
     await open().close()
     writeFileSync(lock(), JSON.stringify({ pid: process.ppid, host: hostname(), birth: 'another boot 1' }))
     await expectFree()
   })
 
-  test.runIf(process.platform === 'linux')('of a living process stands', async () => {
+  test.runIf(process.platform === 'linux')('of a living process is respected', async () => {
     await open().close()
     writeFileSync(lock(), JSON.stringify({ pid: process.ppid, host: hostname() }))
     expect(() => open()).toThrow(expect.objectContaining({ code: 'store-locked' }))
   })
 
-  test('of another machine stands: nobody here can tell whether it lives', async () => {
+  test('of another machine is respected, because its process cannot be checked', async () => {
     await open().close()
     writeFileSync(lock(), JSON.stringify({ pid: 2 ** 30, host: 'elsewhere' }))
     expect(() => open()).toThrow(
@@ -244,22 +244,25 @@ describe('the lock', () => {
     )
   })
 
-  test('that is no lock at all is taken over', async () => {
+  test('with invalid content is taken over', async () => {
     await open().close()
     writeFileSync(lock(), 'x')
     await expectFree()
   })
 })
 
-test.for(['always', 'interval', 'never'] as const)('writes with sync: %s', async (sync) => {
-  const store = open({ sync })
-  await write(store, 's', [note('a')])
-  await store.close()
-  expect(await ids(open(), 's')).toEqual(['a'])
-})
+test.for(['always', 'interval', 'never'] as const)(
+  'a store with sync %s writes and reads its entries',
+  async (sync) => {
+    const store = open({ sync })
+    await write(store, 's', [note('a')])
+    await store.close()
+    expect(await ids(open(), 's')).toEqual(['a'])
+  },
+)
 
 test.for(['ENOSPC', 'EDQUOT', 'EFBIG'])(
-  'no room (%s) is said to be that, and what was not stored can be once there is some',
+  'a full disk (%s) fails with store-full, and the append succeeds once there is room',
   async (code) => {
     const store = open()
     const lease = await store.lease('s', 'writer', 60_000)
@@ -282,7 +285,7 @@ test.for(['ENOSPC', 'EDQUOT', 'EFBIG'])(
   },
 )
 
-test('a lease lasts as long as it was given for, wherever the clock of the machine is set to', async () => {
+test('a lease lasts for its duration when the machine clock changes', async () => {
   const store = open()
   await store.lease('s', 'writer', 60_000)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
@@ -291,7 +294,7 @@ test('a lease lasts as long as it was given for, wherever the clock of the machi
 })
 
 describe('an inbox', () => {
-  test('takes the first word on a token, though a writer gives its lease back in the same moment', async () => {
+  test('accepts one delivery for a token while a writer releases its lease', async () => {
     const store = open()
     const lease = await store.lease('s', 'writer', 60_000)
     await store.deliver('s', 'before', 0, 'ann')
@@ -306,7 +309,7 @@ describe('an inbox', () => {
     expect(new Set(found).size).toBe(2)
   })
 
-  test('that could not be read is read at the next try', async () => {
+  test('is read again after a failed read', async () => {
     const store = open()
     const inTheWay = join(dir, 'inbox', 'n-s.jsonl')
     mkdirSync(inTheWay)

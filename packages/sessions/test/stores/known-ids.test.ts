@@ -19,7 +19,7 @@ describe.each([
 ])('a log $name', ({ store }) => {
   let logs = 0
 
-  test('knows each id that it has, however many, and takes no other for one of them', async () => {
+  test('recognizes each of its ids and no others, for any number of ids', async () => {
     const ids = fc.uniqueArray(fc.string({ maxLength: 12 }), { minLength: 1, maxLength: 300 })
     await fc.assert(
       fc.asyncProperty(ids, fc.nat(), async (all, at) => {
@@ -27,7 +27,7 @@ describe.each([
         const there = all.slice(0, at % (all.length + 1))
         const first = await take(store, log)
         await store.append(log, there.map(note), { after: 0, fence: first })
-        // Who takes it anew learns the ids from what is stored.
+        // A later writer reads the ids from the stored entries.
         await store.release(log, first)
         const fence = await take(store, log)
         const { offset, existing } = await store.append(log, all.map(note), { after: there.length, fence })
@@ -37,7 +37,7 @@ describe.each([
     )
   })
 
-  test('knows what it was given by few at a time, new and known ones mixed, by one writer or several', async () => {
+  test('recognizes ids in short appends that mix new and known ones, from several writers', async () => {
     const few = fc.array(fc.integer({ max: 30, min: 0 }).map(String), { maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(few, fc.boolean()), { maxLength: 30 }), async (appends) => {

@@ -35,7 +35,7 @@ async function ids(store: SessionStore, name = log, after?: number): Promise<rea
   return (await all(store.read(name, after))).map(({ id }) => id)
 }
 
-/** A store with a lease taken. */
+/** Returns a store with a held lease. */
 async function held(name = log): Promise<{ store: SessionStore; fence: number }> {
   const store = memoryStore()
   return { store, fence: await take(store, 'writer', name) }
@@ -51,7 +51,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 describe('a lease', () => {
-  test('is one writer at a time, for each log', async () => {
+  test('admits one writer per log at a time', async () => {
     const { store } = await held()
     expect(await store.lease(log, 'other', 1_000)).toBe('busy')
     expect(await store.lease('session-2', 'other', 1_000)).toMatchObject({ fence: expect.any(Number) })
@@ -66,7 +66,7 @@ describe('a lease', () => {
     await store.append(log, [note('a')], { after: 0, fence })
   })
 
-  test('can be taken when its time is over; the fence rises, and the old writer is out', async () => {
+  test('can be taken after its expiry; the fence rises and the old writer is fenced', async () => {
     const { store, fence } = await held()
     vi.advanceTimersByTime(1_001)
     const later = await take(store, 'other')
@@ -76,29 +76,29 @@ describe('a lease', () => {
     expect(await ids(store)).toEqual(['b'])
   })
 
-  test('is given back by its fence only', async () => {
+  test('is released by its fence only', async () => {
     const { store, fence } = await held()
     await store.release(log, fence - 1)
     expect(await store.lease(log, 'other', 1_000)).toBe('busy')
     await store.release(log, fence)
     await store.release(log, fence)
     expect(await take(store, 'other')).toBeGreaterThan(fence)
-    await store.release('nobody knows', 1)
+    await store.release('unknown', 1)
   })
 
-  test('that was given back does not let anybody write', async () => {
+  test('permits no append after its release', async () => {
     const { store, fence } = await held()
     await store.release(log, fence)
     await expect(store.append(log, [note('a')], { after: 0, fence })).rejects.toMatchObject({ code: 'fenced' })
   })
 
-  test('lasts as long as it was given for, wherever the clock of the machine is set to', async () => {
+  test('lasts for its duration when the machine clock changes', async () => {
     const { store } = await held()
     vi.setSystemTime(Date.now() + 86_400_000)
     expect(await store.lease(log, 'other', 1_000)).toBe('busy')
   })
 
-  test('is needed to append at all', async () => {
+  test('is required for an append', async () => {
     await expect(memoryStore().append(log, [note('a')], { after: 0, fence: 0 })).rejects.toMatchObject({
       code: 'fenced',
     })
@@ -106,7 +106,7 @@ describe('a lease', () => {
 })
 
 describe('an append', () => {
-  test('gives offsets from 1 without a gap, and freezes what it stores', async () => {
+  test('assigns offsets from 1 without a gap, and freezes stored entries', async () => {
     const { store, fence } = await held()
     expect(await store.append(log, [note('a'), note('b')], { after: 0, fence })).toEqual({ offset: 2, existing: [] })
     expect(await store.append(log, [note('c')], { after: 2, fence })).toEqual({ offset: 3, existing: [] })
@@ -119,7 +119,7 @@ describe('an append', () => {
     expect(entries.every(Object.isFrozen)).toBe(true)
   })
 
-  test('of an id that is known adds no row: what is stored comes back', async () => {
+  test('of a known id adds no row and returns the stored entry', async () => {
     const { store, fence } = await held()
     await store.append(log, [note('a', 'first')], { after: 0, fence })
     const again = await store.append(log, [note('a', 'second')], { after: 0, fence })
@@ -127,7 +127,7 @@ describe('an append', () => {
     expect(await all(store.read(log))).toMatchObject([{ value: 'first' }])
   })
 
-  test('whose answer was lost can be repeated, alone and with what comes next', async () => {
+  test('whose response was lost can be repeated, alone and with later entries', async () => {
     const { store, fence } = await held()
     const batch = [note('a'), note('b')]
     await store.append(log, batch, { after: 0, fence })
@@ -137,7 +137,7 @@ describe('an append', () => {
     expect(await ids(store)).toEqual(['a', 'b', 'c'])
   })
 
-  test.for([0, 1, 3, 99])('behind a wrong offset (%i of 2) is refused and leaves nothing', async (after) => {
+  test.for([0, 1, 3, 99])('after a wrong offset (%i of 2) is rejected and stores nothing', async (after) => {
     const { store, fence } = await held()
     await store.append(log, [note('a'), note('b')], { after: 0, fence })
     await expect(store.append(log, [note('c'), note('d')], { after, fence })).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe('an append', () => {
     expect(await ids(store)).toEqual(['a', 'b'])
   })
 
-  test('is all or nothing', async () => {
+  test('stores all entries or none', async () => {
     const { store, fence } = await held()
     await store.append(log, [note('a')], { after: 0, fence })
     await expect(store.append(log, [note('a'), note('b')], { after: 7, fence })).rejects.toMatchObject({
@@ -156,12 +156,12 @@ describe('an append', () => {
     expect(await ids(store)).toEqual(['a'])
   })
 
-  test('of nothing changes nothing', async () => {
+  test('of no entries changes nothing', async () => {
     const { store, fence } = await held()
     expect(await store.append(log, [], { after: 0, fence })).toEqual({ offset: 0, existing: [] })
   })
 
-  test('goes to one log only, in any order of appends, known and new', async () => {
+  test('changes one log only, in any order of new and known entries', async () => {
     const op = fc.record({ name: fc.constantFrom('x', 'y'), keys: fc.array(fc.nat(12).map(String), { maxLength: 4 }) })
     await fc.assert(
       fc.asyncProperty(fc.array(op, { maxLength: 12 }), async (ops) => {
@@ -194,11 +194,11 @@ describe('an append', () => {
 })
 
 describe('reading', () => {
-  test('an unknown log gives nothing', async () => {
-    expect(await ids(memoryStore(), 'nobody')).toEqual([])
+  test('an unknown log is empty', async () => {
+    expect(await ids(memoryStore(), 'unknown')).toEqual([])
   })
 
-  test('begins behind an offset', async () => {
+  test('starts after an offset', async () => {
     const { store, fence } = await held()
     await store.append(
       log,
@@ -223,14 +223,14 @@ describe('reading', () => {
 })
 
 describe('the inbox', () => {
-  test('needs no lease and no session, and may come before anybody waits', async () => {
+  test('needs no lease, no session and no waiting reader', async () => {
     const store = memoryStore()
     expect(await store.deliver(log, 'token', { decision: 'approve' }, 'ann')).toBe('accepted')
     expect(await all(store.inbox(log))).toMatchObject([{ token: 'token', value: { decision: 'approve' }, by: 'ann' }])
     expect(await all(store.inbox('other'))).toEqual([])
   })
 
-  test('takes the first word on a token, and no second', async () => {
+  test('accepts only the first delivery for a token', async () => {
     const store = memoryStore()
     await store.deliver(log, 'token', 'approve', 'ann')
     expect(await store.deliver(log, 'token', 'deny', 'bob')).toBe('duplicate')
@@ -238,7 +238,7 @@ describe('the inbox', () => {
     expect(await all(store.inbox(log))).toMatchObject([{ value: 'approve', by: 'ann' }])
   })
 
-  test('is read in order, behind any delivery, however many there are', async () => {
+  test('is read in order from any delivery on, at any size', async () => {
     const store = memoryStore()
     const tokens = Array.from({ length: 25 }, (_, n) => `t${n}`)
     for (const token of tokens) await store.deliver(log, token, null, 'ann')
@@ -251,7 +251,7 @@ describe('the inbox', () => {
 })
 
 describe('watching', () => {
-  /** Counts the hints of a session until it is aborted. */
+  /** Counts the notifications of a session until it is aborted. */
   function watcher(store: SessionStore, sessionId = log) {
     const abort = new AbortController()
     const seen = { hints: 0 }
@@ -261,7 +261,7 @@ describe('watching', () => {
     return { seen, abort, over }
   }
 
-  test('hints at appends and deliveries of its session, and ends with its signal', async () => {
+  test('notifies of appends and deliveries of its session, and ends with its signal', async () => {
     const { store, fence } = await held()
     const { seen, abort, over } = watcher(store)
     await tick()
@@ -279,7 +279,7 @@ describe('watching', () => {
     await over
   })
 
-  test('misses nothing that comes while a hint is being worked on', async () => {
+  test('misses no change that arrives while a notification is handled', async () => {
     const store = memoryStore()
     const abort = new AbortController()
     const seen: number[] = []
@@ -302,12 +302,12 @@ describe('watching', () => {
     await over
   })
 
-  test('with a signal that is aborted already ends at once', async () => {
+  test('ends at once with an aborted signal', async () => {
     const hints = await all(memoryStore().watch(log, AbortSignal.abort()))
     expect(hints).toEqual([])
   })
 
-  test('by several is told to each', async () => {
+  test('notifies each of several watchers', async () => {
     const store = memoryStore()
     const both = [watcher(store), watcher(store)]
     await tick()
@@ -320,7 +320,7 @@ describe('watching', () => {
 })
 
 describe('blobs', () => {
-  test('are stored under their SHA-256, as they were', async () => {
+  test('are stored unchanged under their SHA-256', async () => {
     const store = memoryStore()
     const bytes = new TextEncoder().encode('hello')
     const hash = await store.putBlob(bytes)
@@ -365,7 +365,7 @@ describe('the list of sessions', () => {
     expect(idsOf(await all(store.list({ principal: 'ann', status: 'suspended' })))).toEqual(['s2'])
     expect(idsOf(await all(store.list({ limit: 2 })))).toEqual(['s1', 's2'])
     expect(idsOf(await all(store.list({ after: 's2', limit: 2 })))).toEqual(['s3', 's4'])
-    expect(idsOf(await all(store.list({ principal: 'nobody' })))).toEqual([])
+    expect(idsOf(await all(store.list({ principal: 'unknown' })))).toEqual([])
   })
 })
 
@@ -401,7 +401,7 @@ describe('deleting a session', () => {
     await store.delete('never was')
   })
 
-  test('ends its lease: a writer that is still there is out, and the next one begins anew', async () => {
+  test('ends its lease: an active writer is fenced, and the next one starts an empty log', async () => {
     const { store, fence } = await held()
     await store.append(log, [note('a')], { after: 0, fence })
     await store.delete(log)
@@ -413,17 +413,17 @@ describe('deleting a session', () => {
   })
 })
 
-test('says that it does not outlive its process', () => {
+test('memoryStore declares that it does not outlive its process', () => {
   expect(memoryStore().ephemeral).toBe(true)
 })
 
-test('two stores have nothing in common', async () => {
+test('two stores share no data', async () => {
   const { store, fence } = await held()
   await store.append(log, [note('a')], { after: 0, fence })
   expect(await ids(memoryStore())).toEqual([])
 })
 
-test('closing ends those who watch', async () => {
+test('closing a store ends its watchers', async () => {
   const store = memoryStore()
   const over = all(store.watch(log, new AbortController().signal))
   await tick()

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 import { isForFullRuns } from '../fixture/full.ts'
 
-/** What an application might have. */
+/** A message store as an application may implement it. */
 function conversations(start: Readonly<Record<string, readonly ModelMessage[]>> = {}) {
   const kept = new Map(Object.entries(start).map(([id, messages]) => [id, [...messages]]))
   return {
@@ -37,7 +37,7 @@ const settled = (callId: string): NewEntry => ({
   durationMs: 1,
 })
 
-function said(id: string, role: 'user' | 'assistant', content: readonly Part[], held?: string): NewEntry {
+function messageEntry(id: string, role: 'user' | 'assistant', content: readonly Part[], held?: string): NewEntry {
   const message = { id, role, content, createdAt: 1 }
   return {
     ...base(id),
@@ -60,7 +60,7 @@ async function append(store: SessionStore, log: string, entries: readonly NewEnt
   return before
 }
 
-describe('a store over one of messages', () => {
+describe('fromMessageStore', () => {
   const suite = storeConformance({
     sharing: 'memory',
     place: () => ({ open: () => fromMessageStore(conversations()), remove() {} }),
@@ -71,11 +71,11 @@ describe('a store over one of messages', () => {
     await expect(run()).resolves.toBeUndefined()
   })
 
-  test('says that runs do not outlive the process', () => {
+  test('declares that runs do not outlive the process', () => {
     expect(fromMessageStore(conversations()).ephemeral).toBe(true)
   })
 
-  test('goes on from the messages that are there, repaired and untrusted', async () => {
+  test('continues from existing messages, repaired and labelled untrusted', async () => {
     const store = fromMessageStore(
       conversations({
         s: [
@@ -95,13 +95,17 @@ describe('a store over one of messages', () => {
     expect(entries[2]).toMatchObject({ message: { label: { integrity: 'untrusted' } } })
   })
 
-  test('writes what is said as it is said, results in the order of the calls, and nothing twice', async () => {
+  test('writes each message once when it is complete, with results in call order', async () => {
     const kept = conversations()
     const store = fromMessageStore(kept)
-    const first = [said('u', 'user', [text('Look.')]), said('a', 'assistant', [call('c1'), call('c2')]), settled('c2')]
+    const first = [
+      messageEntry('u', 'user', [text('Look.')]),
+      messageEntry('a', 'assistant', [call('c1'), call('c2')]),
+      settled('c2'),
+    ]
     await append(store, 's', first)
     expect(kept.kept.get('s')).toHaveLength(2)
-    await append(store, 's', [...first, settled('c1'), said('b', 'assistant', [text('Done.')])])
+    await append(store, 's', [...first, settled('c1'), messageEntry('b', 'assistant', [text('Done.')])])
     const messages = kept.kept.get('s') ?? []
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
     expect(messages[2]?.content).toMatchObject([
@@ -116,7 +120,7 @@ describe('a store over one of messages', () => {
     expect(idsIn(messages[2])).toEqual(idsIn(messages[1]))
   })
 
-  test('writes what the application could not take when it was said before what is said next', async () => {
+  test('writes messages of a failed append before the next ones', async () => {
     const kept = conversations()
     let broken = true
     const store = fromMessageStore({
@@ -128,16 +132,16 @@ describe('a store over one of messages', () => {
     })
     const lease = await store.lease('s', 'writer', 60_000)
     const fence = lease === 'busy' ? 0 : lease.fence
-    const first = [said('u', 'user', [text('Hello?')]), said('v', 'user', [text('Is anybody there?')])]
+    const first = [messageEntry('u', 'user', [text('Hello?')]), messageEntry('v', 'user', [text('Is anybody there?')])]
     await expect(store.append('s', first, { after: 0, fence })).rejects.toThrow('away')
     broken = false
-    // The log has it already: the writer sends it again, or goes on.
-    await store.append('s', [...first, said('a', 'assistant', [text('Yes.')])], { after: 0, fence })
+    // The log has the entry already: the writer repeats the append, or continues.
+    await store.append('s', [...first, messageEntry('a', 'assistant', [text('Yes.')])], { after: 0, fence })
     const texts = (kept.kept.get('s') ?? []).map(({ content }) => JSON.stringify(content))
     expect(texts).toEqual([/Hello/, /anybody/, /Yes/].map((words) => expect.stringMatching(words)))
   })
 
-  test('writes an answer that was held back once it is approved, and one that was not never', async () => {
+  test('writes a held response after its approval, and never a denied one', async () => {
     const kept = conversations()
     const store = fromMessageStore(kept)
     const resolved = (token: string, decision: string): NewEntry => ({
@@ -148,44 +152,44 @@ describe('a store over one of messages', () => {
       by: 'ann',
     })
     await append(store, 's', [
-      said('a', 'assistant', [text('Secret.')], 't1'),
-      said('b', 'assistant', [text('Fine.')], 't2'),
+      messageEntry('a', 'assistant', [text('Secret.')], 't1'),
+      messageEntry('b', 'assistant', [text('Fine.')], 't2'),
     ])
     expect(kept.kept.get('s')).toBeUndefined()
     await append(store, 's', [resolved('t1', 'deny'), resolved('t2', 'approve')])
     expect(kept.kept.get('s')).toMatchObject([{ content: [{ text: 'Fine.' }] }])
   })
 
-  test('keeps what children say among themselves to itself', async () => {
+  test('does not write messages of child runs', async () => {
     const kept = conversations()
     const store = fromMessageStore(kept)
     const parent = { log: 's', runId: 'run' }
     const manifest = { agent: 'helper', extensions: [], tools: [] }
     await append(store, 'child', [
       { ...base('r'), type: 'run', op: 'started', manifest, parent },
-      said('u', 'user', [text('Task.')]),
+      messageEntry('u', 'user', [text('Task.')]),
     ])
     expect(kept.kept.size).toBe(0)
   })
 
-  test('does not pretend to delete what is not its own', async () => {
+  test('rejects the deletion of messages that the application owns', async () => {
     const store = fromMessageStore(conversations({ s: [{ role: 'user', content: 'Hello.' }] }))
     await expect(store.delete('s')).rejects.toMatchObject({ code: 'not-supported' })
   })
 
   test.for<[string, unknown]>([
     ['nothing', null],
-    ['something else than messages', [{ role: 'user', content: 'Hello.' }, null]],
-    ['a message in a role that is none', [{ role: 'boss', content: 'Hello.' }]],
+    ['an item that is not a message', [{ role: 'user', content: 'Hello.' }, null]],
+    ['a message with an unknown role', [{ role: 'boss', content: 'Hello.' }]],
     ['a file without bytes', [{ role: 'user', content: [{ type: 'file' }] }]],
     [
-      'a call of no tool',
+      'a tool call without a tool',
       [
         { role: 'user', content: 'Hello.' },
         { role: 'assistant', content: [{ type: 'tool-call' }] },
       ],
     ],
-  ])('says whose messages are none, where it was given %s', async ([, history]) => {
+  ])('fails with the name of the message store that returned %s', async ([, history]) => {
     const kept = conversations({ s: [] })
     const store = fromMessageStore({ ...kept, load: async () => history as readonly ModelMessage[] })
     await expect(store.lease('s', 'writer', 1_000)).rejects.toMatchObject({
@@ -194,7 +198,7 @@ describe('a store over one of messages', () => {
     })
   })
 
-  test('tries again to load what could not be loaded', async () => {
+  test('loads the messages again after a failed load', async () => {
     const kept = conversations({ s: [{ role: 'user', content: 'Hello.' }] })
     let broken = true
     const store = fromMessageStore({

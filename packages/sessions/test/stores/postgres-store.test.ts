@@ -37,14 +37,14 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await server.stop()
   })
 
-  test('processes that start at once on an empty database make its tables once', async () => {
+  test('processes that start at once on an empty database create its tables once', async () => {
     const stores = Array.from({ length: 4 }, () => postgresStore(server.url, { schema: 'at once', connections: 2 }))
     const leases = await Promise.all(stores.map((store, n) => store.lease(`log ${n}`, 'owner', 60_000)))
     expect(leases.every((lease) => lease !== 'busy')).toBe(true)
     for (const store of stores) await store.close()
   })
 
-  test('a schema of a newer release is refused', async () => {
+  test('a schema of a newer release is rejected', async () => {
     const url = `${server.url}#newer`
     const store = open(url)
     await store.putBlob(new Uint8Array())
@@ -58,28 +58,28 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await late.close()
   })
 
-  test('a listener that was cut off is replaced', async () => {
+  test('a listener whose connection is lost is replaced', async () => {
     const [store, other] = [open(`${server.url}#cut`), open(`${server.url}#cut`)]
     const abort = new AbortController()
     const tokens = new Set<string>()
-    let heard = Promise.withResolvers<void>()
+    let notified = Promise.withResolvers<void>()
     const over = (async () => {
       for await (const _ of store.watch('s', abort.signal)) {
         for await (const { token } of store.inbox('s')) tokens.add(token)
-        heard.resolve()
-        heard = Promise.withResolvers()
+        notified.resolve()
+        notified = Promise.withResolvers()
       }
     })()
-    const tell = async (token: string): Promise<void> => {
+    const deliver = async (token: string): Promise<void> => {
       await other.deliver('s', token, 1, 'ann')
-      while (!tokens.has(token)) await heard.promise
+      while (!tokens.has(token)) await notified.promise
     }
-    await tell('a')
+    await deliver('a')
     const client = new Client({ connectionString: server.url })
     await client.connect()
     await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'`)
     await client.end()
-    await tell('b')
+    await deliver('b')
     expect([...tokens]).toEqual(['a', 'b'])
     abort.abort()
     await over
@@ -87,7 +87,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await other.close()
   })
 
-  test('a writer hears of what was delivered before it wrote, though no notification came', async () => {
+  test('an append notifies its writer of earlier deliveries when their notification was lost', async () => {
     const store = postgresStore(server.url, { schema: 'deaf', pollMs: 600_000 })
     const other = open(`${server.url}#deaf`)
     const entry: NewEntry = {
@@ -99,7 +99,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     const abort = new AbortController()
     const news = store.watch('s', abort.signal, 'inbox')[Symbol.asyncIterator]()
     await news.next()
-    // Nobody listens from now on, and the next look is far away.
+    // No connection listens from now on, and the next poll is far away.
     const client = new Client({ connectionString: server.url })
     await client.connect()
     const gone = `select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where query like 'listen %'`
@@ -114,7 +114,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await other.close()
   })
 
-  test('a store that is closed has no connection left, however quickly watchers came and went', async () => {
+  test('a closed store has no connection left after watchers that start and end quickly', async () => {
     const store = postgresStore(`${server.url}&application_name=quick`, { schema: 'quick' })
     await store.putBlob(new Uint8Array())
     for (let turn = 0; turn < 10; turn++) {
@@ -131,7 +131,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await client.end()
   })
 
-  test('where the clock was set back, the lease of a dead writer ends in its time, not when the clock is there again', async () => {
+  test('the lease of a dead writer expires in its time when the clock is set back', async () => {
     const store = open(`${server.url}#clock`)
     const client = new Client({ connectionString: server.url })
     await client.connect()
@@ -146,11 +146,11 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await store.close()
   })
 
-  test('ids of entries may be as long as anybody likes', async () => {
+  test('ids of entries have no length limit', async () => {
     const store = open(`${server.url}#long`)
     const lease = await store.lease('s', 'x'.repeat(100_000), 60_000)
     const fence = lease === 'busy' ? Number.NaN : lease.fence
-    // What does not compress.
+    // Random bytes do not compress.
     const long = randomBytes(50_000).toString('base64')
     const entries = [`${long}a`, `${long}b`].map((id): NewEntry => ({ ...place, id, type: 'memo', key: 'k', value: 1 }))
     await store.append('s', entries.slice(0, 1), { after: 0, fence })
@@ -159,7 +159,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await store.close()
   })
 
-  test('a long id that an earlier version stored as it was is known, and adds no row', async () => {
+  test('a long id that an earlier version stored unhashed is known and adds no row', async () => {
     const store = open(`${server.url}#whole`)
     const lease = await store.lease('s', 'owner', 60_000)
     const fence = lease === 'busy' ? Number.NaN : lease.fence
@@ -177,7 +177,7 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
     await store.close()
   })
 
-  test('a server that goes away is an error that may pass, whatever is asked', async () => {
+  test('a lost server is a retryable error for every method', async () => {
     const [, name, folder = ''] = /\/(\w+)\?host=(.*)$/u.exec(server.url) ?? []
     const path = `${decodeURIComponent(folder)}/.s.PGSQL.5432`
     const sockets = new Set<Socket>()
@@ -212,8 +212,8 @@ describe.skipIf(findPostgres() === undefined)('postgresStore (needs PostgreSQL)'
   })
 })
 
-test('a server that is not there is an error that may pass', async () => {
-  const store = postgresStore('postgres://nobody@127.0.0.1:1/none')
+test('an unreachable server is a retryable error', async () => {
+  const store = postgresStore('postgres://unknown@127.0.0.1:1/none')
   await expect(store.lease('s', 'owner', 1)).rejects.toMatchObject({ code: 'store-unreachable', retryable: true })
   await store.close()
 })

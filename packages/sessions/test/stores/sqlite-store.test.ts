@@ -42,21 +42,21 @@ async function take(store: SessionStore, log = 's'): Promise<number> {
   return lease.fence
 }
 
-describe('the file', () => {
-  test('comes into being with its folder, and only its owner can read it', async () => {
+describe('the file of a SQLite store', () => {
+  test('is created with its folder and is readable by its owner only', async () => {
     await take(open())
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600)
   })
 
-  test('is one file again when all have closed it', async () => {
+  test('is a single file again after every store closed it', async () => {
     const store = open()
     await store.append('s', [note('a')], { after: 0, fence: await take(store) })
     await store.close()
     expect(existsSync(`${path}-wal`)).toBe(false)
   })
 
-  test('of another application is left alone', () => {
+  test('of another application is rejected and stays unchanged', () => {
     const foreign = join(folder.path, 'foreign.db')
     const db = new DatabaseSync(foreign)
     db.exec('create table users (name text)')
@@ -64,7 +64,7 @@ describe('the file', () => {
     expect(() => sqliteStore(foreign)).toThrow(expect.objectContaining({ code: 'not-a-store' }))
   })
 
-  test('that is no database, or in no folder, is refused with the reason', () => {
+  test('is rejected with the reason when it is not a database or its folder is missing', () => {
     const text = join(folder.path, 'notes.txt')
     writeFileSync(
       text,
@@ -74,7 +74,7 @@ describe('the file', () => {
     expect(() => sqliteStore(join(text, 'below'))).toThrow(expect.objectContaining({ code: 'store-unusable' }))
   })
 
-  test('of a newer release is refused', async () => {
+  test('of a newer release is rejected', async () => {
     await open().close()
     const db = new DatabaseSync(path)
     db.exec('pragma user_version = 99')
@@ -82,7 +82,7 @@ describe('the file', () => {
     expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: 'newer-store' }))
   })
 
-  test('no longer holds a word of a session that was deleted', async () => {
+  test('contains no text of a deleted session', async () => {
     const store = open()
     const secret = 'the combination is 4711'
     await store.append('s', [note('a', secret.repeat(500)), note('b', secret)], { after: 0, fence: await take(store) })
@@ -93,8 +93,8 @@ describe('the file', () => {
   })
 })
 
-describe('what is forced to the disk', () => {
-  /** How often the disk is asked, and whether the log ahead was what it was asked for. */
+describe('a flush to the disk', () => {
+  /** Counts the flushes, and checks that each one was for the write-ahead log. */
   async function flushes(options: SqliteStoreOptions, write: (store: SessionStore) => Promise<unknown>) {
     const forced = vi.spyOn(fs, 'fdatasync')
     syncBuiltinESMExports()
@@ -115,27 +115,27 @@ describe('what is forced to the disk', () => {
   const deliver = (store: SessionStore) => store.deliver('s', 'token', 'yes', 'ann')
 
   test.for<[string, SqliteStoreOptions, (store: SessionStore) => Promise<unknown>, number]>([
-    ['by default the start of a call', {}, append(started), 1],
-    ['by default what is delivered', {}, deliver, 1],
-    ['by default no call that may as well run twice', {}, append({ ...started, repeatable: true }), 0],
-    ['by default no more than that', {}, append(note('a')), 0],
-    ['everything, if one likes', { sync: 'always' }, append(note('a')), 1],
-    ['or nothing', { sync: 'never' }, append(started), 0],
-  ])('is %s', async ([, options, write, times]) => {
+    ['the start of a call by default', {}, append(started), 1],
+    ['a delivery by default', {}, deliver, 1],
+    ['no repeatable call by default', {}, append({ ...started, repeatable: true }), 0],
+    ['no other entry by default', {}, append(note('a')), 0],
+    ['every append with sync always', { sync: 'always' }, append(note('a')), 1],
+    ['nothing with sync never', { sync: 'never' }, append(started), 0],
+  ])('covers %s', async ([, options, write, times]) => {
     expect(await flushes(options, write)).toBe(times)
   })
 
-  test('goes there together for all sessions that wait for it', async () => {
+  test('serves all sessions that wait for it', async () => {
     const logs = ['a', 'b', 'c', 'd', 'e']
     const times = await flushes({}, async (store) => {
       const fences = await Promise.all(logs.map((log) => take(store, log)))
       await Promise.all(logs.map((log, n) => store.append(log, [started], { after: 0, fence: fences[n] ?? 0 })))
     })
-    // What was written while the first was being forced.
+    // Written while the first flush was running.
     expect(times).toBe(2)
   })
 
-  test('is not said to be there when the disk fails', async () => {
+  test('fails the append when the disk fails', async () => {
     const failing = vi.spyOn(fs, 'fdatasync').mockImplementation((_, done) => done(new Error('the disk is gone')))
     syncBuiltinESMExports()
     try {
@@ -162,7 +162,7 @@ describe('a log', () => {
   }
   const whole = Array.from({ length: size }, (_, n) => n + 1)
 
-  test('of short and long entries is read in pages that are not much longer than one of them', async () => {
+  test('of short and long entries is read in pages of bounded length', async () => {
     const store = await filled((n) => 'x'.repeat(n % 100 === 0 ? 5_000_000 : 10))
     const pages = await pagesIn(store)
     expect(pages.flat().map(({ offset }) => offset)).toEqual(whole)
@@ -173,9 +173,9 @@ describe('a log', () => {
   test.each([
     ['two entries in one row', `update entries set body = body || ',' || body where place % 16777216 = 7`],
     ['an entry in two rows', `update entries set body = substr(body, 1, 20) where place % 16777216 = 7`],
-    ['what ends the list', `update entries set body = body || '],[' || body where place % 16777216 = 7`],
-    ['nothing', `update entries set body = '' where place % 16777216 = 7`],
-  ])('in which somebody left %s is refused, not misread', async (_, meddling) => {
+    ['the end of a list', `update entries set body = body || '],[' || body where place % 16777216 = 7`],
+    ['an empty row', `update entries set body = '' where place % 16777216 = 7`],
+  ])('whose file was changed to contain %s is rejected', async (_, meddling) => {
     const store = await filled()
     const db = new DatabaseSync(path)
     expect(db.prepare(meddling).run().changes).toBe(1)
@@ -184,7 +184,7 @@ describe('a log', () => {
   })
 })
 
-test('a store in memory ends with itself, and says so', async () => {
+test('a store in memory declares that its data ends with it', async () => {
   const store = sqliteStore(':memory:')
   stores.push(store)
   expect(store.ephemeral).toBe(true)
@@ -192,7 +192,7 @@ test('a store in memory ends with itself, and says so', async () => {
   await store.append('s', [note('a')], { after: 0, fence: await take(store) })
 })
 
-test('a writer that another process keeps waiting says so, and can try again', async () => {
+test('a writer that waits too long for another process fails with a retryable error', async () => {
   const store = open({ busyMs: 5 })
   const fence = await take(store)
   const other = new DatabaseSync(path)
@@ -204,7 +204,7 @@ test('a writer that another process keeps waiting says so, and can try again', a
   expect(await append()).toEqual({ offset: 1, existing: [] })
 })
 
-test('a full disk is said to be one, and what was not stored can be once there is room', async () => {
+test('a full disk fails with store-full, and the append succeeds once there is room', async () => {
   const store = open()
   const fence = await take(store)
   const append = () => store.append('s', [note('a')], { after: 0, fence })
@@ -218,7 +218,7 @@ test('a full disk is said to be one, and what was not stored can be once there i
   expect(await append()).toEqual({ offset: 1, existing: [] })
 })
 
-test('an append in a transaction is undone as a whole when it fails', async () => {
+test('a failed append of several rows stores none of them', async () => {
   const store = open()
   const fence = await take(store)
   const broken = Object.defineProperty(note('b'), 'toJSON', {
@@ -231,13 +231,13 @@ test('an append in a transaction is undone as a whole when it fails', async () =
   expect(await store.append('s', [note('a')], { after: 0, fence })).toEqual({ offset: 1, existing: [] })
 })
 
-describe('where the clock was set back, the lease of a dead writer', () => {
+describe('the lease of a dead writer after the clock was set back', () => {
   const day = 86_400_000
   const later = Date.now()
   const at = (time: number): void => void vi.useFakeTimers({ toFake: ['Date'], now: time })
   afterEach(() => vi.useRealTimers())
 
-  test('does not last until the clock is there again: it ends further ahead than it could have been given', async () => {
+  test('has expired when it begins further ahead than its duration', async () => {
     const store = open()
     at(later)
     await take(store)
@@ -245,7 +245,7 @@ describe('where the clock was set back, the lease of a dead writer', () => {
     expect(await store.lease('s', 'heir', 60_000)).not.toBe('busy')
   })
 
-  test('still keeps others out where it was a little, and begins anew when it is renewed', async () => {
+  test('is respected after a small change, and a renewal starts it at the present time', async () => {
     const store = open()
     at(later)
     await take(store)
@@ -258,12 +258,12 @@ describe('where the clock was set back, the lease of a dead writer', () => {
     expect(await store.lease('s', 'heir', 60_000)).not.toBe('busy')
   })
 
-  test('is believed when an older release gave it, which did not say how long it is', async () => {
+  test('of an older release without a begin is respected', async () => {
     const store = open()
     const db = new DatabaseSync(path)
     at(later)
     await take(store)
-    // As that release left a file, and as a process of it that has the file open still writes it.
+    // As that release left a file, and as an open process of that release still writes it.
     for (const column of ['begun', 'takeovers', 'quarantined']) db.exec(`alter table logs drop column ${column}`)
     db.exec('pragma user_version = 2')
     const late = open()
@@ -276,8 +276,8 @@ describe('where the clock was set back, the lease of a dead writer', () => {
   })
 })
 
-describe('two handles under one fence', () => {
-  test.each([0, 3])('know what the other has written, %i appends into a turn', async (more) => {
+describe('two handles with one fence', () => {
+  test.each([0, 3])('know the entries of each other after %i appends in one turn', async (more) => {
     const [one, other] = [open(), open()]
     const fence = await take(one)
     for (let after = 0; after <= more; after++) await one.append('s', [note(`${after}`)], { after, fence })
@@ -291,7 +291,7 @@ describe('two handles under one fence', () => {
   })
 })
 
-test('a writer whose log was deleted through another handle is out, whether it writes what is known or what is new', async () => {
+test('a writer whose log was deleted through another handle is fenced, for known and new entries', async () => {
   const [store, other] = [open(), open()]
   await store.append('s', [note('a')], { after: 0, fence: await take(store) })
   await store.release('s', 1)
@@ -303,7 +303,7 @@ test('a writer whose log was deleted through another handle is out, whether it w
   }
 })
 
-test('closing tells those who read in pages', async () => {
+test('a reader between two pages fails with store-closed after close', async () => {
   const store = open()
   const notes = Array.from({ length: 300 }, (_, n) => note(`${n}`))
   await store.append('s', notes, { after: 0, fence: await take(store) })
@@ -313,13 +313,13 @@ test('closing tells those who read in pages', async () => {
   await expect(pages?.next()).rejects.toMatchObject({ code: 'store-closed' })
 })
 
-describe('whoever watches', () => {
-  test('hears of what came before, though somebody else watches already', async () => {
+describe('a watcher', () => {
+  test('is notified of earlier changes when another watcher exists', async () => {
     const [store, other] = [open({ pollMs: 1 }), open()]
     const abort = new AbortController()
     const first = store.watch('a', abort.signal)[Symbol.asyncIterator]()
     await first.next()
-    // By the second hint all of the first delivery is seen.
+    // The second notification follows all effects of the first delivery.
     const second = first.next()
     await other.deliver('b', 'token', 1, 'ann')
     await other.deliver('a', 'token', 1, 'ann')
@@ -328,7 +328,7 @@ describe('whoever watches', () => {
     abort.abort()
   })
 
-  test('and does not ask again keeps nothing going once the store is closed', async () => {
+  test('that stops iterating keeps no timer after the store is closed', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
       const store = open()
@@ -345,7 +345,7 @@ describe('whoever watches', () => {
 })
 
 describe('appends of one turn of the event loop', () => {
-  test('by several handles of one file, to any logs, all stand in the end', async () => {
+  test('by several handles of one file to any logs are all stored', async () => {
     const handles = [open(), open(), open()]
     const fences = await Promise.all(handles.map((store, n) => take(store, `log ${n}`)))
     for (let count = 0; count < 30; count++) {
@@ -364,7 +364,7 @@ describe('appends of one turn of the event loop', () => {
     }
   })
 
-  test('do not keep what others say in the meantime from being read', async () => {
+  test('do not hide entries of other handles from readers', async () => {
     const [store, other] = [open(), open({ sync: 'never' })]
     const fence = await take(store)
     for (let after = 0; after < 3; after++) await store.append('s', [note(`${after}`)], { after, fence })
@@ -374,7 +374,7 @@ describe('appends of one turn of the event loop', () => {
     expect(heard).toEqual(['hello'])
   })
 
-  test('end with the lease: one that another writer takes in between is refused the next', async () => {
+  test('are fenced after another writer takes the lease between them', async () => {
     const [store, other] = [open(), open()]
     const lease = await store.lease('s', 'first', 0)
     const fence = lease === 'busy' ? 0 : lease.fence
@@ -385,20 +385,20 @@ describe('appends of one turn of the event loop', () => {
     expect((await all(store, 's')).map(({ id }) => id)).toEqual(['0', '1', '2', 'next'])
   })
 
-  test('let the log ahead be cleared, however many they are', async () => {
+  test('permit the write-ahead log to be truncated, for any number of appends', async () => {
     const store = open({ sync: 'never' })
     const fence = await take(store)
     for (let after = 0; after < 9_000; after++) await store.append('s', [note(`${after}`)], { after, fence })
-    // It is copied at 4,000 pages of 4 KiB, of which each append writes one or two.
+    // SQLite copies it at 4,000 pages of 4 KiB; each append writes one or two.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6_000 * 4_096)
   })
 
   test.skipIf(process.env['PROVOST_TEST_FULL'] !== '1')(
-    'let it be cleared even where others read all the time (in full runs)',
+    'permit the truncation while other handles read all the time (in full runs)',
     async () => {
       const store = open({ sync: 'never' })
       const fence = await take(store)
-      // Before one of the two ends what it reads, the other has begun.
+      // The two reads overlap, so that one is always active.
       const reading = `
         const { workerData, parentPort } = require('node:worker_threads')
         const { DatabaseSync } = require('node:sqlite')

@@ -2,15 +2,7 @@ import { join } from 'node:path'
 
 import type { Entry, Message, NewEntry, SessionStore } from '@provost/core'
 import { trustedLabel, untrustedLabel } from '@provost/core'
-import {
-  attributionOf,
-  exportSession,
-  importSession,
-  jsonlStore,
-  memoryStore,
-  sanitizeCommentary,
-  sqliteStore,
-} from '@provost/sessions'
+import { attributionOf, exportSession, importSession, jsonlStore, memoryStore, sqliteStore } from '@provost/sessions'
 import type { ExportOptions } from '@provost/sessions'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -23,7 +15,7 @@ const { path: folder, remove } = newFolder()
 afterAll(remove)
 
 const place = (id: string, step = 1) => ({ id, at: 1, runId: 'r', step, agent: 'desk', v: 1 }) as const
-const said = (
+const messageEntry = (
   id: string,
   message: Omit<Message, 'id' | 'createdAt'>,
   via: 'input' | 'model' | 'system',
@@ -50,8 +42,8 @@ const settled = (callId: string, more: Partial<Extract<NewEntry, { type: 'call';
   ...more,
 })
 
-/** A run with everything in it that is nobody else's business. */
-function telling(blob: string, other: string): readonly NewEntry[] {
+/** Returns the entries of a run with all kinds of internal data. */
+function internalRun(blob: string, other: string): readonly NewEntry[] {
   return [
     {
       ...place('r/started', 0),
@@ -60,9 +52,9 @@ function telling(blob: string, other: string): readonly NewEntry[] {
       principal: { id: 'INNER-ann' },
       manifest: { agent: 'desk', extensions: ['INNER-x'], tools: [] },
     },
-    said('m1', { role: 'user', content: [{ type: 'text', text: 'Hello.' }], label: trustedLabel }, 'input'),
-    said('sys', { role: 'system', content: [{ type: 'text', text: 'INNER prompt' }] }, 'system'),
-    said(
+    messageEntry('m1', { role: 'user', content: [{ type: 'text', text: 'Hello.' }], label: trustedLabel }, 'input'),
+    messageEntry('sys', { role: 'system', content: [{ type: 'text', text: 'INNER prompt' }] }, 'system'),
+    messageEntry(
       'm2',
       {
         role: 'assistant',
@@ -99,9 +91,13 @@ function telling(blob: string, other: string): readonly NewEntry[] {
     { ...place('memo'), type: 'memo', key: 'INNER', value: 'INNER' },
     { ...place('ext'), type: 'ext', name: 'INNER', key: 'k', data: 'INNER' },
     { ...place('audit'), type: 'audit', decision: 'flagged', by: 'INNER', rule: 'INNER', sources: [], evidence: null },
-    said('m3', { role: 'assistant', content: [{ type: 'text', text: 'INNER held' }] }, 'model', 'w2'),
-    said('m4', { role: 'assistant', label: trustedLabel, content: [{ type: 'text', text: 'Done.' }] }, 'model'),
-    said('m5', { role: 'assistant', label: secret, content: [{ type: 'text', text: 'INNER secret' }] }, 'model'),
+    messageEntry('m3', { role: 'assistant', content: [{ type: 'text', text: 'INNER held' }] }, 'model', 'w2'),
+    messageEntry('m4', { role: 'assistant', label: trustedLabel, content: [{ type: 'text', text: 'Done.' }] }, 'model'),
+    messageEntry(
+      'm5',
+      { role: 'assistant', label: secret, content: [{ type: 'text', text: 'INNER secret' }] },
+      'model',
+    ),
     {
       ...place('child'),
       type: 'child',
@@ -123,7 +119,7 @@ const childLog: readonly NewEntry[] = [
     manifest: { agent: 'helper', extensions: [], tools: [] },
     parent: { log: 's', runId: 'r' },
   },
-  said('k1', { role: 'user', content: [{ type: 'text', text: 'INNER child' }] }, 'input'),
+  messageEntry('k1', { role: 'user', content: [{ type: 'text', text: 'INNER child' }] }, 'input'),
 ]
 
 async function put(store: SessionStore, log: string, entries: readonly NewEntry[]): Promise<void> {
@@ -133,10 +129,10 @@ async function put(store: SessionStore, log: string, entries: readonly NewEntry[
   await store.release(log, lease.fence)
 }
 
-async function told(store: SessionStore): Promise<SessionStore> {
+async function filled(store: SessionStore): Promise<SessionStore> {
   const blob = await store.putBlob(new TextEncoder().encode('bytes'))
   const other = await store.putBlob(new TextEncoder().encode('INNER bytes'))
-  await put(store, 's', telling(blob, other))
+  await put(store, 's', internalRun(blob, other))
   await put(store, 's/c1', childLog)
   return store
 }
@@ -159,11 +155,11 @@ const stores: Readonly<Record<string, (name: string) => SessionStore>> = {
   sqlite: (name) => sqliteStore(join(folder, `${name}.db`)),
 }
 
-describe.each(Object.entries(stores))('from %s', (_, open) => {
-  test('a session with its child and its blobs is the same in every store, and so are its bytes', async () => {
-    const from = await told(open('from'))
+describe.each(Object.entries(stores))('an export from %s', (_, open) => {
+  test('has the same lines from every store, with children and blobs', async () => {
+    const from = await filled(open('from'))
     const lines = await linesOf(from, 's', { key })
-    expect(lines).toEqual(await linesOf(await told(memoryStore()), 's', { key }))
+    expect(lines).toEqual(await linesOf(await filled(memoryStore()), 's', { key }))
     for (const [name, openOther] of Object.entries(stores)) {
       const store = openOther(`to-${name}-${String(lines.length)}-${_}`)
       expect(await importSession(store, lines, { key })).toEqual({
@@ -183,8 +179,8 @@ describe.each(Object.entries(stores))('from %s', (_, open) => {
   })
 })
 
-test('what leaves for the outside holds the words and nothing that is internal', async () => {
-  const text = (await linesOf(await told(memoryStore()), 's', { for: 'outside' })).join('')
+test('an export for outsiders keeps the conversation and leaves out internal data', async () => {
+  const text = (await linesOf(await filled(memoryStore()), 's', { for: 'outside' })).join('')
   expect(text).not.toContain('INNER')
   expect(text).not.toContain('provider-9')
   for (const words of ['Hello.', 'Let me ⟦secret⟧ look.', 'Done.', 'It broke.\\nSorry.', '[withheld]'])
@@ -195,36 +191,11 @@ test('what leaves for the outside holds the words and nothing that is internal',
   expect(await importSession(store, text, { id: 'copy' })).toMatchObject({ trusted: false, entries: 9 })
 })
 
-test('commentary is left out, whatever form it has, and texts without any stay as they are', () => {
-  expect(sanitizeCommentary('a <b>bold</b> claim at 10:30')).toBe('a <b>bold</b> claim at 10:30')
-  expect(sanitizeCommentary('x<think>a<think>b</think>c</think>y')).toBe('xy')
-  expect(sanitizeCommentary('thought of in the prompt</think>Yes.')).toBe('Yes.')
-  expect(sanitizeCommentary('Yes.<tool_call>{"name":"x"}')).toBe('Yes.')
-  expect(
-    sanitizeCommentary(
-      '<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.x <|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>',
-    ),
-  ).toBe('Yes.')
-  fc.assert(
-    fc.property(
-      fc.array(
-        fc.constantFrom('<think>', '</think>', '<|message|>', '<|channel|>', '⟦secret:', '⟧', 'a', '\n', ' at ', '<'),
-        { maxLength: 30 },
-      ),
-      (pieces) => {
-        const once = sanitizeCommentary(pieces.join(''))
-        expect(once).not.toMatch(/<think>|⟦secret:[^⟦⟧]*⟧/)
-      },
-    ),
-    { numRuns: 200 },
-  )
-})
-
-describe('an import', () => {
+describe('importSession', () => {
   const strip = (lines: readonly string[]): string[] => lines.map((line) => line.trimEnd())
 
-  test('takes text, lines with and without ends, and bytes that are split anywhere', async () => {
-    const lines = await linesOf(await told(memoryStore()), 's', { key })
+  test('accepts text, lines with and without line ends, and bytes split at any place', async () => {
+    const lines = await linesOf(await filled(memoryStore()), 's', { key })
     const bytes = new TextEncoder().encode(lines.join(''))
     const split = function* (size: number) {
       for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size)
@@ -244,8 +215,8 @@ describe('an import', () => {
     }
   })
 
-  test('refuses what was changed, cut, mixed or added to, wherever it was', async () => {
-    const lines = await linesOf(await told(memoryStore()), 's', { key })
+  test('rejects an export that was changed, cut, reordered or extended at any place', async () => {
+    const lines = await linesOf(await filled(memoryStore()), 's', { key })
     const store = memoryStore()
     await fc.assert(
       fc.asyncProperty(
@@ -270,8 +241,8 @@ describe('an import', () => {
     expect(await logOf(store)).toEqual([])
   })
 
-  test('a signature that hides under another name is refused, not taken for none', async () => {
-    const lines = await linesOf(await told(memoryStore()), 's', { key })
+  test('rejects a signature under another name instead of treating the export as unsigned', async () => {
+    const lines = await linesOf(await filled(memoryStore()), 's', { key })
     const footer = lines.at(-1) ?? ''
     const at = footer.indexOf('"sig"')
     for (let spot = at; spot < at + 5; spot++) {
@@ -280,8 +251,8 @@ describe('an import', () => {
     }
   })
 
-  test('refuses other keys, newer versions, other sessions, and what is too big', async () => {
-    const lines = await linesOf(await told(memoryStore()), 's', { key })
+  test('rejects another key, a newer version, an existing session and an export above the limits', async () => {
+    const lines = await linesOf(await filled(memoryStore()), 's', { key })
     const code = (expected: string) => expect.objectContaining({ code: expected })
     await expect(importSession(memoryStore(), lines, { key: 'another key of 16 bytes' })).rejects.toEqual(
       code('bad-signature'),
@@ -293,11 +264,11 @@ describe('an import', () => {
     await expect(importSession(memoryStore(), newer)).rejects.toEqual(code('newer-export'))
     await expect(importSession(memoryStore(), [])).rejects.toEqual(code('invalid-export'))
     const taken = memoryStore()
-    await put(taken, 's', [said('else', { role: 'user', content: [] }, 'input')])
+    await put(taken, 's', [messageEntry('else', { role: 'user', content: [] }, 'input')])
     await expect(importSession(taken, lines, { key })).rejects.toEqual(code('session-exists'))
     expect(await logOf(taken, 's/c1')).toEqual([])
     const busy = memoryStore()
-    await busy.lease('s', 'somebody', 60_000)
+    await busy.lease('s', 'other', 60_000)
     await expect(importSession(busy, lines, { key })).rejects.toEqual(code('session-busy'))
   })
 
@@ -305,20 +276,20 @@ describe('an import', () => {
     ['a prototype', '{"type":"entry","entry":{"__proto__":{"x":1}}}'],
     ['a constructor', '{"type":"entry","entry":{"constructor":{}}}'],
     ['no entry', '{"type":"entry","entry":{"type":"message"}}'],
-    ['another log', '{"type":"log","log":"somebody else"}'],
+    ['another log', '{"type":"log","log":"another log"}'],
     ['a deep value', `{"type":"entry","entry":${'['.repeat(50_000)}${']'.repeat(50_000)}}`],
     ['a blob of another name', `{"type":"blob","hash":"${'a'.repeat(64)}","data":"AAAA"}`],
     ['a line of no type', '{"type":"constructor"}'],
     ['no object', '[]'],
-  ])('refuses %s', async (_, line) => {
-    const [header = '', log = ''] = await linesOf(await told(memoryStore()))
+  ])('rejects a line with %s', async (_, line) => {
+    const [header = '', log = ''] = await linesOf(await filled(memoryStore()))
     await expect(importSession(memoryStore(), `${header}${log}${line}\n`)).rejects.toMatchObject({
       code: 'invalid-export',
     })
   })
 
-  test('without a signature is a record: untrusted, with nobody and nothing that goes on', async () => {
-    const lines = await linesOf(await told(memoryStore()))
+  test('imports an unsigned export as an untrusted record without principals and running work', async () => {
+    const lines = await linesOf(await filled(memoryStore()))
     const store = memoryStore()
     expect(await importSession(store, lines, { key, id: 'copy' })).toMatchObject({ trusted: false, sessionId: 'copy' })
     const log = await logOf(store, 'copy')
@@ -340,8 +311,8 @@ describe('an import', () => {
   })
 })
 
-test('a log does not hand out a session that it calls its child', async () => {
-  const store = await told(memoryStore())
+test('an export leaves out a separate session that a log names as its child', async () => {
+  const store = await filled(memoryStore())
   await put(store, 'thief', [
     { ...place('t0', 0), type: 'run', op: 'started', manifest: { agent: 'desk', extensions: [], tools: [] } },
     { ...place('t1'), type: 'child', op: 'spawned', callId: 'c', log: 's', agent: 'x', label: untrustedLabel('x') },
@@ -349,12 +320,12 @@ test('a log does not hand out a session that it calls its child', async () => {
   ])
   expect((await linesOf(store, 'thief')).join('')).not.toContain('Hello.')
   expect((await linesOf(store, 'thief')).join('')).not.toContain('INNER child')
-  await expect(linesOf(store, 'nobody')).rejects.toMatchObject({ code: 'unknown-session' })
+  await expect(linesOf(store, 'unknown')).rejects.toMatchObject({ code: 'unknown-session' })
 })
 
-test('every message has somebody who said it', async () => {
+test('attributionOf yields the agent and the origin of every message', async () => {
   const rows: string[] = []
-  for await (const { messageId, agent, via } of attributionOf((await told(memoryStore())).read('s')))
+  for await (const { messageId, agent, via } of attributionOf((await filled(memoryStore())).read('s')))
     rows.push(`${messageId} ${agent} ${via}`)
   expect(rows).toEqual([
     'm1 desk input',
@@ -367,10 +338,10 @@ test('every message has somebody who said it', async () => {
   ])
 })
 
-test('an export of a long log takes its entries one by one', async () => {
+test('an export reads a long log entry by entry', async () => {
   const store = memoryStore()
   const many = Array.from({ length: 5000 }, (_, n) =>
-    said(`m${n}`, { role: 'user', content: [{ type: 'text', text: `${n}` }] }, 'input'),
+    messageEntry(`m${n}`, { role: 'user', content: [{ type: 'text', text: `${n}` }] }, 'input'),
   )
   await put(store, 's', many)
   let ahead = 0

@@ -10,9 +10,9 @@ const headers: ReadonlySet<string> = new Set(['start', 'channel', 'constrain'])
  * and names of secrets. An unclosed element is left out up to the end. Linear in the text.
  *
  * @example
- * sanitizeCommentary('<think>they owe us</think>Done.') // 'Done.'
+ * sanitizeAnnotations('<think>they owe us</think>Done.') // 'Done.'
  */
-export function sanitizeCommentary(text: string): string {
+export function sanitizeAnnotations(text: string): string {
   return sanitizeTrace(withoutAsides(text))
 }
 
