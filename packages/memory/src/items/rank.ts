@@ -157,7 +157,7 @@ function weigh(
   similar: ReadonlyMap<number, number>,
 ): readonly Ranked[] {
   const { previous = 0.7, next = 0.3, session = 0.5, similarity: share = 0.3 } = weights
-  /** What is said in one session, and how it scores, by its turn. */
+  /** The items of one session and their scores, by turn. */
   const talks = new Map<string, Map<number, number>>()
   const scored = items.map((item) => {
     const { own, words } = score(item)

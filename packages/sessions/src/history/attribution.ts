@@ -40,9 +40,9 @@ export async function* attributionOf(
         if (via === 'model' && part.type === 'tool-call' && !part.providerExecuted) open.add(part.callId)
       }
       const wrote = via === 'model' && answered?.runId === runId && answered.step === step ? answered.model : undefined
-      yield { ...said(message, entry.agent), ...place, via, ...(wrote !== undefined && { model: wrote }) }
+      yield { ...rowOf(message, entry.agent), ...place, via, ...(wrote !== undefined && { model: wrote }) }
     } else if (entry.type === 'view') {
-      for (const message of entry.with) yield { ...said(message, entry.agent), ...place, via: 'view' }
+      for (const message of entry.with) yield { ...rowOf(message, entry.agent), ...place, via: 'view' }
     } else if (entry.type === 'call' && entry.op === 'settled' && open.delete(entry.callId) && open.size === 0) {
       yield {
         messageId: positionId(runId, step, 'message', 'tool'),
@@ -55,7 +55,7 @@ export async function* attributionOf(
   }
 }
 
-function said(
+function rowOf(
   { id, role, agent, label }: Message,
   by: string,
 ): Pick<Attribution, 'messageId' | 'role' | 'agent' | 'label'> {

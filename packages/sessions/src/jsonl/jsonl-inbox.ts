@@ -12,7 +12,7 @@ import type { Torn } from './log-file.ts'
 /** The inboxes of the sessions of a folder. */
 export interface JsonlInboxes {
   /** Delivers a value. @returns whether it was the first for its token. */
-  deliver(sessionId: string, token: string, value: Json, by: string, forced: boolean): Promise<boolean>
+  deliver(sessionId: string, token: string, value: Json, by: string, flushed: boolean): Promise<boolean>
   read(sessionId: string, after: string): AsyncIterable<Delivery>
   /** Drops the cached inbox of a session. */
   drop(sessionId: string): void
@@ -63,7 +63,7 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
   }
 
   return {
-    async deliver(sessionId, token, value, by, forced) {
+    async deliver(sessionId, token, value, by, flushed) {
       const inbox = await inboxOf(sessionId)
       if (inbox.tokens.has(token)) return false
       const id = deliveryId(inbox.deliveries.length + 1)
@@ -72,7 +72,7 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
       try {
         file.append([text])
         add(inbox, deliveryOf(JSON.parse(text)))
-        if (forced) await file.flush()
+        if (flushed) await file.flush()
       } finally {
         file.close()
       }

@@ -69,7 +69,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
   const inboxes = jsonlInboxes(folder, onRepair)
   const watchers = createWatchers()
-  const careful = sync === 'calls' || sync === 'always'
+  const flushes = sync === 'calls' || sync === 'always'
   const dirty = new Set<LineFile>()
   const rows = new Map<string, { readonly size: number; readonly info: SessionInfo | undefined }>()
   let timer: ReturnType<typeof setInterval> | undefined
@@ -87,7 +87,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       dirty.add(file)
       timer ??= setInterval(flushDirty, intervalMs).unref()
     }
-    if (created && careful) flushFolder(folder.logs)
+    if (created && flushes) flushFolder(folder.logs)
     const now = sync === 'always' || (sync === 'calls' && entries.some(mustBeDurable))
     return now ? file.flush() : undefined
   }
@@ -119,9 +119,9 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
   return {
     place: () => ({ kind: 'folder', path: dir }),
-    async lease(...asked) {
+    async lease(...request) {
       alive()
-      return logs.lease(...asked)
+      return logs.lease(...request)
     },
 
     async leaseState(name) {
@@ -151,7 +151,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
     async deliver(sessionId, token, value, by) {
       alive()
-      if (!(await inboxes.deliver(sessionId, token, value, by, careful))) return 'duplicate'
+      if (!(await inboxes.deliver(sessionId, token, value, by, flushes))) return 'duplicate'
       watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
@@ -171,7 +171,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
     async putBlob(bytes) {
       alive()
       const hash = blobHash(bytes)
-      if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, careful)
+      if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, flushes)
       unmentioned.put(hash)
       return hash
     },
@@ -212,7 +212,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
         }
       }
       inboxes.remove(sessionId)
-      if (careful) flushFolder(folder.logs)
+      if (flushes) flushFolder(folder.logs)
       watchers.wake(sessionId)
     },
 

@@ -24,8 +24,8 @@ const few = 4
 
 /**
  * Separates the new entries of an append from the known ones. It asserts that the log ends at `after`, apart from entries
- * that this append repeats. The store then writes `fresh` from offset `tail + 1` on, all or none of them, and returns the
- * stored entries at the offsets `known` as `existing`. It changes nothing itself.
+ * that this append repeats. It changes nothing itself. The store then writes `fresh` from offset `tail + 1` on, all or none of
+ * them. It returns the stored entries at the offsets `known` as `existing`.
  *
  * @param log name of the log, for the error.
  * @param ids ids of all entries of the log. {@link addFresh} adds those of new entries.

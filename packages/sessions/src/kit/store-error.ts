@@ -34,7 +34,7 @@ export function storeClosed(): ProvostError {
 }
 
 /** Converts the error of a full disk to a ProvostError; returns other errors unchanged. */
-export function inWords(store: string, error: unknown): unknown {
+export function diskError(store: string, error: unknown): unknown {
   if (!isRecord(error)) return error
   if (error['errcode'] !== sqliteFull && !noRoom.has(error['code'])) return error
   return new ProvostError('store-full', `The disk of ${store} is full.`, {

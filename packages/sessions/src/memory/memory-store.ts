@@ -154,16 +154,16 @@ export function memoryStore(): SessionStore {
 
     async delete(sessionId) {
       const doomed = [sessionId]
-      const gone: Log[] = []
+      const removed: Log[] = []
       for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
         const log = logs.get(name)
         // An entry may name a separate session as its child: that session is not deleted.
         if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
         for (const entry of log.entries) doomed.push(...ownedLogs(entry))
         logs.delete(name)
-        gone.push(log)
+        removed.push(log)
       }
-      const mentioned = blobs.size > 0 ? mentionedIn(gone) : undefined
+      const mentioned = blobs.size > 0 ? mentionedIn(removed) : undefined
       if (mentioned && mentioned.size > 0) {
         const needed = mentionedIn(logs.values())
         for (const hash of mentioned) if (!needed.has(hash) && !unmentioned.has(hash)) blobs.delete(hash)

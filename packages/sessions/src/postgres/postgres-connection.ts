@@ -2,7 +2,7 @@ import { checkOptions, isRecord, ProvostError, toErrorInfo } from '@provost/core
 import type { KnownKeys } from '@provost/core'
 import type { Client, Pool, PoolClient } from 'pg'
 
-import { inWords } from '../kit/store-error.ts'
+import { diskError } from '../kit/store-error.ts'
 
 /** Runs a statement; rows are arrays. With a name, it is prepared once for each connection. */
 export type PostgresQuery = (
@@ -179,7 +179,7 @@ function connectionError(content: string, error: unknown): unknown {
   const lost =
     (typeof code === 'string' && /^(?:E[A-Z]{3,}|08\w{3}|57P0[1-3])$/.test(code)) ||
     (error instanceof Error && error.message.startsWith('Connection terminated'))
-  if (!lost || error instanceof ProvostError) return inWords(`the database of ${content}`, error)
+  if (!lost || error instanceof ProvostError) return diskError(`the database of ${content}`, error)
   const why = toErrorInfo(error).message
   return new ProvostError('store-unreachable', `The database of ${content} is not reachable: ${why}.`, {
     hint: 'Check that the server runs and that the URL is right.',

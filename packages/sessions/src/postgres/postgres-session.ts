@@ -49,7 +49,7 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       const no = String(log[0])
       const named = ownedLogMarks.map((mark) => `strpos(body, '${mark}') > 0`).join(' or ')
       const naming = `select body from ${t('entries')} where log = $1 and (${named})`
-      for (const [body] of await run('provost-belongings', naming, [no])) {
+      for (const [body] of await run('provost-owned-logs', naming, [no])) {
         doomed.push(...ownedLogs(readEntry(String(body))))
       }
       // A blob that was put again after this log mentioned it may be about to be mentioned by another log.

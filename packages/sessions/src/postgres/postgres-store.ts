@@ -68,7 +68,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   return {
     place: () => ({ kind: 'postgres', url, schema }),
     passing: postgresPassing(database),
-    lease: (...asked) => logs.lease(...asked),
+    lease: (...request) => logs.lease(...request),
     leaseState: (name) => logs.leaseState(name),
     releaseQuarantine: (sessionId) => logs.releaseQuarantine(sessionId),
     release: (name, fence) => logs.release(name, fence),

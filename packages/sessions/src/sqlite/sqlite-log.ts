@@ -181,7 +181,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   }
 
   /** Updates the row of the session list. The origin of the log is set once. */
-  function tell(name: string, log: Held, { started: origin, status }: RunChange): void {
+  function updateSummary(name: string, log: Held, { started: origin, status }: RunChange): void {
     if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
     sql(
       `update logs set status = ?2, kind = coalesce(kind, ?3), origin = case when kind is null then ?4 else origin end,
@@ -206,8 +206,8 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   /** Writes entries. @returns false when the fence is no longer valid: nothing was written. */
   function write(name: string, log: Held, entries: readonly NewEntry[]): boolean {
     const [only] = entries
-    const stands = only && entries.length === 1 ? writeOne(log, only) : undefined
-    if (stands !== undefined) return stands
+    const written = only && entries.length === 1 ? writeOne(log, only) : undefined
+    if (written !== undefined) return written
     if (log.tail + entries.length >= logSpan) throw full(logSpan)
     const texts = entries.map((entry, n) => writeEntry(entry, log.tail + n + 1))
     const change = runChange(entries)
@@ -222,7 +222,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       }
       for (const hash of mentioned)
         sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, Date.now())
-      if (change) tell(name, log, change)
+      if (change) updateSummary(name, log, change)
       return true
     })
   }
@@ -295,8 +295,8 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const log = heldLog(name, fence)
     const ids = idsOf(log)
     const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
-    const stands = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
-    if (!stands) {
+    const isValid = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
+    if (!isValid) {
       leased.delete(name)
       throw fenced(name)
     }

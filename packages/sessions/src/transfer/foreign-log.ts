@@ -57,11 +57,11 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
         return start
       }
       case 'message': {
-        const { held, ...said } = entry
+        const { held, ...rest } = entry
         // A withheld answer enters the history only after its approval.
         if (entry.message.role === 'system' || (held !== undefined && !approved.has(held))) return mark
-        follow(open, said)
-        return { ...said, message: demoted(said.message, trusted) }
+        follow(open, rest)
+        return { ...rest, message: demoted(rest.message, trusted) }
       }
       case 'view': {
         const messages = entry.with.filter(({ role }) => role !== 'system')
@@ -148,8 +148,8 @@ function demoted(message: Message, trusted: boolean): Message {
 }
 
 function lowered(label: LabelInit | undefined, trusted: boolean): Label {
-  const whole = fillLabel(label, outside)
-  return trusted ? whole : joinLabels(whole, outside)
+  const fullLabel = fillLabel(label, outside)
+  return trusted ? fullLabel : joinLabels(fullLabel, outside)
 }
 
 function approvedTokens(entries: readonly Entry[]): ReadonlySet<string> {

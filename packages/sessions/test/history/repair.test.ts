@@ -204,7 +204,7 @@ describe('each repair names its message and its reason', () => {
         'assistant: call a/3',
         'tool: result a/3',
       ],
-      /message 1: the id of call a was there before/,
+      /message 1: the id of call a was a duplicate/,
     ],
     [
       'a provider-executed call without a result',
@@ -232,7 +232,7 @@ describe('each repair names its message and its reason', () => {
       'an empty response',
       [messageOf('user', 'Look.'), messageOf('assistant', ''), messageOf('user', 'And?')],
       ['user: Look.', 'user: And?'],
-      /message 1: it said nothing/,
+      /message 1: it was empty/,
     ],
     [
       'reasoning without a response',
@@ -244,7 +244,7 @@ describe('each repair names its message and its reason', () => {
       'a tool call in a user message',
       [messageOf('user', 'Look.', callOf('a'))],
       ['user: Look.'],
-      /message 0: a call of look stood in a message of the role user/,
+      /message 0: a message of the role user contained a call of look/,
     ],
   ])('%s', ([, messages, repaired, what]) => {
     const { messages: after, repairs } = repairHistory(numbered(messages), 'desk')
