@@ -68,13 +68,13 @@ suite.each(examples)('%s', (example) => {
     expect({ lines, code }, stderr).toEqual({ lines: expected, code: 0 })
   })
 
-  test('begins with what it shows, fits on a page and imports nothing but provost, its packages and the AI SDK', ({
+  test('begins with what it shows, fits on a page and imports nothing but provost, its packages, the AI SDK and files beside it', ({
     expect,
   }) => {
     expect(source).toMatch(/^\/\/ [A-Z]/)
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(65)
     const imported = [...source.matchAll(/ from '(.*)'$/gm)].map(([, name = '']) => name)
-    const others = imported.filter((name) => !/^(provost(\/[\w-]+)?|@provost\/.*|ai|node:.*)$/.test(name))
+    const others = imported.filter((name) => !/^(provost(\/[\w-]+)?|@provost\/.*|ai|node:.*|\.\/.*)$/.test(name))
     expect(others).toEqual([])
     expect(imported.join(' ')).toMatch(/\bprovost\b/)
   })

@@ -36,6 +36,7 @@ test("the code in the packages' READMEs type-checks, but for what it leaves to i
       paths: {
         provost: [join(root, 'packages/provost/src/index.ts')],
         'provost/*': [join(root, 'packages/provost/src/*.ts')],
+        '@provost/sessions/*': [join(root, 'packages/sessions/src/*.ts')],
         '@provost/*': [join(root, 'packages/*/src/index.ts')],
       },
     },

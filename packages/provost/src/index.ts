@@ -416,7 +416,7 @@ export {
   jsonlStore,
   memoryStore,
   postgresStore,
-  sanitizeCommentary,
+  sanitizeAnnotations,
   sqliteStore,
 } from '@provost/sessions'
 export type {

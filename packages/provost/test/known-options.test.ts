@@ -11,6 +11,8 @@ import * as memory from '@provost/memory'
 import * as provider from '@provost/provider'
 import * as server from '@provost/server'
 import * as sessions from '@provost/sessions'
+import * as storeKit from '@provost/sessions/kit'
+import * as storePostgres from '@provost/sessions/postgres'
 import * as telemetry from '@provost/telemetry'
 import * as testing from '@provost/testing'
 import * as tools from '@provost/tools'
@@ -255,10 +257,48 @@ const manifest: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     messageFault: { unchecked: data },
     postgresStore: [(more) => sessions.postgresStore('postgres://nowhere/x', { schema: 'x', ...more })],
     repairHistory: { unchecked: data },
-    sanitizeCommentary: { unchecked: data },
+    sanitizeAnnotations: { unchecked: data },
     sessionInfo: { unchecked: data },
     sqliteStore: [(more) => sessions.sqliteStore(':memory:', { sync: 'never', ...more })],
     countedRead: 'no options',
+  },
+  'sessions/kit': {
+    addFresh: 'no options',
+    addTransient: { unchecked: data },
+    blobHash: 'no options',
+    createWatchers: { unchecked: port },
+    deliveryId: 'no options',
+    endQuarantine: { unchecked: data },
+    fenced: 'no options',
+    freshBlobs: 'no options',
+    grantLease: { unchecked: port },
+    hashesIn: 'no options',
+    isHash: 'no options',
+    leaseStateOf: { unchecked: data },
+    mustBeDurable: { unchecked: data },
+    nameKey: 'no options',
+    ownedLogs: { unchecked: data },
+    permitsAppend: { unchecked: data },
+    planAppend: 'no options',
+    readEntry: 'no options',
+    releaseLease: { unchecked: data },
+    selectSessions: { unchecked: data },
+    sessionInfo: { unchecked: data },
+    storeClosed: 'no options',
+    summarizeAppend: { unchecked: data },
+    writeEntry: { unchecked: data },
+    wrongOffset: 'no options',
+  },
+  'sessions/postgres': {
+    connectPostgres: [
+      (more) =>
+        storePostgres.connectPostgres({
+          ...{ url: 'postgres://nowhere/x', connections: 1, caller: 'x', packages: ['pg'], content: 'x' },
+          prepare: async () => {},
+          closed: storeKit.storeClosed,
+          ...more,
+        }),
+    ],
   },
   governance: {
     approvalPolicy: 'no options',
@@ -365,6 +405,8 @@ const modules: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   tools,
   provider,
   sessions,
+  'sessions/kit': storeKit,
+  'sessions/postgres': storePostgres,
   governance,
   memory,
   'code-mode': codeMode,

@@ -1,5 +1,5 @@
 export * from './history/attribution.ts'
-export { sanitizeCommentary } from './history/commentary.ts'
+export { sanitizeAnnotations } from './history/annotations.ts'
 export * from './kit/counted-read.ts'
 export * from './kit/created-entry.ts'
 export { isEntry, isPart, messageFault } from './kit/entry-shape.ts'

@@ -39,10 +39,10 @@ export async function anchorsAfter(
   for (const [name, hook] of Object.entries(hooks)) {
     if (hook === false) continue
     try {
-      const said = await inTime(ctx, Math.min(hookMs, settings.timeoutMs), `The hook ${name}`, () =>
+      const added = await inTime(ctx, Math.min(hookMs, settings.timeoutMs), `The hook ${name}`, () =>
         hook(compacted, ctx),
       )
-      const inits = [...(said ?? [])]
+      const inits = [...(added ?? [])]
       check(name, inits)
       const fitting = inits.filter((init) => {
         const tokens = tokensOf([init])
@@ -104,21 +104,21 @@ function builtIn(settings: Settings, state: CompactionState): Readonly<Record<st
 }
 
 async function linesOf(title: string, lines: Lines | undefined, ctx: HookContext): Promise<readonly MessageInit[]> {
-  const given = typeof lines === 'function' ? lines(ctx) : lines
-  const said = (isPromise(given) ? await given : given) ?? []
+  const result = typeof lines === 'function' ? lines(ctx) : lines
+  const added = (isPromise(result) ? await result : result) ?? []
   // The lines of a function may have any origin, so they carry the view's label.
-  return said.length > 0 ? [note(title, bullets(said), typeof lines !== 'function')] : []
+  return added.length > 0 ? [note(title, bullets(added), typeof lines !== 'function')] : []
 }
 
 function bullets(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n')
 }
 
-function note(title: string, text: string, ours: boolean): MessageInit {
+function note(title: string, text: string, trusted: boolean): MessageInit {
   return {
     role: 'user',
     content: `[${title}. The runtime says so, not the user.]\n${text}`,
-    ...(ours && { label: trustedLabel }),
+    ...(trusted && { label: trustedLabel }),
   }
 }
 

@@ -9,9 +9,9 @@ export interface CompactionState {
   /** Ids of the messages that compactions added. */
   readonly own: Set<string>
   /** Ids of messages that the runtime wrote: plan steps, handoff notes, and requests to repair an answer. */
-  readonly said: Set<string>
+  readonly fromRuntime: Set<string>
   /** The plan of an orchestrator, and the number of steps that it has sent. It sends one step after the other. */
-  plan: { readonly steps: readonly string[]; readonly said: number } | undefined
+  plan: { readonly steps: readonly string[]; readonly sent: number } | undefined
   /** The size of a request that compaction could not shorten. It is tried again once the request has grown. */
   held: number | undefined
   /** Tokens of the shortest request that a model rejected as too long, by the model's name. */
@@ -35,17 +35,24 @@ const isPlan = /\/orchestrator\/\d+\/plan\/\d+$/
 
 /** Returns the open steps of the plan, starting with the current one. */
 export function openSteps({ plan }: CompactionState): readonly string[] {
-  return plan ? plan.steps.slice(Math.max(0, plan.said - 1)) : []
+  return plan ? plan.steps.slice(Math.max(0, plan.sent - 1)) : []
 }
 
 /** Returns whether a message is a user's request, and not added by a compaction or by the runtime. */
-export function isRequest({ role, id }: Message, { own, said }: CompactionState): boolean {
-  return role === 'user' && !own.has(id) && !said.has(id)
+export function isRequest({ role, id }: Message, { own, fromRuntime }: CompactionState): boolean {
+  return role === 'user' && !own.has(id) && !fromRuntime.has(id)
 }
 
 /** Returns the state of an empty log. */
 export function empty(): CompactionState {
-  return { own: new Set(), said: new Set(), plan: undefined, held: undefined, refused: new Map(), waits: new Map() }
+  return {
+    own: new Set(),
+    fromRuntime: new Set(),
+    plan: undefined,
+    held: undefined,
+    refused: new Map(),
+    waits: new Map(),
+  }
 }
 
 function read(state: CompactionState, entry: Entry): void {
@@ -58,8 +65,8 @@ function read(state: CompactionState, entry: Entry): void {
     case 'message': {
       const purpose = purposeOf(entry)
       if (purpose === undefined) break
-      state.said.add(entry.message.id)
-      if (state.plan && purpose === 'orchestrator') state.plan = { ...state.plan, said: state.plan.said + 1 }
+      state.fromRuntime.add(entry.message.id)
+      if (state.plan && purpose === 'orchestrator') state.plan = { ...state.plan, sent: state.plan.sent + 1 }
       break
     }
     case 'handoff':
@@ -68,7 +75,7 @@ function read(state: CompactionState, entry: Entry): void {
       break
     case 'memo': {
       const steps = isPlan.test(entry.key) && isRecord(entry.value) ? entry.value['steps'] : undefined
-      if (Array.isArray(steps)) state.plan = { steps: steps.filter((step) => typeof step === 'string'), said: 0 }
+      if (Array.isArray(steps)) state.plan = { steps: steps.filter((step) => typeof step === 'string'), sent: 0 }
       break
     }
     case 'ext': {

@@ -46,9 +46,9 @@ export function compaction(options: CompactionOptions = {}): Extension<unknown> 
           const { model } = request
           const state = stateOf(ctx)
           const budget = budgetOf({ ...ctx.view, model, trigger: 'step' }, settings, state)
-          const asked = budget && nativeRequest(request, budget.window, settings.threshold)
+          const nativeOptions = budget && nativeRequest(request, budget.window, settings.threshold)
           const tail = requestAgain(ctx.view.messages, (message) => isRequest(message, state))
-          return tail.length > 0 ? { ...asked, tail } : asked
+          return tail.length > 0 ? { ...nativeOptions, tail } : nativeOptions
         },
       }),
       'model.error'(failure) {
@@ -174,16 +174,16 @@ async function summarized(job: Job, level: Level, { recent, request }: Cut): Pro
   const { messages, budget, view, settings, state, ctx } = job
   const old = messages.slice(0, recent)
   const again = request && old.includes(request) ? [request] : []
-  const gone = old.filter((message) => message !== request)
-  const size = tokensOf(gone)
+  const removed = old.filter((message) => message !== request)
+  const size = tokensOf(removed)
   const room = Math.floor(Math.min(4096, budget.window / 12))
   const maxTokens = Math.max(64, Math.min(room, Math.floor(size / 3)))
   const left = messages.slice(recent)
   const kept = level === 'hard' ? fitted(left, budget.goal - view.overhead - tokensOf(again) - maxTokens - room) : left
   // Call the summariser only if it can help, since it costs money.
   const floor = view.overhead + tokensOf(again) + tokensOf(kept)
-  if (job.problem || gone.length === 0 || floor + Math.min(maxTokens, size) > budget.limit) return undefined
-  const summing = { messages: gone, window: budget.window, maxTokens, own: state.own }
+  if (job.problem || removed.length === 0 || floor + Math.min(maxTokens, size) > budget.limit) return undefined
+  const summing = { messages: removed, window: budget.window, maxTokens, own: state.own }
   const written = await summaryOf(summing, settings, ctx)
   if ('problem' in written) {
     job.problem = written.problem
@@ -192,7 +192,13 @@ async function summarized(job: Job, level: Level, { recent, request }: Cut): Pro
   const { summary } = written
   const summaryTokens = tokensOf([summary])
   const spare = Math.min(room, budget.limit - floor - summaryTokens - 1)
-  const anchors: Anchors = await anchorsAfter({ before: gone, summary: draftOf(summary) }, settings, state, spare, ctx)
+  const anchors: Anchors = await anchorsAfter(
+    { before: removed, summary: draftOf(summary) },
+    settings,
+    state,
+    spare,
+    ctx,
+  )
   return { messages: [summary, ...anchors.messages, ...again, ...kept], summaryTokens, fired: anchors.fired }
 }
 

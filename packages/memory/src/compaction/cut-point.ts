@@ -16,34 +16,34 @@ export interface Cut {
  * @param requests returns whether a message is a user's request.
  */
 export function findCut(messages: readonly Message[], keep: number, requests: (message: Message) => boolean): Cut {
-  const whole = wholeAt(messages)
+  const closed = closedAt(messages)
   let recent = messages.length - 1
-  while (recent > 0 && !whole[recent]) recent--
+  while (recent > 0 && !closed[recent]) recent--
   let tokens = 0
   for (let at = messages.length - 1; at > 0; at--) {
     const message = messages[at]
     tokens += message ? messageTokens(message) : 0
     if (tokens > keep) break
-    if (whole[at] && at < recent) recent = at
+    if (closed[at] && at < recent) recent = at
   }
   const request = messages.findLast(requests)
   return { recent: Math.max(recent, 0), request }
 }
 
 /** Returns, for each message, whether no tool call is open before it, including the provider's own tools. */
-function wholeAt(messages: readonly Message[]): readonly boolean[] {
+function closedAt(messages: readonly Message[]): readonly boolean[] {
   const answered = new Set<string>()
   for (const { content } of messages)
     for (const part of content) if (part.type === 'tool-result') answered.add(part.callId)
   const open = new Set<string>()
   return messages.map(({ role, content }) => {
     // Adjacent results of one step may be in separate messages.
-    const whole = open.size === 0 && role !== 'tool'
+    const closed = open.size === 0 && role !== 'tool'
     for (const part of content) {
       // A provider may omit the result of its own call. Such a call does not count as open.
       if (part.type === 'tool-call' && (!part.providerExecuted || answered.has(part.callId))) open.add(part.callId)
       else if (part.type === 'tool-result') open.delete(part.callId)
     }
-    return whole
+    return closed
   })
 }

@@ -15,10 +15,10 @@ const mostText = 20_000
  * Returns the identifiers in messages that a summary must keep verbatim, latest first. Those of the user and of calls come
  * before those of results.
  *
- * @param said a text whose identifiers are left out.
+ * @param text a text whose identifiers are left out.
  * @param maxTokens tokens of all identifiers together.
  */
-export function identifiersIn(messages: readonly Message[], said: string, maxTokens: number): readonly string[] {
+export function identifiersIn(messages: readonly Message[], text: string, maxTokens: number): readonly string[] {
   const first = new Set<string>()
   const second = new Set<string>()
   for (const message of messages.toReversed()) {
@@ -33,7 +33,7 @@ export function identifiersIn(messages: readonly Message[], said: string, maxTok
   const found: string[] = []
   let tokens = 0
   for (const word of new Set([...first, ...second])) {
-    if (said.includes(word)) continue
+    if (text.includes(word)) continue
     tokens += estimateTokens(word) + 1
     if (tokens > maxTokens) break
     found.push(word)

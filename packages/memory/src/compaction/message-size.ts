@@ -25,10 +25,10 @@ function isLogged(message: MessageInit | Message): message is Message {
 /** Returns the beginning of a text, at most `maxTokens` long, with `note` if the text was cut. */
 export function clipped(text: string, maxTokens: number, note: string): string {
   if (text.length <= maxTokens && estimateTokens(text) <= maxTokens) return text
-  const whole = estimateTokens(text)
-  if (whole <= maxTokens) return text
+  const total = estimateTokens(text)
+  if (total <= maxTokens) return text
   // Token density varies within a text: cut again while the beginning is too long.
-  let length = Math.floor((text.length * maxTokens) / whole)
+  let length = Math.floor((text.length * maxTokens) / total)
   while (length > 0 && estimateTokens(text.slice(0, length)) > maxTokens) length = Math.floor(length * 0.8)
   // Do not split a surrogate pair.
   const end = length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length

@@ -77,11 +77,11 @@ export function requestAgain(
   const request = messages.findLastIndex(isRequest)
   const message = messages[request]
   if (!message || request > at) return []
-  const said: Part = {
+  const reminder: Part = {
     type: 'text',
     text: '[The latest request of the user, word for word. The runtime says it again.]',
   }
-  return [{ role: 'user', content: [said, ...message.content], label: labelOf(message) }]
+  return [{ role: 'user', content: [reminder, ...message.content], label: labelOf(message) }]
 }
 
 /** Returns whether a model uses the Responses API, which is the default for a model given by name. */

@@ -64,7 +64,7 @@ function notCleared({ confidentiality }: Label): SummaryProblem {
 async function written(summing: Summing, settings: Settings, ctx: HookContext, label: Label): Promise<string> {
   const { messages, window, maxTokens, own } = summing
   const { summarize, model, timeoutMs } = settings
-  const answer: unknown = await inTime(ctx, timeoutMs, 'The summariser', (signal) => {
+  const result: unknown = await inTime(ctx, timeoutMs, 'The summariser', (signal) => {
     if (!summarize) {
       // The window also holds the instructions, the summary so far and the new summary.
       const piece = Math.max(window / 3, (window - 3 * maxTokens - frameTokens) * 0.8)
@@ -74,17 +74,18 @@ async function written(summing: Summing, settings: Settings, ctx: HookContext, l
     const request: SummaryRequest = { messages, transcript, maxTokens, signal }
     return summarize(request, ctx)
   })
-  if (typeof answer !== 'string') throw garbage(`gave ${isRecord(answer) ? 'an object' : typeof answer}, and no text`)
-  const text = answer.replaceAll(unprintable, ' ').trim()
-  if (!/[\p{L}\p{N}]/u.test(text)) throw garbage('said nothing')
-  if (estimateTokens(text) >= tokensOf(messages)) throw garbage('wrote more than it was given')
+  if (typeof result !== 'string')
+    throw invalidSummary(`returned ${isRecord(result) ? 'an object' : typeof result} instead of a text`)
+  const text = result.replaceAll(unprintable, ' ').trim()
+  if (!/[\p{L}\p{N}]/u.test(text)) throw invalidSummary('returned no words')
+  if (estimateTokens(text) >= tokensOf(messages)) throw invalidSummary('returned more text than it received')
   return clipped(text, maxTokens, ' […]')
 }
 
 // oxlint-disable-next-line no-control-regex -- this matches control characters on purpose
 const unprintable = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g
 
-function garbage(what: string): ProvostError {
+function invalidSummary(what: string): ProvostError {
   return new ProvostError('summary-failed', `The summariser ${what}.`, {
     hint: 'The history is unchanged. Give compaction() another model or another summarize function.',
   })

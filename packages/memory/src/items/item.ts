@@ -71,7 +71,7 @@ export interface MemoryReason {
 
 /** An item before it is stored. */
 export interface MemoryInit {
-  /** Who or what said so. */
+  /** The origin of the text: a document, a system or a person. */
   readonly source: string
   /** Default: trusted and internal. For content from outside, pass its label on. */
   readonly label?: LabelInit

@@ -16,7 +16,7 @@ interface Reminded {
   readonly query: string
   readonly recalled: Recalled
   readonly durationMs: number
-  told: boolean
+  emitted: boolean
 }
 
 /** Returns a memory as an extension: it adds reminders, records episodes, and gives the model tools. */
@@ -51,7 +51,7 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
       query: query ?? '',
       recalled: { blocks: kept, hits },
       durationMs: ctx.now() - began,
-      told: false,
+      emitted: false,
     }
     reminded.set(ctx.run.id, fresh)
     return fresh
@@ -74,8 +74,8 @@ export function memoryExtension(memory: MemoryObject, options: MemoryRunOptions,
         const most = reminders === false ? undefined : reminders.maxChars
         const made = reminder({ blocks: pinned.filter(readable), hits: hits.filter(readable) }, most ?? 6_000)
         if (!made) return undefined
-        if (!found.told) {
-          found.told = true
+        if (!found.emitted) {
+          found.emitted = true
           ctx.emit(recallReport(found.query, made.shown, found.durationMs))
         }
         return { tail: [made.message] }

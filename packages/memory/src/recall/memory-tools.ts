@@ -12,7 +12,7 @@ import { defaultBlockChars } from './memory-block.ts'
 import type { MemoryObject, MemoryScopes } from './memory-options.ts'
 import { lineOf } from './recalled.ts'
 
-interface Given {
+interface MemoryToolDeps {
   readonly memory: MemoryObject
   readonly blocks: readonly MemoryBlock[]
   readonly scopes: (ctx: HookContext) => MemoryScopes
@@ -27,8 +27,8 @@ const outcome = { integrity: 'trusted', confidentiality: 'internal', sources: ['
  * Returns the tools of a memory. Writing to the memory has effect `none`: an item that the model writes after it read
  * untrusted content carries that label, and stays in quarantine until it is confirmed.
  */
-export function memoryTools(given: Given): readonly Tool<never, unknown, unknown>[] {
-  const { memory, blocks, scopes, calling, changed } = given
+export function memoryTools(deps: MemoryToolDeps): readonly Tool<never, unknown, unknown>[] {
+  const { memory, blocks, scopes, calling, changed } = deps
 
   function run(): HookContext {
     const ctx = calling.getStore()

@@ -90,13 +90,13 @@ export function createMemory(options: MemoryOptions): Memory {
     return itemOf(row)
   }
 
-  async function recall(query: string, asked: RecallOptions = {}): Promise<readonly MemoryHit[]> {
-    checkRecallOptions(asked)
-    const { limit = 8, kinds = searched, at, quarantined = 'exclude' } = asked
+  async function recall(query: string, recallOptions: RecallOptions = {}): Promise<readonly MemoryHit[]> {
+    checkRecallOptions(recallOptions)
+    const { limit = 8, kinds = searched, at, quarantined = 'exclude' } = recallOptions
     const states: MemoryState[] = ['live']
     if (at !== undefined) states.push('old')
     if (quarantined === 'include') states.push('quarantined')
-    const shelves = await store.shelves({ scopes: reachOf(asked), kinds, states })
+    const shelves = await store.shelves({ scopes: reachOf(recallOptions), kinds, states })
     if (shelves.length === 0) return []
     const { queryTerms } = await language()
     const terms = queryTerms(query)
@@ -182,11 +182,11 @@ export function createMemory(options: MemoryOptions): Memory {
       return store.remove({ scope: scopeKey(scope) })
     },
 
-    async list(asked = {}) {
-      checkListOptions(asked)
-      const { kinds = allKinds, states = ['live', 'quarantined'], key, after, limit = 100 } = asked
+    async list(filter = {}) {
+      checkListOptions(filter)
+      const { kinds = allKinds, states = ['live', 'quarantined'], key, after, limit = 100 } = filter
       const rows = await store.list({
-        scopes: reachOf(asked),
+        scopes: reachOf(filter),
         kinds,
         states,
         ...(key !== undefined && { key }),

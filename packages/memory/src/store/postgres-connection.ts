@@ -1,4 +1,6 @@
-import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
+import { isRecord } from '@provost/core'
+import { connectPostgres } from '@provost/sessions/postgres'
+import type { PostgresQuery } from '@provost/sessions/postgres'
 import type { Pool, PoolClient } from 'pg'
 
 import { newerStore, storeClosed } from './memory-error.ts'
@@ -54,94 +56,31 @@ function schemaOf(t: Tables): string {
     create table ${t.vectors} (no bigint primary key, model text not null, bytes bytea);`
 }
 
-/** Prepares to connect; nothing is loaded before the first use. */
+/** Returns a database. It loads the package and connects at the first use. */
 export function postgresLink(url: string, schema: string, connections: number): PostgresLink {
-  let opening: Promise<Pool> | undefined
-  let closed = false
-
-  async function open(): Promise<Pool> {
-    const { Pool: PgPool } = await load()
-    const pool = new PgPool({ connectionString: url, max: connections, allowExitOnIdle: true })
-    // The pool replaces a broken idle connection at the next use.
-    pool.on('error', () => {})
-    try {
-      await prepare(pool, schema)
-      return pool
-    } catch (error) {
-      await pool.end()
-      throw error
-    }
-  }
-
-  async function connected(): Promise<Pool> {
-    if (closed) throw storeClosed()
-    opening ??= open()
-    try {
-      return await opening
-    } catch (error) {
-      // Reset, so that the next call connects again.
-      opening = undefined
-      throw wrapped(error)
-    }
-  }
-
-  const on =
-    (client: Pool | PoolClient): Query =>
-    async (text, ...values) => {
-      try {
-        return (await client.query<unknown[]>({ text, values: [...values], rowMode: 'array' })).rows
-      } catch (error) {
-        throw wrapped(error)
-      }
-    }
+  const { query, transaction, use, close } = connectPostgres({
+    ...{ url, connections, caller: 'postgresMemory', packages: ['pg'], content: 'the memory' },
+    prepare: (pool) => prepare(pool, schema),
+    closed: storeClosed,
+  })
+  const unnamed =
+    (run: PostgresQuery): Query =>
+    (text, ...values) =>
+      run(undefined, text, values)
 
   return {
-    query: async (text, ...values) => on(await connected())(text, ...values),
-    async inMemory(text) {
-      const client = await connected()
-      const set = 'set local seq_page_cost = 0.02; set local random_page_cost = 0.02'
-      try {
-        // One message, and so one transaction, which the settings end with. The types do not know that results are many.
-        const results: unknown = await client.query<unknown[]>({ text: `${set}; ${text}`, rowMode: 'array' })
+    query: unnamed(query),
+    inMemory: (text) =>
+      use(async (pool) => {
+        const set = 'set local seq_page_cost = 0.02; set local random_page_cost = 0.02'
+        // One message is one transaction, with which the settings end. The types lack its list of results.
+        const results: unknown = await pool.query<unknown[]>({ text: `${set}; ${text}`, rowMode: 'array' })
         const last: unknown = Array.isArray(results) ? results.at(-1) : undefined
         const rows: unknown = isRecord(last) ? last['rows'] : undefined
         return Array.isArray(rows) ? rows.filter((row) => Array.isArray(row)) : []
-      } catch (error) {
-        throw wrapped(error)
-      }
-    },
-    async transaction(work) {
-      const client = await (await connected()).connect()
-      let broken = false
-      try {
-        await client.query('begin')
-        const result = await work(on(client))
-        await client.query('commit')
-        return result
-      } catch (error) {
-        await client.query('rollback').catch(() => (broken = true))
-        throw wrapped(error)
-      } finally {
-        client.release(broken)
-      }
-    },
-    async close() {
-      if (closed) return
-      closed = true
-      const pool = await opening?.catch(() => undefined)
-      await pool?.end()
-    },
-  }
-}
-
-async function load(): Promise<typeof import('pg')> {
-  try {
-    return await import('pg')
-  } catch (cause) {
-    throw new ProvostError('missing-package', 'postgresMemory needs the package pg.', {
-      hint: 'Install it: npm install pg',
-      cause,
-    })
+      }),
+    transaction: (work) => transaction((run) => work(unnamed(run))),
+    close,
   }
 }
 
@@ -170,19 +109,4 @@ async function prepare(pool: Pool, schema: string): Promise<void> {
     client.release(true)
     throw error
   }
-}
-
-/** Wraps connection errors, which are retryable. Errors of a statement are returned unchanged. */
-function wrapped(error: unknown): unknown {
-  const code = isRecord(error) ? error['code'] : ''
-  const lost =
-    (typeof code === 'string' && /^(?:E[A-Z]{3,}|08\w{3}|57P0[1-3])$/.test(code)) ||
-    (error instanceof Error && error.message.startsWith('Connection terminated'))
-  if (!lost || error instanceof ProvostError) return error
-  const why = toErrorInfo(error).message
-  return new ProvostError('store-unreachable', `The database of the memory cannot be reached: ${why}.`, {
-    hint: 'Check that the server runs and that the URL is right.',
-    cause: error,
-    retryable: true,
-  })
 }

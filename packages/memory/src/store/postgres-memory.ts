@@ -210,8 +210,8 @@ export function postgresMemory(url: string, options: PostgresMemoryOptions = {})
     postings: async (shelves, groups, most, at) => {
       if (shelves.length === 0 || groups.length === 0) return []
       const held = at === undefined ? '' : `and valid_from <= ${at} and (valid_to is null or valid_to > ${at})`
-      // Terms are letters and digits, the rest is numbers. Each is a part of its own: of a frequent word the newest items are
-      // looked through, for a rare one the index.
+      // Terms contain letters and digits only, so that no text becomes SQL. Each group has a separate query: PostgreSQL
+      // then scans the newest items for a frequent word and uses the index for a rare one.
       const parts = groups.map((group) => {
         const match = shelves.map((no) => `(${group.map((term) => `''${no}x${term}''`).join(' & ')})`).join(' | ')
         return `select array_to_string(array(select no from ${t.items} where posted @@ '${match}'::tsquery ${held}

@@ -20,15 +20,15 @@ const portion = 500
  * the next process that connects converts the bytes.
  */
 export function postgresVectors(link: PostgresLink, t: Tables, mode: VectorMode): PostgresVectors {
-  let looking: Promise<string | undefined> | undefined
+  let preparing: Promise<string | undefined> | undefined
   /** The schema of the extension, quoted; undefined where it is not used. */
   const extension = async (): Promise<string | undefined> => {
-    looking ??= mode === 'extension' ? prepare(link, t) : Promise.resolve(undefined)
+    preparing ??= mode === 'extension' ? prepare(link, t) : Promise.resolve(undefined)
     try {
-      return await looking
+      return await preparing
     } catch (error) {
       // Reset, so that the next call tries again.
-      looking = undefined
+      preparing = undefined
       throw error
     }
   }

@@ -44,11 +44,11 @@ export async function* attributionOf(
         }
         const isOwn = via === 'model' && answered?.runId === runId && answered.step === step
         const wrote = isOwn ? answered?.model : undefined
-        yield { ...said(message, entry.agent), ...place, via, ...(wrote !== undefined && { model: wrote }) }
+        yield { ...rowOf(message, entry.agent), ...place, via, ...(wrote !== undefined && { model: wrote }) }
         break
       }
       case 'view':
-        for (const message of entry.with) yield { ...said(message, entry.agent), ...place, via: 'view' }
+        for (const message of entry.with) yield { ...rowOf(message, entry.agent), ...place, via: 'view' }
         break
       case 'call':
         if (entry.op !== 'settled' || !open.delete(entry.callId) || open.size > 0) break
@@ -76,7 +76,7 @@ export async function* attributionOf(
   }
 }
 
-function said(
+function rowOf(
   { id, role, agent, label }: Message,
   by: string,
 ): Pick<Attribution, 'messageId' | 'role' | 'agent' | 'label'> {

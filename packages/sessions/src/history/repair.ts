@@ -62,11 +62,11 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
 
   function callIn(part: ToolCallPart, message: Message, index: number): Part | undefined {
     if (message.role !== 'assistant') {
-      repairs.push(`message ${index}: a call of ${part.toolName} stood in a message of the role ${message.role}`)
+      repairs.push(`message ${index}: a message of the role ${message.role} contained a call of ${part.toolName}`)
       return undefined
     }
     const callId = uniqueId(part.callId, named)
-    if (callId !== part.callId) repairs.push(`message ${index}: the id of call ${part.callId} was there before`)
+    if (callId !== part.callId) repairs.push(`message ${index}: the id of call ${part.callId} was a duplicate`)
     const call = callId === part.callId ? part : { ...part, callId }
     const calls = part.providerExecuted ? deferred : own
     calls.add(part.callId, { call, index, place: rest.length })
@@ -99,7 +99,7 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
       while (isReasoning(kept.at(-1))) {
         kept.pop()
         changed = true
-        repairs.push(`message ${index}: its reasoning led to nothing`)
+        repairs.push(`message ${index}: its reasoning had no response`)
       }
     }
     return changed ? kept : message.content
@@ -108,7 +108,7 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
   for (const [index, message] of messages.entries()) {
     const { role } = message
     if (role === 'system') {
-      if (rest.length > 0) repairs.push(`message ${index}: a system message stood inside the conversation`)
+      if (rest.length > 0) repairs.push(`message ${index}: a system message was inside the conversation`)
       systems.push(withParts(message, partsOf(message, index)))
       continue
     }
@@ -124,7 +124,7 @@ export function repairHistory(messages: readonly Message[], agent: string): Repa
     const content = partsOf(message, index)
     if (content.length === 0 && message.content.length > 0) continue
     if (role === 'assistant' && isSilent(content)) {
-      repairs.push(`message ${index}: it said nothing`)
+      repairs.push(`message ${index}: it was empty`)
       continue
     }
     if (role === 'user') userSpoke = true
@@ -141,7 +141,7 @@ function explained(message: Message, index: number, repairs: string[]): Message 
   const { role, label, error, partial, content } = message
   if (role === 'assistant' && label === undefined) return { ...message, label: untrustedLabel('import') }
   if (role === 'error' && !(error?.code && error.message)) {
-    repairs.push(`message ${index}: it did not say what went wrong`)
+    repairs.push(`message ${index}: it had no error`)
     return { ...message, error: unknownError }
   }
   if (role === 'aborted' && content.length > 0 && !partial) {

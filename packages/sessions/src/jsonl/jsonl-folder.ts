@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path'
 
 import { isRecord, ProvostError, toErrorInfo } from '@provost/core'
 
-import { inWords, newerStore } from '../kit/store-error.ts'
+import { diskError, newerStore } from '../kit/store-error.ts'
 import { fileName } from '../text/name-key.ts'
 import { damaged, parseLine } from './log-file.ts'
 
@@ -76,15 +76,15 @@ export function beginEpoch(dir: string): number {
 }
 
 /** Writes a file atomically. */
-export function writeWhole(path: string, bytes: Uint8Array, forced: boolean): void {
+export function writeWhole(path: string, bytes: Uint8Array, flushed: boolean): void {
   const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`
   const file = openSync(draft, 'wx', 0o600)
   try {
     for (let from = 0; from < bytes.length;) from += writeSync(file, bytes, from)
-    if (forced) fsyncSync(file)
+    if (flushed) fsyncSync(file)
   } catch (error) {
     rmSync(draft, { force: true })
-    throw inWords(path, error)
+    throw diskError(path, error)
   } finally {
     closeSync(file)
   }

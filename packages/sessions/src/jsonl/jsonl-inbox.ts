@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import type { Delivery, Json } from '@provost/core'
 import { isRecord } from '@provost/core'
 
+import { deliveryId } from '../kit/delivery-id.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import type { JsonlFolder } from './jsonl-folder.ts'
 import { damaged, openLines, parseLine } from './log-file.ts'
@@ -11,7 +12,7 @@ import type { Torn } from './log-file.ts'
 /** The inboxes of the sessions of a folder. */
 export interface JsonlInboxes {
   /** Delivers a value. @returns whether it was the first for its token. */
-  deliver(sessionId: string, token: string, value: Json, by: string, forced: boolean): Promise<boolean>
+  deliver(sessionId: string, token: string, value: Json, by: string, flushed: boolean): Promise<boolean>
   read(sessionId: string, after: string): AsyncIterable<Delivery>
   /** Drops the cached inbox of a session. */
   drop(sessionId: string): void
@@ -62,16 +63,16 @@ export function jsonlInboxes(folder: JsonlFolder, repaired: (torn: Torn) => void
   }
 
   return {
-    async deliver(sessionId, token, value, by, forced) {
+    async deliver(sessionId, token, value, by, flushed) {
       const inbox = await inboxOf(sessionId)
       if (inbox.tokens.has(token)) return false
-      const id = String(inbox.deliveries.length + 1).padStart(12, '0')
+      const id = deliveryId(inbox.deliveries.length + 1)
       const text = JSON.stringify({ id, token, value, by, at: Date.now() })
       const file = openLines(folder.inboxPath(sessionId), repaired)
       try {
         file.append([text])
         add(inbox, deliveryOf(JSON.parse(text)))
-        if (forced) await file.flush()
+        if (flushed) await file.flush()
       } finally {
         file.close()
       }

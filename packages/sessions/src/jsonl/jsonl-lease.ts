@@ -33,7 +33,7 @@ export function leaseMark(folder: JsonlFolder, log: string): LeaseMark {
 /** Writes the mark of a log, or removes an empty one. */
 export function markLease(folder: JsonlFolder, log: string, mark: LeaseMark): void {
   const path = folder.leasePath(log)
-  const says = mark.held || mark.takeovers > 0 || mark.quarantinedAt !== undefined
-  if (says) writeFileSync(path, JSON.stringify(mark), { mode: 0o600 })
+  const isNeeded = mark.held || mark.takeovers > 0 || mark.quarantinedAt !== undefined
+  if (isNeeded) writeFileSync(path, JSON.stringify(mark), { mode: 0o600 })
   else rmSync(path, { force: true })
 }

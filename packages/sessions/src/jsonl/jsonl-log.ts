@@ -182,10 +182,10 @@ export function jsonlLogs({ folder, firstFence, alive, repaired, wrote }: JsonlL
 
     async append(name, entries, { after, fence }, flushed) {
       const log = logs.get(name)
-      const stands = (): boolean => log?.fence === fence && log.lease !== undefined && logs.get(name) === log
-      if (!log || !stands()) throw fenced(name)
+      const isValid = (): boolean => log?.fence === fence && log.lease !== undefined && logs.get(name) === log
+      if (!log || !isValid()) throw fenced(name)
       const ids = await (log.ids ??= idsOf(log))
-      if (!stands()) throw fenced(name)
+      if (!isValid()) throw fenced(name)
       const tail = tailOf(log)
       const { fresh, known } = planAppend(name, entries, ids, tail, after)
       if (fresh.length > 0) {

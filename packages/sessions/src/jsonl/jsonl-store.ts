@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -6,10 +5,10 @@ import { basename, join } from 'node:path'
 import type { Entry, KnownKeys, NewEntry, SessionInfo, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions } from '@provost/core'
 
-import { freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
-import { mustBeForced } from '../kit/durable-entry.ts'
+import { blobHash, freshBlobs, hashesIn, isHash } from '../kit/blob-mentions.ts'
+import { mustBeDurable } from '../kit/durable-entry.ts'
 import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
-import { sessionInfo } from '../kit/session-info.ts'
+import { selectSessions, sessionInfo } from '../kit/session-info.ts'
 import { storeClosed } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 import { readEntry } from '../text/entry-text.ts'
@@ -70,7 +69,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
   }
   const inboxes = jsonlInboxes(folder, onRepair)
   const watchers = createWatchers()
-  const careful = sync === 'calls' || sync === 'always'
+  const flushes = sync === 'calls' || sync === 'always'
   const dirty = new Set<LineFile>()
   const rows = new Map<string, { readonly size: number; readonly info: SessionInfo | undefined }>()
   let timer: ReturnType<typeof setInterval> | undefined
@@ -88,8 +87,8 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
       dirty.add(file)
       timer ??= setInterval(flushDirty, intervalMs).unref()
     }
-    if (created && careful) flushFolder(folder.logs)
-    const now = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
+    if (created && flushes) flushFolder(folder.logs)
+    const now = sync === 'always' || (sync === 'calls' && entries.some(mustBeDurable))
     return now ? file.flush() : undefined
   }
 
@@ -120,9 +119,9 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
   return {
     place: () => ({ kind: 'folder', path: dir }),
-    async lease(...asked) {
+    async lease(...request) {
       alive()
-      return logs.lease(...asked)
+      return logs.lease(...request)
     },
 
     async leaseState(name) {
@@ -152,7 +151,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
     async deliver(sessionId, token, value, by) {
       alive()
-      if (!(await inboxes.deliver(sessionId, token, value, by, careful))) return 'duplicate'
+      if (!(await inboxes.deliver(sessionId, token, value, by, flushes))) return 'duplicate'
       watchers.wake(sessionId, 'inbox')
       return 'accepted'
     },
@@ -171,27 +170,23 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
 
     async putBlob(bytes) {
       alive()
-      const hash = createHash('sha256').update(bytes).digest('hex')
-      if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, careful)
+      const hash = blobHash(bytes)
+      if (!existsSync(folder.blobPath(hash))) writeWhole(folder.blobPath(hash), bytes, flushes)
       unmentioned.put(hash)
       return hash
     },
 
-    async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
+    async *list(filter) {
       alive()
       const found: SessionInfo[] = []
       const marked = new Set(await readdir(folder.leases))
       for (const file of await readdir(folder.logs)) {
         const row = await infoOf(file)
         if (!row) continue
-        const apart = marked.has(basename(folder.leasePath(row.id))) && logs.leaseState(row.id).quarantinedAt
-        const info: SessionInfo = apart ? { ...row, status: 'quarantined' } : row
-        if (after !== undefined && info.id <= after) continue
-        if (principal !== undefined && info.principal !== principal) continue
-        if (status !== undefined && info.status !== status) continue
-        found.push(info)
+        const quarantined = marked.has(basename(folder.leasePath(row.id))) && logs.leaseState(row.id).quarantinedAt
+        found.push(quarantined ? { ...row, status: 'quarantined' } : row)
       }
-      yield* found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+      yield* selectSessions(found, filter)
     },
 
     async delete(sessionId) {
@@ -217,7 +212,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Sessio
         }
       }
       inboxes.remove(sessionId)
-      if (careful) flushFolder(folder.logs)
+      if (flushes) flushFolder(folder.logs)
       watchers.wake(sessionId)
     },
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 import { ProvostError } from '@provost/core'
 
-import { inWords } from '../kit/store-error.ts'
+import { diskError } from '../kit/store-error.ts'
 
 const newline = 10
 const chunkBytes = 1024 * 1024
@@ -69,7 +69,7 @@ export function openLines(path: string, repaired: (torn: Torn) => void): LineFil
       } catch (error) {
         // A full disk leaves a partial write, to which the next write must not be appended.
         ftruncateSync(file, size)
-        throw inWords(path, error)
+        throw diskError(path, error)
       }
       let at = size
       texts.forEach((text, n) => {
@@ -147,10 +147,10 @@ export async function* readLines(path: string, from = 0, to?: number): AsyncIter
         rest.push(part)
         continue
       }
-      const whole = rest.length > 0 ? Buffer.concat([...rest, part.subarray(0, last)]) : part.subarray(0, last)
+      const complete = rest.length > 0 ? Buffer.concat([...rest, part.subarray(0, last)]) : part.subarray(0, last)
       rest = last + 1 < part.length ? [part.subarray(last + 1)] : []
       // Split at newlines, so that no character is cut.
-      yield whole.toString('utf8').split('\n')
+      yield complete.toString('utf8').split('\n')
     }
   } finally {
     await file.close()

@@ -24,11 +24,19 @@ const few = 4
 
 /**
  * Separates the new entries of an append from the known ones. It asserts that the log ends at `after`, apart from entries
- * that this append repeats.
+ * that this append repeats. It changes nothing itself. The store then writes `fresh` from offset `tail + 1` on, all or none of
+ * them. It returns the stored entries at the offsets `known` as `existing`.
  *
- * @param ids ids of the log. {@link addFresh} adds those of new entries.
- * @param tail last offset of the log.
+ * @param log name of the log, for the error.
+ * @param ids ids of all entries of the log. {@link addFresh} adds those of new entries.
+ * @param tail last offset of the log; 0 for an empty one.
+ * @param after offset that the append names.
  * @throws ProvostError `wrong-offset`
+ *
+ * @example
+ * const { fresh, known } = planAppend(log, entries, ids, stored.length, after)
+ * addFresh(fresh, ids, stored.length)
+ * stored.push(...fresh.map((entry, n) => ({ ...entry, offset: stored.length + n + 1 })))
  */
 export function planAppend(
   log: string,

@@ -1,5 +1,12 @@
+import { createHash } from 'node:crypto'
+
 const hashLength = 64
 const none: readonly string[] = []
+
+/** Returns the hash under which `putBlob` stores bytes: SHA-256, in lower-case hexadecimal. */
+export function blobHash(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
 
 /**
  * Returns the SHA-256 hashes, in lower-case hexadecimal, that a text mentions in any form. A store thereby knows which log
@@ -35,17 +42,19 @@ function hashesFrom(text: string, start: number): readonly string[] {
   return found.length > 0 ? found : none
 }
 
-/**
- * Blobs that no log has mentioned since they were put. A blob that one log mentions may be put again for another log, and
- * must then survive the deletion of the first.
- */
+/** Blobs that no log has mentioned since they were put. */
 export interface FreshBlobs {
+  /** Adds a blob, at each `putBlob`. */
   put(hash: string): void
-  /** Marks the blobs in appended texts as mentioned. */
+  /** Removes the blobs that appended texts mention. */
   mention(texts: Iterable<string>): void
   has(hash: string): boolean
 }
 
+/**
+ * Returns an empty set of fresh blobs, for a store of one process. A blob that one log mentions may be put again for
+ * another log, and must then survive the deletion of the first: `delete` of a store keeps fresh blobs.
+ */
 export function freshBlobs(): FreshBlobs {
   const fresh = new Set<string>()
   return {
@@ -58,7 +67,7 @@ export function freshBlobs(): FreshBlobs {
   }
 }
 
-/** Whether a text is a SHA-256 hash in hexadecimal. */
+/** Whether a text is a SHA-256 hash in lower-case hexadecimal. `blob` receives any text, which must not become a path. */
 export function isHash(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text)
 }

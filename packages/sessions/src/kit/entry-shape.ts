@@ -54,7 +54,7 @@ const partBase = {
   label: optional(label),
   providerOptions: optional((value) => isRecord(value) && Object.values(value).every(record)),
 }
-const said = fields({ ...partBase, text })
+const textPart = fields({ ...partBase, text })
 const file = fields({ ...partBase, data: source, mediaType: text, filename: optional(text) })
 const output = variant('type', {
   text: fields({ value: text }),
@@ -62,13 +62,13 @@ const output = variant('type', {
   'error-text': fields({ value: text }),
   'error-json': fields({ value: json }),
   'execution-denied': fields({ reason: optional(text) }),
-  content: fields({ value: listOf(variant('type', { text: said, file })) }),
+  content: fields({ value: listOf(variant('type', { text: textPart, file })) }),
 })
 const labels: Check = (value) => isRecord(value) && Object.values(value).every(label)
 const call = { ...partBase, callId: text, toolCallId: text, toolName: text }
 const part = variant('type', {
-  text: said,
-  reasoning: said,
+  text: textPart,
+  reasoning: textPart,
   file,
   'reasoning-file': file,
   custom: fields({ ...partBase, kind: text }),

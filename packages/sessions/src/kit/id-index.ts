@@ -21,12 +21,12 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
   /** Open-addressed pairs of a hash and an offset; a pair without an offset is free. */
   let slots = new Uint32Array(Math.max(256, 2 ** Math.ceil(Math.log2(expected * 4 + 1))))
   let size = 0
-  /** Hashes of recently looked-up ids, up to `asked`: an append looks its ids up and adds them in the same order. */
+  /** Hashes of recently looked-up ids, up to `recentSize`: an append looks its ids up and adds them in the same order. */
   const recent: string[] = []
   const recentHashes: number[] = []
-  let asked = 0
+  let recentSize = 0
   /** Number of them that were added or skipped. */
-  let taken = 0
+  let recentUsed = 0
   /** Prefix of the first id, the id of its run. It is hashed once for all ids that share it. */
   let prefix: string | undefined
 
@@ -36,14 +36,14 @@ export function createIdIndex(idAt: (offset: number) => string | undefined, expe
   }
 
   function remember(id: string, code: number): void {
-    if (taken === asked || asked === mostRecent) asked = taken = 0
-    recent[asked] = id
-    recentHashes[asked++] = code
+    if (recentUsed === recentSize || recentSize === mostRecent) recentSize = recentUsed = 0
+    recent[recentSize] = id
+    recentHashes[recentSize++] = code
   }
 
   function recalled(id: string): number {
-    while (taken < asked) {
-      const at = taken++
+    while (recentUsed < recentSize) {
+      const at = recentUsed++
       if (recent[at] === id) return recentHashes[at] ?? 0
     }
     return hash(id)

@@ -1,10 +1,17 @@
 import type { Entry, NewEntry } from '@provost/core'
 import { isRecord } from '@provost/core'
 
-/** Marks in the JSON of entries that may name a log owned by theirs. */
+/** Texts of which the JSON of an entry contains one if it names a log: `delete` need not parse other entries. */
 export const ownedLogMarks = ['"type":"child"', '"name":"progress"'] as const
 
-/** Returns the logs that are deleted with the log of an entry: children's logs, and the artifact log of its run. */
+/**
+ * Returns the logs that are deleted with the log of an entry: children's logs, and the artifact log of its run. An entry
+ * may name a separate session, which stays: `delete` skips a log other than its own that `sessionInfo` lists.
+ *
+ * @example
+ * const doomed = new Set([sessionId]) // also iterates over names that are added meanwhile
+ * for (const log of doomed) for (const entry of entriesOf(log)) for (const owned of ownedLogs(entry)) doomed.add(owned)
+ */
 export function ownedLogs(entry: Entry): readonly string[] {
   if (entry.type === 'child') return [entry.log]
   const log = artifactLogIn(entry)

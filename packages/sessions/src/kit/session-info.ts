@@ -1,7 +1,10 @@
-import type { Entry, NewEntry, SessionInfo, SessionStatus } from '@provost/core'
+import type { Entry, NewEntry, SessionInfo, SessionStatus, SessionStore } from '@provost/core'
 import { assertNever } from '@provost/core'
 
 import { createdIn, isCreated } from './created-entry.ts'
+
+/** The filter of a store's `list`. */
+export type SessionFilter = NonNullable<Parameters<SessionStore['list']>[0]>
 
 type RunEntry = Extract<NewEntry, { type: 'run' }>
 
@@ -39,23 +42,72 @@ export function runChange(entries: readonly NewEntry[]): RunChange | undefined {
   return { started: created ?? started, status: statusAfter(last) }
 }
 
+/** What a store keeps of a log for its list, so that `list` reads no entries. */
+export interface LogSummary {
+  /** Absent until the first run start or creation entry. */
+  readonly origin?: LogOrigin
+  readonly status: SessionStatus
+  /** Time of the last entry, in milliseconds since 1970. */
+  readonly updatedAt: number
+}
+
 /**
- * Returns the row of a session in a store's list, from its main log.
+ * Returns the summary of a log after an append.
  *
- * @returns undefined for a log without a root run and without a creation entry.
+ * @param summary summary before the append; undefined for an empty log.
+ * @param fresh the new entries of the append, at least one.
+ *
+ * @example
+ * if (fresh.length > 0) log.summary = summarizeAppend(log.summary, fresh)
  */
-export function sessionInfo(id: string, entries: readonly Entry[]): SessionInfo | undefined {
-  const change = runChange(entries)
-  const last = entries.at(-1)
-  if (!change?.started || change.started.child || !last) return undefined
-  const { agent, principal } = change.started
+export function summarizeAppend(summary: LogSummary | undefined, fresh: readonly NewEntry[]): LogSummary {
+  const change = runChange(fresh)
+  const origin = summary?.origin ?? change?.started
+  return {
+    ...(origin && { origin }),
+    status: change?.status ?? summary?.status ?? 'idle',
+    updatedAt: fresh.at(-1)?.at ?? summary?.updatedAt ?? 0,
+  }
+}
+
+/**
+ * Returns the row of a session in a store's list, from all entries of its main log or from its summary.
+ *
+ * @returns undefined for a log without a root run and without a creation entry: it is not a session.
+ */
+export function sessionInfo(id: string, log: readonly Entry[] | LogSummary | undefined): SessionInfo | undefined {
+  if (isEntries(log)) return log.length > 0 ? sessionInfo(id, summarizeAppend(undefined, log)) : undefined
+  if (!log?.origin || log.origin.child) return undefined
+  const { agent, principal } = log.origin
   return {
     id,
     agent,
-    status: change.status,
+    status: log.status,
     ...(principal !== undefined && { principal }),
-    updatedAt: last.at,
+    updatedAt: log.updatedAt,
   }
+}
+
+/** Array.isArray does not narrow read-only arrays. */
+function isEntries(log: readonly Entry[] | LogSummary | undefined): log is readonly Entry[] {
+  return Array.isArray(log)
+}
+
+/**
+ * Returns the rows that match a filter, in the order of their ids, for a store without an index: it passes all rows.
+ *
+ * @param filter as `list` receives it; undefined for all rows.
+ */
+export function selectSessions(rows: Iterable<SessionInfo>, filter: SessionFilter = {}): readonly SessionInfo[] {
+  const { principal, status, after, limit = Number.POSITIVE_INFINITY } = filter
+  const found: SessionInfo[] = []
+  for (const row of rows) {
+    if (after !== undefined && row.id <= after) continue
+    if (principal !== undefined && row.principal !== principal) continue
+    if (status !== undefined && row.status !== status) continue
+    found.push(row)
+  }
+  return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
 }
 
 function originOf({ manifest, principal, parent }: Extract<RunEntry, { op: 'started' }>): LogOrigin {

@@ -7,21 +7,26 @@ const sqliteFull = 13
 /** A full disk, a full quota, a file at its size limit, and PostgreSQL's `disk_full`. */
 const noRoom: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
-/** Returns the error of a writer that was replaced or has released its lease. */
+/** Returns the error `fenced`, for an append of a writer that was replaced or has released its lease. */
 export function fenced(log: string): ProvostError {
   return new ProvostError('fenced', `The lease on log ${shown(log)} is no longer held.`, {
     hint: 'Another writer took over. Read the log and resume from it.',
   })
 }
 
-/** Returns the error of a writer that missed entries. */
+/**
+ * Returns the error `wrong-offset`, for an append of a writer that missed entries. `planAppend` throws it.
+ *
+ * @param at last offset of the log.
+ * @param after offset that the append names.
+ */
 export function wrongOffset(log: string, at: number, after: number): ProvostError {
   return new ProvostError('wrong-offset', `Log ${shown(log)} is at ${at}, not at ${after}.`, {
     hint: 'The writer missed entries. Read the log and resume from it.',
   })
 }
 
-/** Returns the error of a closed store. */
+/** Returns the error `store-closed`, for each use of a store after its `close`. */
 export function storeClosed(): ProvostError {
   return new ProvostError('store-closed', 'The store is closed.', {
     hint: 'Open it again, or close it after its last use.',
@@ -29,7 +34,7 @@ export function storeClosed(): ProvostError {
 }
 
 /** Converts the error of a full disk to a ProvostError; returns other errors unchanged. */
-export function inWords(store: string, error: unknown): unknown {
+export function diskError(store: string, error: unknown): unknown {
   if (!isRecord(error)) return error
   if (error['errcode'] !== sqliteFull && !noRoom.has(error['code'])) return error
   return new ProvostError('store-full', `The disk of ${store} is full.`, {

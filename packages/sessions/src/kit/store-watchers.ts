@@ -12,7 +12,7 @@ export interface Watchers {
   /** Wakes the watchers of a session. @param of part with news; default: any part. */
   wake(sessionId: string, of?: NewsOf): void
   wakeAll(): void
-  /** Ends all watchers. */
+  /** Ends all watchers, those that start later included. */
   close(): void
 }
 
@@ -29,7 +29,16 @@ interface Watcher {
   notify(): void
 }
 
-/** Creates an empty set of watchers. */
+/**
+ * Creates an empty set of watchers: the `watch` of a store, and what wakes it. A store wakes a session after each append to
+ * a log, each delivery and each deletion. A store of several processes also listens or polls while a session is watched,
+ * from `begun` to `ended`.
+ *
+ * @example
+ * const watchers = createWatchers()
+ * const store = { ...rest, watch: watchers.watch }
+ * watchers.wake(log, 'log') // at the end of append
+ */
 export function createWatchers(hooks: WatcherHooks = {}): Watchers {
   const bySession = new Map<string, Set<Watcher>>()
   let closed = false

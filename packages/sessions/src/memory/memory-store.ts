@@ -1,22 +1,21 @@
-import { createHash } from 'node:crypto'
-
 import type { Delivery, Entry, NewEntry, SessionInfo, SessionStore } from '@provost/core'
-import { mostTakeovers, sessionQuarantined } from '@provost/core'
+import { sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from '../kit/append-plan.ts'
-import { freshBlobs, hashesIn } from '../kit/blob-mentions.ts'
+import { blobHash, freshBlobs, hashesIn } from '../kit/blob-mentions.ts'
+import { deliveryId } from '../kit/delivery-id.ts'
+import { endQuarantine, grantLease, leaseStateOf, permitsAppend, releaseLease } from '../kit/lease-record.ts'
+import type { LeaseRecord } from '../kit/lease-record.ts'
 import { ownedLogs } from '../kit/owned-logs.ts'
-import { sessionInfo } from '../kit/session-info.ts'
+import { selectSessions, sessionInfo } from '../kit/session-info.ts'
 import { fenced } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 
 interface Log {
   readonly entries: Entry[]
   readonly ids: Map<string, number>
-  fence: number
-  lease: { readonly owner: string; readonly until: number } | undefined
-  takeovers: number
-  quarantinedAt: number | undefined
+  /** Its times are those of `performance.now()`. */
+  lease: LeaseRecord | undefined
 }
 
 /** Returns the entry with its offset. An entry that already has it is shared, not copied. */
@@ -45,10 +44,7 @@ export function memoryStore(): SessionStore {
 
   function logOf(name: string): Log {
     let log = logs.get(name)
-    if (!log) {
-      const at = { fence: 0, lease: undefined, takeovers: 0, quarantinedAt: undefined }
-      logs.set(name, (log = { entries: [], ids: new Map(), ...at }))
-    }
+    if (!log) logs.set(name, (log = { entries: [], ids: new Map(), lease: undefined }))
     return log
   }
 
@@ -66,48 +62,35 @@ export function memoryStore(): SessionStore {
     ephemeral: true,
     place: () => ({ kind: 'process' }),
 
-    async lease(name, owner, ttlMs, { steady, part } = {}) {
+    async lease(name, owner, ttlMs, terms) {
       const log = logOf(name)
-      const now = performance.now()
-      const held = log.lease
-      if (log.quarantinedAt !== undefined) throw sessionQuarantined(name)
-      if (held && held.owner !== owner && held.until > now) return 'busy'
-      if (held && held.owner !== owner && !part) {
-        if (log.takeovers >= mostTakeovers) {
-          log.quarantinedAt = Date.now()
-          log.lease = undefined
-          throw sessionQuarantined(name)
-        }
-        log.takeovers++
-      }
-      if (held?.owner !== owner) log.fence = ++fences
-      else if (steady) log.takeovers = 0
-      log.lease = { owner, until: now + ttlMs }
-      return { fence: log.fence, takeovers: log.takeovers }
+      const request = { owner, ttlMs, terms, now: performance.now(), nextFence: () => ++fences }
+      const decision = grantLease(log.lease, request)
+      if (decision.outcome === 'busy') return 'busy'
+      log.lease = decision.record
+      if (decision.outcome === 'quarantined') throw sessionQuarantined(name)
+      return decision.lease
     },
 
     async leaseState(name) {
-      const { lease, takeovers = 0, quarantinedAt } = logs.get(name) ?? {}
-      const holder = !lease ? 'none' : lease.until > performance.now() ? 'alive' : 'lapsed'
-      return { holder, takeovers, ...(quarantinedAt !== undefined && { quarantinedAt }) }
+      return leaseStateOf(logs.get(name)?.lease, performance.now())
     },
 
     async releaseQuarantine(sessionId) {
       const log = logs.get(sessionId)
-      if (log?.quarantinedAt === undefined) return false
-      log.quarantinedAt = undefined
-      log.takeovers = 0
-      return true
+      const ended = endQuarantine(log?.lease)
+      if (log && ended) log.lease = ended
+      return ended !== undefined
     },
 
     async release(name, fence) {
       const log = logs.get(name)
-      if (log?.fence === fence) log.lease = undefined
+      if (log?.lease) log.lease = releaseLease(log.lease, fence)
     },
 
     async append(name, entries, { after, fence }) {
       const log = logOf(name)
-      if (log.fence !== fence || !log.lease) throw fenced(name)
+      if (!permitsAppend(log.lease, fence)) throw fenced(name)
       const { entries: stored, ids } = log
       const { fresh, known } = planAppend(name, entries, ids, stored.length, after)
       const existing: Entry[] = []
@@ -135,7 +118,7 @@ export function memoryStore(): SessionStore {
       let inbox = inboxes.get(sessionId)
       if (!inbox) inboxes.set(sessionId, (inbox = new Map()))
       if (inbox.has(token)) return 'duplicate'
-      const id = String(inbox.size + 1).padStart(12, '0')
+      const id = deliveryId(inbox.size + 1)
       inbox.set(token, Object.freeze({ id, token, value, by, at: Date.now() }))
       watchers.wake(sessionId, 'inbox')
       return 'accepted'
@@ -154,37 +137,33 @@ export function memoryStore(): SessionStore {
     },
 
     async putBlob(bytes) {
-      const hash = createHash('sha256').update(bytes).digest('hex')
+      const hash = blobHash(bytes)
       if (!blobs.has(hash)) blobs.set(hash, bytes.slice())
       unmentioned.put(hash)
       return hash
     },
 
-    async *list({ principal, status, after, limit = Number.POSITIVE_INFINITY } = {}) {
+    async *list(filter) {
       const rows: SessionInfo[] = []
       for (const [id, log] of logs) {
-        const row = after === undefined || id > after ? sessionInfo(id, log.entries) : undefined
-        if (!row) continue
-        const info: SessionInfo = log.quarantinedAt === undefined ? row : { ...row, status: 'quarantined' }
-        if (principal !== undefined && info.principal !== principal) continue
-        if (status !== undefined && info.status !== status) continue
-        rows.push(info)
+        const row = sessionInfo(id, log.entries)
+        if (row) rows.push(log.lease?.quarantinedAt === undefined ? row : { ...row, status: 'quarantined' })
       }
-      yield* rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+      yield* selectSessions(rows, filter)
     },
 
     async delete(sessionId) {
       const doomed = [sessionId]
-      const gone: Log[] = []
+      const removed: Log[] = []
       for (let name = doomed.pop(); name !== undefined; name = doomed.pop()) {
         const log = logs.get(name)
         // An entry may name a separate session as its child: that session is not deleted.
         if (!log || (name !== sessionId && sessionInfo(name, log.entries))) continue
         for (const entry of log.entries) doomed.push(...ownedLogs(entry))
         logs.delete(name)
-        gone.push(log)
+        removed.push(log)
       }
-      const mentioned = blobs.size > 0 ? mentionedIn(gone) : undefined
+      const mentioned = blobs.size > 0 ? mentionedIn(removed) : undefined
       if (mentioned && mentioned.size > 0) {
         const needed = mentionedIn(logs.values())
         for (const hash of mentioned) if (!needed.has(hash) && !unmentioned.has(hash)) blobs.delete(hash)

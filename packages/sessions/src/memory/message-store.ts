@@ -190,7 +190,7 @@ function historyEntries(sessionId: string, history: readonly ModelMessage[]): re
   const runId = uuidv7()
   const at = Date.now()
   const place = { at, runId, step: 0, agent: 'import', v: 1 } as const
-  const imported = ours(sessionId, history)
+  const imported = convertHistory(sessionId, history)
     .filter(({ role }) => role !== 'system')
     .map((message, n): Message => ({ ...message, id: `${runId}/import/${n}`, createdAt: at }))
   const { messages } = repairHistory(imported, 'import')
@@ -202,7 +202,7 @@ function historyEntries(sessionId: string, history: readonly ModelMessage[]): re
   ]
 }
 
-function ours(sessionId: string, history: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
+function convertHistory(sessionId: string, history: readonly ModelMessage[]): ReturnType<typeof fromModelMessages> {
   let why = 'a message lacks something'
   let cause: unknown
   try {

@@ -74,7 +74,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
 
   // One round trip: the valid writer moves the tail and inserts the entries after it. A concurrent writer waits for the
   // row and then finds another tail or fence.
-  const appendSql = (answer: string, more = ''): string => `
+  const appendSql = (result: string, more = ''): string => `
     with held as (
       update ${t('logs')} set
         tail = tail + cardinality($4::text[]),
@@ -90,14 +90,14 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
       select no, $3 + ord, id, body
       from held, unnest($4::text[], string_to_array($5, E'\\n')) with ordinality as e (id, body, ord)
     )${more}
-    select ${answer} from held`
+    select ${result} from held`
   const mentionSql = `, mentioned as (
       insert into ${t('mentions')} (hash, log)
       select hash, no from held, ${t('blobs')} where hash = any($11::text[])
       on conflict (hash, log) do update set at = excluded.at
     )`
   // Most appends have one entry that does not affect the list: a smaller statement for them.
-  const appendOneSql = (answer: string): string => `
+  const appendOneSql = (result: string): string => `
     with held as (
       update ${t('logs')} set tail = tail + 1, updated_at = $6
       where key = $1 and fence = $2 and owner is not null and tail = $3
@@ -105,16 +105,16 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
     ), written as (
       insert into ${t('entries')} (log, "offset", id, body) select no, $3 + 1, $4, $5 from held
     )
-    select ${answer} from held`
-  const appends = (suffix: string, answer: string): Appends => ({
-    one: [`provost-append-one${suffix}`, appendOneSql(answer)],
-    several: [`provost-append${suffix}`, appendSql(answer)],
-    mentioning: [`provost-append-mentions${suffix}`, appendSql(answer, mentionSql)],
+    select ${result} from held`
+  const appends = (suffix: string, result: string): Appends => ({
+    one: [`provost-append-one${suffix}`, appendOneSql(result)],
+    several: [`provost-append${suffix}`, appendSql(result)],
+    mentioning: [`provost-append-mentions${suffix}`, appendSql(result, mentionSql)],
   })
-  const tell = `case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end`
-  const quiet = appends('', tell)
+  const notify = `case when watched then pg_notify('${channel.replaceAll("'", "''")}', $1)::text end`
+  const plain = appends('', notify)
   // For a watched inbox the append also returns its last delivery, since notifications can be lost.
-  const hearing = appends('-hearing', `${tell}, (select last from ${t('inboxes')} where session = $1)`)
+  const withInbox = appends('-hearing', `${notify}, (select last from ${t('inboxes')} where session = $1)`)
 
   async function insert(
     run: Query,
@@ -151,7 +151,7 @@ export function postgresLogs({ t, channel, query, transaction }: PostgresDatabas
 
   /** @returns whether the fence was valid and the tail was at the writer's offset. */
   async function append(run: Query, name: string, kind: keyof Appends, values: readonly Value[]): Promise<boolean> {
-    const [statement, text] = (inbox.isWaiting(name) ? hearing : quiet)[kind]
+    const [statement, text] = (inbox.isWaiting(name) ? withInbox : plain)[kind]
     const [row] = await run(statement, text, values)
     if (typeof row?.[1] === 'string') inbox.delivered(name, row[1])
     return row !== undefined

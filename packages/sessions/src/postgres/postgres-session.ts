@@ -4,7 +4,6 @@ import { ownedLogMarks, ownedLogs } from '../kit/owned-logs.ts'
 import { statusOf } from '../kit/session-info.ts'
 import { readEntry } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
-import { wrapped } from './postgres-database.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 
 type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
@@ -15,22 +14,17 @@ export async function listSessions(
   { principal, status, after }: Filter,
   limit: number,
 ): Promise<readonly SessionInfo[]> {
-  const db = await database.kysely()
-  let page = db
-    .selectFrom('logs')
-    .select(['origin', 'status', 'quarantined', 'updated_at'])
-    .where('kind', '=', 'session')
-  if (principal !== undefined) page = page.where('principal', '=', nameKey(principal))
-  if (status === 'quarantined') page = page.where('quarantined', 'is not', null)
-  else if (status !== undefined) page = page.where('status', '=', status).where('quarantined', 'is', null)
-  if (after !== undefined) page = page.where('key', '>', nameKey(after))
-  const rows = await page
-    .orderBy('key')
-    .limit(limit)
-    .execute()
-    .catch((error: unknown) => {
-      throw wrapped(error)
-    })
+  const rows = await database.kysely((db) => {
+    let page = db
+      .selectFrom('logs')
+      .select(['origin', 'status', 'quarantined', 'updated_at'])
+      .where('kind', '=', 'session')
+    if (principal !== undefined) page = page.where('principal', '=', nameKey(principal))
+    if (status === 'quarantined') page = page.where('quarantined', 'is not', null)
+    else if (status !== undefined) page = page.where('status', '=', status).where('quarantined', 'is', null)
+    if (after !== undefined) page = page.where('key', '>', nameKey(after))
+    return page.orderBy('key').limit(limit).execute()
+  })
   return rows.map((row) => {
     const { id, agent, principal: owner } = JSON.parse(row.origin ?? '{}')
     return {
@@ -55,7 +49,7 @@ export async function deleteSession({ t, transaction }: PostgresDatabase, sessio
       const no = String(log[0])
       const named = ownedLogMarks.map((mark) => `strpos(body, '${mark}') > 0`).join(' or ')
       const naming = `select body from ${t('entries')} where log = $1 and (${named})`
-      for (const [body] of await run('provost-belongings', naming, [no])) {
+      for (const [body] of await run('provost-owned-logs', naming, [no])) {
         doomed.push(...ownedLogs(readEntry(String(body))))
       }
       // A blob that was put again after this log mentioned it may be about to be mentioned by another log.

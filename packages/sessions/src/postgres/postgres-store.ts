@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
-
 import type { Delivery, KnownKeys, SessionStore } from '@provost/core'
 import { checkOptions } from '@provost/core'
 
-import { isHash } from '../kit/blob-mentions.ts'
+import { blobHash, isHash } from '../kit/blob-mentions.ts'
+import { deliveryId } from '../kit/delivery-id.ts'
 import { storeClosed } from '../kit/store-error.ts'
 import { freezeParsed } from '../text/entry-text.ts'
 import { nameKey } from '../text/name-key.ts'
@@ -69,7 +68,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   return {
     place: () => ({ kind: 'postgres', url, schema }),
     passing: postgresPassing(database),
-    lease: (...asked) => logs.lease(...asked),
+    lease: (...request) => logs.lease(...request),
     leaseState: (name) => logs.leaseState(name),
     releaseQuarantine: (sessionId) => logs.releaseQuarantine(sessionId),
     release: (name, fence) => logs.release(name, fence),
@@ -102,7 +101,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
         const rows = await query('provost-inbox', text, [nameKey(sessionId), seq])
         if (rows.length === 0) return
         for (const [at, body] of rows) {
-          seq = String(at).padStart(16, '0')
+          seq = deliveryId(Number(at), 16)
           const delivery: Delivery = { id: seq, ...JSON.parse(String(body)) }
           freezeParsed(delivery)
           yield delivery
@@ -123,7 +122,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     },
 
     async putBlob(bytes) {
-      const hash = createHash('sha256').update(bytes).digest('hex')
+      const hash = blobHash(bytes)
       const touch = `update ${t('blobs')} set put = clock_timestamp() where hash = $1 returning 1`
       if ((await query('provost-touch-blob', touch, [hash])).length > 0) return hash
       const insert = `insert into ${t('blobs')} (hash, bytes) values ($1, $2)

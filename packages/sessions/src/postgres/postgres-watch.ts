@@ -32,10 +32,10 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
   const watched = new Map<string, Seen>()
   let listening: Promise<Client> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
-  let looking = false
+  let polling = false
 
-  const lookSql = `
-    with told as (
+  const pollSql = `
+    with marked as (
       update ${t('logs')} set watched_until = clock_timestamp() + $2 * interval '1 millisecond'
       where key = any($1::text[])
         and coalesce(watched_until < clock_timestamp() + $2 * interval '0.5 millisecond', true)
@@ -72,13 +72,13 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
   }
 
   /** Polls all watched sessions. The next poll repeats a failed one. */
-  async function look(): Promise<void> {
-    if (looking || watched.size === 0) return
-    looking = true
+  async function poll(): Promise<void> {
+    if (polling || watched.size === 0) return
+    polling = true
     try {
       listening ??= listen()
       await listening.catch(() => {})
-      const rows = await database.query('provost-look', lookSql, [[...watched.keys()], Math.max(watchedMs, pollMs * 4)])
+      const rows = await database.query('provost-poll', pollSql, [[...watched.keys()], Math.max(watchedMs, pollMs * 4)])
       for (const [key, ...seen] of rows) {
         const known = watched.get(String(key))
         const mark = String(seen)
@@ -90,13 +90,13 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
     } catch {
       // Repeated until the database is back.
     } finally {
-      looking = false
+      polling = false
       if ([...watched.values()].some(({ mark }) => mark === undefined))
-        setTimeout(() => void look(), Math.min(pollMs, 50)).unref()
+        setTimeout(() => void poll(), Math.min(pollMs, 50)).unref()
     }
   }
 
-  async function hangUp(): Promise<void> {
+  async function stopListening(): Promise<void> {
     // Cleared before closing, so that a new watcher opens another connection, which this call does not close.
     const ended = listening
     listening = undefined
@@ -107,15 +107,15 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
   const watchers = createWatchers({
     begun(sessionId) {
       watched.set(nameKey(sessionId), { sessionId, mark: undefined, delivered: undefined })
-      timer ??= setInterval(() => void look(), pollMs)
-      void look()
+      timer ??= setInterval(() => void poll(), pollMs)
+      void poll()
     },
     ended(sessionId) {
       watched.delete(nameKey(sessionId))
       if (watched.size > 0) return
       clearInterval(timer)
       timer = undefined
-      void hangUp()
+      void stopListening()
     },
   })
 
@@ -129,9 +129,9 @@ export function watchPostgres(database: PostgresDatabase, pollMs: number): Postg
       watchers.wake(sessionId, 'inbox')
     },
     async stop() {
-      const hungUp = hangUp()
+      const stopped = stopListening()
       watchers.close()
-      await hungUp
+      await stopped
     },
   }
 }

@@ -59,11 +59,11 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
   const statements = new Map<string, StatementSync>()
   const wal = mode === 'wal' ? `${path}-wal` : undefined
   const disk = wal === undefined ? noDisk : diskOf(wal)
-  const burst = createWriteBatch(mode === 'wal' ? () => prepared('select 1 from fences') : undefined)
-  const ahead = writeAheadLog(db, wal, busyMs, burst.end)
+  const batch = createWriteBatch(mode === 'wal' ? () => prepared('select 1 from fences') : undefined)
+  const walFile = writeAheadLog(db, wal, busyMs, batch.end)
 
   function sql(text: string): StatementSync {
-    burst.end()
+    batch.end()
     return prepared(text)
   }
 
@@ -83,8 +83,8 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
     write(text, ...values) {
       const statement = prepared(text)
       if (db.isTransaction) return Number(statement.run(...values).changes)
-      const written = burst.write(statement, ...values)
-      ahead.committed()
+      const written = batch.write(statement, ...values)
+      walFile.committed()
       return written
     },
     transaction(work) {
@@ -92,17 +92,17 @@ export function openSqlite(path: string, busyMs: number): SqliteFile {
       try {
         const result = work()
         sql('commit').run()
-        ahead.committed()
+        walFile.committed()
         return result
       } catch (error) {
         if (db.isTransaction) sql('rollback').run()
         throw error
       }
     },
-    clear: ahead.clear,
+    clear: walFile.clear,
     flush: disk.flush,
     async close() {
-      burst.end()
+      batch.end()
       await disk.close()
       db.close()
     },
@@ -124,28 +124,28 @@ const noDisk: Disk = { flush: () => Promise.resolve(), close: () => Promise.reso
  */
 function diskOf(path: string): Disk {
   let file: number | undefined
-  let forcing: Promise<void> | undefined
+  let flushing: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   function begin(): Promise<void> {
     next = undefined
     // The file exists and stays the same while a connection is open.
     const opened = (file ??= openSync(path, 'r+'))
-    const forced = new Promise<void>((resolve, reject) =>
+    const flush = new Promise<void>((resolve, reject) =>
       fdatasync(opened, (error) => (error ? reject(error) : resolve())),
     ).finally(() => {
-      if (forcing === forced) forcing = undefined
+      if (flushing === flush) flushing = undefined
     })
-    return (forcing = forced)
+    return (flushing = flush)
   }
 
   return {
     async flush() {
       // A running flush may miss the last commit: all callers during it share the next flush.
-      await (forcing ? (next ??= forcing.then(begin, begin)) : begin())
+      await (flushing ? (next ??= flushing.then(begin, begin)) : begin())
     },
     async close() {
-      await Promise.allSettled([forcing, next])
+      await Promise.allSettled([flushing, next])
       if (file !== undefined) closeSync(file)
       file = undefined
     },

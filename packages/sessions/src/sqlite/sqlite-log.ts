@@ -8,12 +8,14 @@ import type {
   LeaseTerms,
   NewEntry,
 } from '@provost/core'
-import { mostTakeovers, ProvostError, sessionQuarantined } from '@provost/core'
+import { ProvostError, sessionQuarantined } from '@provost/core'
 
 import { addFresh, planAppend } from '../kit/append-plan.ts'
 import type { KnownIds } from '../kit/append-plan.ts'
 import { hashesIn } from '../kit/blob-mentions.ts'
 import { createIdIndex } from '../kit/id-index.ts'
+import { grantLease, leaseStateOf } from '../kit/lease-record.ts'
+import type { LeaseDecision, LeaseRecord } from '../kit/lease-record.ts'
 import { runChange } from '../kit/session-info.ts'
 import type { RunChange } from '../kit/session-info.ts'
 import { fenced, isOutdated } from '../kit/store-error.ts'
@@ -179,7 +181,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   }
 
   /** Updates the row of the session list. The origin of the log is set once. */
-  function tell(name: string, log: Held, { started: origin, status }: RunChange): void {
+  function updateSummary(name: string, log: Held, { started: origin, status }: RunChange): void {
     if (!origin) return void sql('update logs set status = ? where no = ?').run(status, log.no)
     sql(
       `update logs set status = ?2, kind = coalesce(kind, ?3), origin = case when kind is null then ?4 else origin end,
@@ -204,8 +206,8 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   /** Writes entries. @returns false when the fence is no longer valid: nothing was written. */
   function write(name: string, log: Held, entries: readonly NewEntry[]): boolean {
     const [only] = entries
-    const stands = only && entries.length === 1 ? writeOne(log, only) : undefined
-    if (stands !== undefined) return stands
+    const written = only && entries.length === 1 ? writeOne(log, only) : undefined
+    if (written !== undefined) return written
     if (log.tail + entries.length >= logSpan) throw full(logSpan)
     const texts = entries.map((entry, n) => writeEntry(entry, log.tail + n + 1))
     const change = runChange(entries)
@@ -220,7 +222,7 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
       }
       for (const hash of mentioned)
         sql('insert or replace into mentions values (?, ?, ?)').run(hash, log.no, Date.now())
-      if (change) tell(name, log, change)
+      if (change) updateSummary(name, log, change)
       return true
     })
   }
@@ -228,51 +230,41 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
   function lease(name: string, owner: string, ttlMs: number, terms: LeaseTerms = {}): Lease | 'busy' {
     const key = nameKey(name)
     const now = Date.now()
-    const until = Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER)
-    const given = transaction((): Lease | 'busy' | 'quarantined' => {
-      const [number, fence, holder, expires, begun, taken, quarantined] =
-        row(sql('select no, fence, owner, until, begun, takeovers, quarantined from logs where key = ?'), key) ?? []
-      if (typeof quarantined === 'number') return 'quarantined'
-      const no = Number(number)
-      if (holder === owner) {
-        const takeovers = terms.steady ? 0 : Number(taken)
-        sql('update logs set begun = ?, until = ?, takeovers = ? where no = ?').run(now, until, takeovers, no)
-        return { fence: Number(fence), takeovers }
-      }
-      const lapsed = typeof holder === 'string'
-      if (lapsed && holdsAt(now, begun, Number(expires))) return 'busy'
-      const takeovers = Number(taken ?? 0) + (lapsed && !terms.part ? 1 : 0)
-      if (takeovers > mostTakeovers) {
-        sql('update logs set quarantined = ?, owner = null, fence = null where no = ?').run(now, no)
-        return 'quarantined'
-      }
-      const [last] = row(sql('update fences set last = last + 1 returning last')) ?? []
-      const next: Lease = { fence: Number(last), takeovers }
+    const nextFence = (): number => Number(row(sql('update fences set last = last + 1 returning last'))?.[0])
+    const decision = transaction((): LeaseDecision => {
+      const found = row(sql(`select no, ${leaseColumns} from logs where key = ?`), key)
+      const made = grantLease(found && leaseRecordOf(found.slice(1)), { owner, ttlMs, terms, now, nextFence })
+      if (made.outcome === 'busy') return made
+      const { record, outcome } = made
+      const number = found?.[0]
       if (number === undefined) {
-        const made = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
-        const at = Number(made.run(key, next.fence, owner, now, until).lastInsertRowid)
-        leased.set(name, { no: at, fence: next.fence, tail: 0, ids: new Map() })
+        const inserting = sql('insert into logs (key, fence, owner, begun, until) values (?, ?, ?, ?, ?)')
+        const no = Number(inserting.run(key, record.fence, owner, record.begun, record.until).lastInsertRowid)
+        leased.set(name, { no, fence: record.fence, tail: 0, ids: new Map() })
+        return made
+      }
+      const no = Number(number)
+      if (outcome === 'quarantined') {
+        const quarantine = 'update logs set quarantined = ?, owner = null, fence = null where no = ?'
+        sql(quarantine).run(record.quarantinedAt ?? now, no)
+      } else if (made.renewed) {
+        const renewal = sql('update logs set begun = ?, until = ?, takeovers = ? where no = ?')
+        renewal.run(record.begun, record.until, record.takeovers, no)
       } else {
         const taking = sql('update logs set fence = ?, owner = ?, begun = ?, until = ?, takeovers = ? where no = ?')
-        taking.run(next.fence, owner, now, until, takeovers, no)
-        leased.set(name, { no, fence: next.fence, tail: tailOf(no), ids: undefined })
+        taking.run(record.fence, owner, record.begun, record.until, record.takeovers, no)
+        leased.set(name, { no, fence: record.fence, tail: tailOf(no), ids: undefined })
       }
-      return next
+      return made
     })
     // Thrown outside the transaction, whose rollback would undo the quarantine.
-    if (given === 'quarantined') throw sessionQuarantined(name)
-    return given
+    if (decision.outcome === 'quarantined') throw sessionQuarantined(name)
+    return decision.outcome === 'busy' ? 'busy' : decision.lease
   }
 
   function leaseState(name: string): LeaseState {
-    const [holder, until, begun, takeovers, quarantined] =
-      row(sql('select owner, until, begun, takeovers, quarantined from logs where key = ?'), nameKey(name)) ?? []
-    const holds = holdsAt(Date.now(), begun, Number(until))
-    return {
-      holder: typeof holder === 'string' ? (holds ? 'alive' : 'lapsed') : 'none',
-      takeovers: Number(takeovers ?? 0),
-      ...(typeof quarantined === 'number' && { quarantinedAt: quarantined }),
-    }
+    const found = row(sql(`select ${leaseColumns} from logs where key = ?`), nameKey(name))
+    return leaseStateOf(found && leaseRecordOf(found), Date.now())
   }
 
   async function* pagesOf(name: string, after: number): AsyncIterable<readonly Entry[]> {
@@ -303,8 +295,8 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
     const log = heldLog(name, fence)
     const ids = idsOf(log)
     const { fresh, known } = planAppend(name, entries, ids, log.tail, after)
-    const stands = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
-    if (!stands) {
+    const isValid = fresh.length > 0 ? write(name, log, fresh) : row(sql(`select ${held}`), log.no, fence)?.[0] === 1
+    if (!isValid) {
       leased.delete(name)
       throw fenced(name)
     }
@@ -346,13 +338,18 @@ export function sqliteLogs(file: SqliteFile, alive: () => void): SqliteLogs {
 
 const nothing: readonly string[] = []
 
-/**
- * Whether a lease is valid. A lease that begins in the future by more than its duration was taken before the clock was set
- * back. It counts as expired, since it would block other writers until the clock catches up. Leases of an older release
- * have no begin.
- */
-function holdsAt(now: number, begun: Value | undefined, until: number): boolean {
-  return until > now && !(typeof begun === 'number' && begun - now > until - begun)
+const leaseColumns = 'fence, owner, begun, until, takeovers, quarantined'
+
+/** Returns the lease of a row with the {@link leaseColumns}. Leases of an older release have no begin. */
+function leaseRecordOf([fence, owner, begun, until, takeovers, quarantined]: readonly Value[]): LeaseRecord {
+  return {
+    fence: Number(fence),
+    ...(typeof owner === 'string' && { owner }),
+    begun: typeof begun === 'number' ? begun : Number.NEGATIVE_INFINITY,
+    until: Number(until),
+    takeovers: Number(takeovers),
+    ...(typeof quarantined === 'number' && { quarantinedAt: quarantined }),
+  }
 }
 
 type Value = string | number | bigint | null | Uint8Array

@@ -16,11 +16,11 @@ type Filter = NonNullable<Parameters<SessionStore['list']>[0]>
 /** Returns one page of the sessions that match a filter. */
 export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number): readonly SessionInfo[] {
   const { principal, status, after } = filter
-  const wanted = ["kind = 'session'"]
+  const conditions = ["kind = 'session'"]
   const values: (string | number)[] = []
   const where = (condition: string, value: string | undefined): void => {
     if (value === undefined) return
-    wanted.push(condition)
+    conditions.push(condition)
     values.push(value)
   }
   where('principal = ?', principal === undefined ? undefined : nameKey(principal))
@@ -29,7 +29,7 @@ export function listSessions({ sql }: SqliteFile, filter: Filter, limit: number)
   const last = `select json_extract(body, '$.at') from entries
     where place = (select max(place) from entries where place between no * ${logSpan} and (no + 1) * ${logSpan} - 1)`
   const page = sql(
-    `select origin, ${statusNow}, (${last}) from logs where ${wanted.join(' and ')} order by key limit ?`,
+    `select origin, ${statusNow}, (${last}) from logs where ${conditions.join(' and ')} order by key limit ?`,
   )
   return rows(page, ...values, limit).map(([origin, state, updatedAt]) => {
     const { id, agent, principal: owner } = JSON.parse(String(origin))

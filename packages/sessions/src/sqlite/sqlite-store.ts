@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
-
 import type { Appended, Delivery, KnownKeys, SessionInfo, SessionStore } from '@provost/core'
 import { checkChoice, checkOptions, ProvostError } from '@provost/core'
 
-import { isHash } from '../kit/blob-mentions.ts'
-import { mustBeForced } from '../kit/durable-entry.ts'
-import { inWords, isBusy, storeClosed } from '../kit/store-error.ts'
+import { blobHash, isHash } from '../kit/blob-mentions.ts'
+import { deliveryId } from '../kit/delivery-id.ts'
+import { mustBeDurable } from '../kit/durable-entry.ts'
+import { diskError, isBusy, storeClosed } from '../kit/store-error.ts'
 import { createWatchers } from '../kit/store-watchers.ts'
 import type { NewsOf, Watchers } from '../kit/store-watchers.ts'
 import { freezeParsed } from '../text/entry-text.ts'
@@ -34,6 +33,9 @@ export interface SqliteStoreOptions {
   /** Milliseconds between polls for writes of other processes, while a session is watched; default 50. */
   readonly pollMs?: number
 }
+
+/** Deliveries are numbered over all sessions. */
+const deliveryDigits = 16
 
 const optionKeys = {
   sync: true,
@@ -65,25 +67,25 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
   }
 
   /** Returns the result as a promise, and converts SQLite's errors to ProvostErrors with a hint. */
-  async function answer<T>(work: () => T): Promise<T> {
+  async function run<T>(work: () => T): Promise<T> {
     alive()
     try {
       return work()
     } catch (error) {
-      throw inOurWords(error)
+      throw storeError(error)
     }
   }
 
-  const inOurWords = (error: unknown): unknown =>
-    isBusy(error) ? busy(path, error) : inWords(`the store ${path}`, error)
+  const storeError = (error: unknown): unknown =>
+    isBusy(error) ? busy(path, error) : diskError(`the store ${path}`, error)
 
   return {
-    ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, answer) }),
+    ...(path === ':memory:' ? { ephemeral: true } : { passing: sqlitePassing(file, run) }),
     place: () => (path === ':memory:' ? { kind: 'process' } : { kind: 'file', path }),
-    lease: (...asked) => answer(() => logs.lease(...asked)),
-    leaseState: (name) => answer(() => logs.leaseState(name)),
-    releaseQuarantine: (sessionId) => answer(() => logs.releaseQuarantine(sessionId)),
-    release: (name, fence) => answer(() => logs.release(name, fence)),
+    lease: (...request) => run(() => logs.lease(...request)),
+    leaseState: (name) => run(() => logs.leaseState(name)),
+    releaseQuarantine: (sessionId) => run(() => logs.releaseQuarantine(sessionId)),
+    release: (name, fence) => run(() => logs.release(name, fence)),
 
     append(name, entries, at) {
       let appended: Appended
@@ -91,17 +93,17 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
         alive()
         appended = logs.append(name, entries, at)
       } catch (error) {
-        return Promise.reject(inOurWords(error))
+        return Promise.reject(storeError(error))
       }
       watchers.wake(name, 'log')
-      const forced = sync === 'always' || (sync === 'calls' && entries.some(mustBeForced))
-      return forced ? file.flush().then(() => appended) : Promise.resolve(appended)
+      const flushes = sync === 'always' || (sync === 'calls' && entries.some(mustBeDurable))
+      return flushes ? file.flush().then(() => appended) : Promise.resolve(appended)
     },
 
     read: (name, after = 0) => logs.read(name, after),
 
     async deliver(sessionId, token, value, by) {
-      const accepted = await answer(() => {
+      const accepted = await run(() => {
         const insert = file.sql('insert into inbox (session, token, body) values (?, ?, ?) on conflict do nothing')
         const body = JSON.stringify({ token, value, by, at: Date.now() })
         return insert.run(nameKey(sessionId), nameKey(token), body).changes === 1
@@ -115,11 +117,11 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     async *inbox(sessionId, after = '') {
       const page = 'select seq, body from inbox where session = ? and seq > ? order by seq limit 256'
       for (let seq = Number(after); ;) {
-        const found = await answer(() => rows(file.sql(page), nameKey(sessionId), seq))
+        const found = await run(() => rows(file.sql(page), nameKey(sessionId), seq))
         if (found.length === 0) return
         for (const [at, body] of found) {
           seq = Number(at)
-          const delivery: Delivery = { id: deliveryId(seq), ...JSON.parse(String(body)) }
+          const delivery: Delivery = { id: deliveryId(seq, deliveryDigits), ...JSON.parse(String(body)) }
           freezeParsed(delivery)
           yield delivery
         }
@@ -129,14 +131,14 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     watch: watchers.watch,
 
     blob: (hash) =>
-      answer(() => {
+      run(() => {
         const [bytes] = (isHash(hash) && row(file.sql('select bytes from blobs where hash = ?'), hash)) || []
         return bytes instanceof Uint8Array ? bytes : undefined
       }),
 
     putBlob: (bytes) =>
-      answer(() => {
-        const hash = createHash('sha256').update(bytes).digest('hex')
+      run(() => {
+        const hash = blobHash(bytes)
         const touched = file.sql('update blobs set put = ? where hash = ?').run(Date.now(), hash)
         if (touched.changes === 0) {
           const insert = 'insert into blobs values (?, ?, ?) on conflict do update set put = excluded.put'
@@ -149,7 +151,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       const { limit = Number.POSITIVE_INFINITY } = filter
       let after = filter.after
       for (let left = limit; left > 0;) {
-        const page: readonly SessionInfo[] = await answer(() =>
+        const page: readonly SessionInfo[] = await run(() =>
           listSessions(file, { ...filter, ...(after !== undefined && { after }) }, Math.min(left, 256)),
         )
         yield* page
@@ -160,7 +162,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
     },
 
     delete: (sessionId) =>
-      answer(() => {
+      run(() => {
         for (const name of deleteSession(file, sessionId)) logs.drop(name)
         watchers.wake(sessionId)
       }),
@@ -172,11 +174,6 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Ses
       await file.close()
     },
   }
-}
-
-/** Returns a delivery id: the sequence number over all sessions, as text that sorts like the numbers. */
-function deliveryId(seq: number): string {
-  return String(seq).padStart(16, '0')
 }
 
 function busy(path: string, cause: unknown): ProvostError {
@@ -203,7 +200,7 @@ function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
     return { log: String(log), inbox: String(inbox) }
   }
 
-  function look(): void {
+  function poll(): void {
     try {
       const now = row(sql('pragma data_version'))?.[0]
       if (now === version) return
@@ -225,7 +222,7 @@ function watchFile({ sql }: SqliteFile, pollMs: number): Watchers {
     begun(sessionId) {
       marks.set(sessionId, undefined)
       version = undefined
-      timer ??= setInterval(look, pollMs)
+      timer ??= setInterval(poll, pollMs)
     },
     ended(sessionId) {
       marks.delete(sessionId)

@@ -1,6 +1,6 @@
 import type { PassingBuffer, PassingPiece } from '@provost/core'
-import { passingLimits } from '@provost/core'
 
+import { addTransient } from '../kit/transient-size.ts'
 import { nameKey } from '../text/name-key.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { row, rows } from './sqlite-log.ts'
@@ -15,17 +15,17 @@ const headSql = `select
 /**
  * Returns the buffer of transient events, in a table beside the logs.
  *
- * @param answer runs the work and returns a promise.
+ * @param run runs the work and returns a promise.
  */
 export function sqlitePassing(
   { db, sql, transaction }: SqliteFile,
-  answer: <T>(work: () => T) => Promise<T>,
+  run: <T>(work: () => T) => Promise<T>,
 ): PassingBuffer {
-  function keepOne({ log, offset, from, to, body }: PassingPiece): boolean {
+  function keepOne(piece: PassingPiece): boolean {
+    const { log, offset, from, to, body } = piece
     const key = nameKey(log)
     const [count = 0, length = 0, countBefore = 0, lengthBefore = 0] = (row(sql(headSql), key) ?? []).map(Number)
-    if (count + 1 - countBefore > passingLimits.pieces) return false
-    if (length + body.length - lengthBefore > passingLimits.length) return false
+    if (!addTransient({ count: count - countBefore, length: length - lengthBefore }, piece)) return false
     sql('insert or ignore into passing values (?, ?, ?, ?, ?, ?, ?)').run(
       key,
       offset,
@@ -40,7 +40,7 @@ export function sqlitePassing(
 
   return {
     keep: (pieces) =>
-      answer(() => {
+      run(() => {
         const full = new Set<string>()
         const keepAll = (): void => {
           for (const piece of pieces) if (!full.has(piece.log) && !keepOne(piece)) full.add(piece.log)
@@ -50,7 +50,7 @@ export function sqlitePassing(
       }),
 
     read: (log, offset) =>
-      answer(() => {
+      run(() => {
         const page = sql('select at, first, last, body from passing where log = ? and at >= ? order by at, first')
         return rows(page, nameKey(log), offset).map(([at, from, to, body]) => ({
           log,
@@ -62,7 +62,7 @@ export function sqlitePassing(
       }),
 
     drop: (places) =>
-      answer(() => {
+      run(() => {
         if (places.length === 0) return
         // Overwrites the text, so that deleting the session leaves no copy beside the log.
         db.exec('pragma secure_delete = on')

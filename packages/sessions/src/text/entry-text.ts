@@ -1,12 +1,16 @@
 import type { Entry, EntryReader, NewEntry } from '@provost/core'
 
-/** Returns an entry with its offset as a line of JSON. */
+/** Returns an entry with its offset as one line of JSON, to be stored. */
 export function writeEntry(entry: NewEntry, offset: number): string {
   // An entry that already has its offset is not copied.
   return JSON.stringify('offset' in entry && entry.offset === offset ? entry : { ...entry, offset })
 }
 
-/** Parses a line of {@link writeEntry}; the entry is deeply frozen. */
+/**
+ * Parses a line of {@link writeEntry}. The entry is deeply frozen, as entries from a store are.
+ *
+ * @throws SyntaxError for a line that is not JSON.
+ */
 export function readEntry(text: string): Entry {
   const entry: Entry = JSON.parse(text)
   freezeParsed(entry)

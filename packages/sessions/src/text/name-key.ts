@@ -5,8 +5,9 @@ const plain = /^(?:[!$-~][!-~]{0,127})?$/
 const plainFile = /^[0-9a-z][0-9a-z_-]{0,63}$/
 
 /**
- * Returns a name as a key of a table. Most names stay as they are. Long names, and names with NUL or lone surrogates,
- * become a hash that differs from each plain name.
+ * Returns a name as a key of a table: at most 128 characters of visible ASCII. Most names stay as they are. Long names,
+ * and names with other characters, become a hash that differs from each plain name. A name can be any string, and a store
+ * never uses it as a path.
  */
 export function nameKey(name: string): string {
   return plain.test(name) ? name : `#${digest(name)}`

@@ -1,7 +1,7 @@
 import type { Entry, EntryOf, ErrorInfo, Json, Label, Message, Part, ToolOutput } from '@provost/core'
 import { assertNever, fillLabel, isRecord, labelOf, toJson, untrustedLabel } from '@provost/core'
 
-import { sanitizeCommentary, sanitizeTrace } from '../history/commentary.ts'
+import { sanitizeAnnotations, sanitizeTrace } from '../history/annotations.ts'
 import { createdIn, isCreated } from '../kit/created-entry.ts'
 
 /** Redacts a log for readers outside the application. */
@@ -45,8 +45,8 @@ export function createExportRedaction(): ExportRedaction {
       case 'call': {
         if (entry.op !== 'settled' || !calls.delete(entry.callId)) return undefined
         const { callId, outcome, via, output, label, fields, error } = entry
-        const whole = fillLabel(label, untrustedLabel('tool'))
-        const open = isOpen(whole) && Object.values(fields ?? {}).every((one) => isOpen(fillLabel(one, whole)))
+        const fullLabel = fillLabel(label, untrustedLabel('tool'))
+        const open = isOpen(fullLabel) && Object.values(fields ?? {}).every((one) => isOpen(fillLabel(one, fullLabel)))
         return {
           ...place,
           type: 'call',
@@ -55,7 +55,7 @@ export function createExportRedaction(): ExportRedaction {
           outcome,
           via,
           output: open ? outsideOutput(output) : { type: 'text', value: withheld },
-          label: whole,
+          label: fullLabel,
           ...(error && { error: outsideError(error, open) }),
           durationMs: 0,
         }
@@ -121,10 +121,10 @@ function outsideMessage(message: Message): Message | undefined {
   const { id, role, content, label, agent, createdAt, error, partial, purpose } = message
   // Prompts are internal, and only the application knows the purpose of custom roles.
   if (role === 'system' || role.startsWith('custom:')) return undefined
-  const whole = fillLabel(label, labelOf({ role, content: [] }))
-  const open = isOpen(whole)
+  const fullLabel = fillLabel(label, labelOf({ role, content: [] }))
+  const open = isOpen(fullLabel)
   const parts = content.flatMap((part) => {
-    const own = part.label && fillLabel(part.label, whole)
+    const own = part.label && fillLabel(part.label, fullLabel)
     return outsidePart(part, role, open && (own === undefined || isOpen(own))) ?? []
   })
   if (role === 'assistant' && parts.length === 0) return undefined
@@ -147,7 +147,7 @@ function outsidePart(part: Part, role: Message['role'], open: boolean): Part | u
     case 'text': {
       if (!open) return { type: 'text', text: withheld, ...label }
       if (role === 'user') return { type: 'text', text: sanitizeTrace(part.text), ...label }
-      const text = isCommentary(part.providerOptions) ? '' : sanitizeCommentary(part.text)
+      const text = isCommentary(part.providerOptions) ? '' : sanitizeAnnotations(part.text)
       return text === '' ? undefined : { type: 'text', text, ...label }
     }
     case 'file': {
@@ -200,9 +200,9 @@ function outsideOutput(output: ToolOutput): ToolOutput {
       // The reason of a denial is internal.
       return { type: 'execution-denied' }
     case 'content': {
-      const whole = untrustedLabel('tool')
+      const fullLabel = untrustedLabel('tool')
       const value = output.value.flatMap((part) => {
-        const open = !part.label || isOpen(fillLabel(part.label, whole))
+        const open = !part.label || isOpen(fillLabel(part.label, fullLabel))
         const shown = outsidePart(part, 'user', open)
         return shown?.type === 'text' || shown?.type === 'file' ? [shown] : []
       })

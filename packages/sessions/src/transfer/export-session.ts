@@ -58,9 +58,9 @@ export async function* exportSession(
   const sum = createHash('sha256')
   const counts = { logs: 0, entries: 0, blobs: 0 }
   const line = (text: string): string => {
-    const whole = `${text}\n`
-    sum.update(whole)
-    return whole
+    const complete = `${text}\n`
+    sum.update(complete)
+    return complete
   }
   const data = (value: Exclude<ExportLine, { type: 'entry' }>): string => line(JSON.stringify(value))
 

@@ -57,14 +57,14 @@ export function inert(entries: readonly Entry[], { trusted }: Adoption): readonl
         return start
       }
       case 'message': {
-        const { held, ...said } = entry
+        const { held, ...rest } = entry
         // A withheld answer enters the history only after its approval.
         if (entry.message.role === 'system' || (held !== undefined && !approved.has(held))) return mark
-        follow(open, said)
-        const message = demoted(messageOfEntry(said), trusted)
+        follow(open, rest)
+        const message = demoted(messageOfEntry(rest), trusted)
         // Only the runtime of this store speaks for itself.
-        const via = !trusted && said.via === 'system' ? 'input' : said.via
-        return { ...said, message, via }
+        const via = !trusted && rest.via === 'system' ? 'input' : rest.via
+        return { ...rest, message, via }
       }
       case 'view': {
         const messages = entry.with.filter(({ role }) => role !== 'system')
@@ -151,8 +151,8 @@ function demoted(message: Message, trusted: boolean): Message {
 }
 
 function lowered(label: LabelInit | undefined, trusted: boolean): Label {
-  const whole = fillLabel(label, outside)
-  return trusted ? whole : joinLabels(whole, outside)
+  const fullLabel = fillLabel(label, outside)
+  return trusted ? fullLabel : joinLabels(fullLabel, outside)
 }
 
 function approvedTokens(entries: readonly Entry[]): ReadonlySet<string> {

@@ -90,9 +90,9 @@ export async function importSession(
   if (key !== undefined && footer.sig !== undefined && !isSigned(key, footer)) throw badSignature()
   const trusted = key !== undefined && footer.sig !== undefined
   const sessionId = options.id ?? header.session
-  const whole = trusted && header.for === undefined
+  const unchanged = trusted && header.for === undefined
   // An unsigned export must not choose the names of other logs.
-  const keepsNames = whole && sessionId === header.session
+  const keepsNames = unchanged && sessionId === header.session
   const names = new Map<string, string>()
   for (const name of logs.keys()) {
     const child = keepsNames ? name : `${sessionId}/child/${names.size}`
@@ -101,7 +101,7 @@ export async function importSession(
   const adoption: Adoption = { trusted, sessionId, from: header.session, names }
   const adopted = [...logs].map(([name, entries]) => {
     const here = renamed(entries, adoption)
-    return { name: names.get(name) ?? sessionId, entries: whole ? here : inert(here, adoption) }
+    return { name: names.get(name) ?? sessionId, entries: unchanged ? here : inert(here, adoption) }
   })
   const existing = await writeAll(store, adopted, blobs)
   const entries = adopted[0]?.entries.length ?? 0
