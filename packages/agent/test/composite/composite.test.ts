@@ -440,7 +440,7 @@ test('the time limit of a composite counts the time it runs, and not the time it
         // The composite is parked once its timer is cleared.
         while (vi.getTimerCount() > 0) await setImmediate()
         await vi.advanceTimersByTimeAsync(1_000)
-        return 'approve'
+        return 'approve' as const
       },
     })
     return text
