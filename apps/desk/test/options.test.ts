@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { help, parseOptions } from '../src/options.ts'
 
-test('without arguments: the samples, the data beside the app, no model named', () => {
+test('defaults are the samples, the data folder of the app and no model', () => {
   const app = join(import.meta.dirname, '..')
   expect(parseOptions([])).toEqual({
     help: false,
@@ -22,7 +22,7 @@ test('without arguments: the samples, the data beside the app, no model named', 
   })
 })
 
-test('values come with a blank or an equals sign', () => {
+test('a value follows a space or an equals sign', () => {
   const options = parseOptions([
     '--mail',
     '/m',
@@ -74,11 +74,11 @@ test.each([
   [['--serve', '--trace'], '--trace and --serve do not go together'],
   [['--sessions', '--picture=a.svg'], '--picture and --sessions do not go together'],
   [['--sessions', '--no-policy'], '--no-policy and --sessions do not go together'],
-])('%j is refused', (args, message) => {
+])('%j is rejected', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message)
 })
 
-test('the desk is served at a port, if it is asked to', () => {
+test('--serve and --port serve the desk', () => {
   expect(parseOptions(['--serve']).serve).toBe(8080)
   expect(parseOptions(['--serve', '--port', '0']).serve).toBe(0)
 })
@@ -102,13 +102,13 @@ test('the help names every option', () => {
     expect(help).toContain(name)
 })
 
-test('a session is named with what is to become of it, and the desk says how it is started again', () => {
+test('decisions name a session, and the desk prints the command that resumes it', () => {
   const { session, command } = parseOptions(['--approve', 'x', '--data', '/a b'])
   expect(session).toEqual({ op: 'approve', id: 'x' })
   expect(command).toBe("npm start -- --data='/a b'")
 })
 
-test('traces are drawn here or sent to a collector, not both', () => {
+test('traces are drawn or sent to a collector, not both', () => {
   expect(parseOptions(['--trace']).trace).toEqual({ to: 'terminal' })
   const { trace } = parseOptions(['--otel', 'http://localhost:4318'])
   expect(trace).toEqual({ to: 'collector', url: new URL('http://localhost:4318') })

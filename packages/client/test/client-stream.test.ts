@@ -18,7 +18,7 @@ import { openServer } from './fixture/open-server.ts'
 const script = fileURLToPath(new URL('fixture/server.ts', import.meta.url))
 const running = new Set<ChildProcess>()
 
-/** Where a server listens at present. It takes a port of its own each time: another process may have got its old one. */
+/** The current address of a server. The port changes at each start, because another process may use the old one. */
 interface Address {
   port: string
 }
@@ -26,7 +26,7 @@ interface Running extends Address {
   readonly child: ChildProcess
 }
 
-/** A server that is a process, once it listens. */
+/** Starts a server process and waits until it listens. */
 async function start(...args: readonly string[]): Promise<Running> {
   const child = spawn(process.execPath, ['--conditions=@provost/source', script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,7 +39,7 @@ async function start(...args: readonly string[]): Promise<Running> {
   return { port: String(port), child }
 }
 
-/** The same in this process: what follows a killed one has nothing but the store, wherever it is. */
+/** Starts the same server in this process. After a kill it shares only the store, in any process. */
 async function startHere(...args: readonly string[]): Promise<Address> {
   const { port, close } = await openServer(args)
   onTestFinished(close)
@@ -53,7 +53,7 @@ async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Pr
   await ended
 }
 
-/** Ends a server. From now on nobody answers at its address, until another listens there. */
+/** Ends a server. Its address refuses connections until another server listens there. */
 async function end(server: Running, signal?: NodeJS.Signals): Promise<void> {
   await kill(server.child, signal)
   server.port = '1'
@@ -63,7 +63,7 @@ afterEach(async () => {
   for (const child of running) await kill(child)
 })
 
-/** A client that goes on trying for as long as a test may take. */
+/** A client that retries for as long as a test may take. */
 const at = (server: Address) =>
   createClient({
     baseUrl: 'http://127.0.0.1',
@@ -71,18 +71,18 @@ const at = (server: Address) =>
     reconnectMs: 85_000,
   })
 
-/** The types of events that last, each of which is to come once. */
+/** The types of durable events, each of which must arrive once. */
 const lasting = (events: readonly AgentEvent[]): readonly string[] =>
   events.flatMap(({ type, id }) => (id.includes('~') ? [] : [type]))
 const textOf = (events: readonly AgentEvent[]): string =>
   events.map((event) => (event.type === 'text.delta' ? event.delta : '')).join('')
 
-/** Starting processes takes seconds: all of it, on both stores, where all is tested; else one crash, on SQLite, of one. */
+/** Starting processes takes seconds: both stores and all cases in full runs, otherwise one crash on SQLite. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 function behaves(place: () => string, part: 'crash' | 'share'): void {
   test.runIf(full || part === 'crash')(
-    'killed in the middle of a tool and started again, it lets the client have the rest, once',
+    'sends each remaining event once after a kill in the middle of a tool and a restart',
     async () => {
       const gate = join(folder, `gate-${++gates}`)
       const first = await start(place(), '0', gate)
@@ -111,7 +111,7 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
     },
   )
 
-  test.runIf(full)('killed in mid-text, it begins that answer anew, and says that the first try is void', async () => {
+  test.runIf(full)('restarts a message after a kill in mid-text, and discards the first attempt', async () => {
     const gate = join(folder, `gate-${++gates}`)
     writeFileSync(gate, '')
     const first = await start(place(), '0', gate, 'text')
@@ -132,32 +132,29 @@ function behaves(place: () => string, part: 'crash' | 'share'): void {
     expect(lasting(events).filter((type) => type === 'agent.start' || type === 'agent.end')).toHaveLength(2)
   })
 
-  test.runIf(full || part === 'share')(
-    'two processes: who asks the other one hears of the run all the same',
-    async () => {
-      const gate = join(folder, `gate-${++gates}`)
-      const [a, b] = await Promise.all([start(place(), '0', gate), start(place(), '0', gate)])
-      const session = at(a).session()
-      const stream = session.execute('go')
-      const there: AgentEvent[] = []
-      for await (const { type } of stream) if (type === 'tool.execute.start') break
-      const far = at(b).session(session.id).follow()
-      for await (const event of far) {
-        there.push(event)
-        if (event.type !== 'tool.execute.start') continue
-        writeFileSync(gate, '')
-      }
-      expect((await stream.result).text).toBe('all done')
-      expect(await far.result).toMatchObject({ status: 'completed', text: 'all done' })
-      const whole = at(a).session(session.id).follow()
-      const here: AgentEvent[] = []
-      for await (const event of whole) here.push(event)
-      expect(lasting(there)).toEqual(lasting(here))
-      await expect(at(b).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
-    },
-  )
+  test.runIf(full || part === 'share')('streams a run of another process over the same store', async () => {
+    const gate = join(folder, `gate-${++gates}`)
+    const [a, b] = await Promise.all([start(place(), '0', gate), start(place(), '0', gate)])
+    const session = at(a).session()
+    const stream = session.execute('go')
+    const there: AgentEvent[] = []
+    for await (const { type } of stream) if (type === 'tool.execute.start') break
+    const far = at(b).session(session.id).follow()
+    for await (const event of far) {
+      there.push(event)
+      if (event.type !== 'tool.execute.start') continue
+      writeFileSync(gate, '')
+    }
+    expect((await stream.result).text).toBe('all done')
+    expect(await far.result).toMatchObject({ status: 'completed', text: 'all done' })
+    const whole = at(a).session(session.id).follow()
+    const here: AgentEvent[] = []
+    for await (const event of whole) here.push(event)
+    expect(lasting(there)).toEqual(lasting(here))
+    await expect(at(b).session(session.id).get()).resolves.toMatchObject({ status: 'idle' })
+  })
 
-  test.runIf(full)('asked to end, it leaves the run to the next process', async () => {
+  test.runIf(full)('leaves the run to the next process on SIGTERM', async () => {
     const gate = join(folder, `gate-${++gates}`)
     const first = await start(place(), '0', gate)
     const stream = at(first).session().execute('go')
@@ -185,7 +182,7 @@ describe('a server on SQLite', () => {
   behaves(() => join(folder, 'sessions.db'), 'crash')
 })
 
-// Starting a server of databases takes longer than all else here together.
+// Starting PostgreSQL takes longer than all other tests here together.
 describe.runIf(full && findPostgres() !== undefined)('a server on PostgreSQL (needs the server)', () => {
   let postgres: PostgresServer
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { engineExports, memoryImport } from '../../src/engine/engine-exports.ts'
 import { trimWasm } from '../../src/engine/wasm-trim.ts'
 
-it('the engine has every export that is named and no other, and nothing from outside besides its memory', async () => {
+it('the trimmed engine has exactly the listed exports, and imports only its memory in addition', async () => {
   const bytes = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'))
   const { bytes: few, pages } = trimWasm(bytes, engineExports, memoryImport)
   const [whole, thin] = [await WebAssembly.compile(bytes), await WebAssembly.compile(Buffer.from(few))]

@@ -10,7 +10,7 @@ import { trimWasm } from '../../src/engine/wasm-trim.ts'
 
 const limits = { toolCalls: 9, argBytes: 1e6, outputBytes: 1e6, errorBytes: 100, logLength: 100, lineLength: 100 }
 
-/** An engine, and all the memories that were made for it. */
+/** An engine and all memories created for it. */
 async function engineAndMemories() {
   const made: WebAssembly.Memory[] = []
   const Memory = WebAssembly.Memory
@@ -41,7 +41,7 @@ const bytesOf = (memory: WebAssembly.Memory | undefined) => Buffer.from(memory?.
 
 afterEach(() => vi.restoreAllMocks())
 
-it('of a guest that is gone nothing is left in memory, and the next one has what the first one had', async () => {
+it('a disposed guest leaves zeroed memory, and the next guest starts from the same state', async () => {
   const { made, prepare } = await engineAndMemories()
   const first = prepare()
   const memory = made.at(-1)
@@ -57,7 +57,7 @@ it('of a guest that is gone nothing is left in memory, and the next one has what
   expect(run(second, 'return typeof secret')).toContain('undefined')
 })
 
-it('a guest that was warmed before it was watched computes as much as one that was not', async () => {
+it('a warmed guest uses the same fuel as a cold one', async () => {
   const { prepare } = await engineAndMemories()
   const polls = (early: boolean) => {
     const guest = prepare()
@@ -77,7 +77,7 @@ it('a guest that was warmed before it was watched computes as much as one that w
   expect(polls(false)).toBe(fuel)
 })
 
-it('two guests never share a memory, and one that has grown is not used again', async () => {
+it('two guests never share a memory, and a grown memory is not reused', async () => {
   const { made, prepare } = await engineAndMemories()
   const first = prepare()
   const count = made.length
@@ -96,12 +96,12 @@ it('two guests never share a memory, and one that has grown is not used again', 
   third.dispose()
 })
 
-it('memories that have grown are given back, though V8 sees no reason to', async () => {
+it('grown memories are collected although V8 sees little heap pressure', async () => {
   const prepare = await guests()
   const left: WeakRef<WebAssembly.Memory>[] = []
   const { Memory } = WebAssembly
   onTestFinished(() => void Object.assign(WebAssembly, { Memory }))
-  // A spy would keep them.
+  // A spy would keep references to them.
   class Noted extends Memory {
     constructor(type: WebAssembly.MemoryDescriptor) {
       super(type)
@@ -114,7 +114,7 @@ it('memories that have grown are given back, though V8 sees no reason to', async
     const guest = prepare()
     run(guest, 'return new Array(1e5).fill(1).length')
     guest.dispose()
-    // A weak reference that was made or read keeps what it refers to until then.
+    // A weak reference keeps its target alive until the end of the job that created or read it.
     await new Promise(setImmediate)
     most = Math.max(most, left.filter((memory) => memory.deref()).length)
     await new Promise(setImmediate)
@@ -123,7 +123,7 @@ it('memories that have grown are given back, though V8 sees no reason to', async
   expect(most).toBeLessThan(8)
 })
 
-it('of what a guest throws no more is read than an error can say', async () => {
+it('an error of a guest is read up to the limit for errors', async () => {
   const { prepare } = await engineAndMemories()
   const guest = prepare()
   const long = `'x'.repeat(1e6)`
@@ -138,10 +138,10 @@ it('of what a guest throws no more is read than an error can say', async () => {
   expect(message.length).toBeLessThan(10_000)
 })
 
-it('what a guest leaves in cycles is found before its memory is full', async () => {
+it('cyclic garbage of a guest is collected before its memory is full', async () => {
   const { prepare } = await engineAndMemories()
   const guest = prepare()
-  // More than the memory it has, or many times that.
+  // More than its memory, or many times that.
   const lists = process.env['PROVOST_TEST_FULL'] === '1' ? 100 : 60
   const body = `for (let i = 0; i < ${lists}; i++) { const list = new Array(1e5).fill(i); list.push(list) } return "done"`
   expect(run(guest, body)).toContain('"ok"')

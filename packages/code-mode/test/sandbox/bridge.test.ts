@@ -5,7 +5,7 @@ import { type GuestFrame, readDeliveries, readGuestFrame, writeDeliveries } from
 import { createSandbox } from '../../src/index.ts'
 import { shared as sandbox } from '../fixture/shared-sandbox.ts'
 
-/** Any character. The unit of fast-check that says the same makes a table of all of them, which takes a second. */
+/** Any character. The fast-check unit for it builds a table of all characters, which takes a second. */
 const character = fc
   .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code))
@@ -13,7 +13,7 @@ const character = fc
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const numRuns = full ? 1000 : 6
 
-/** JSON with keys and texts that bridges get wrong. */
+/** JSON with keys and texts that are easy to transfer wrongly. */
 const nasty = fc.oneof(
   fc.string({ unit: character }),
   fc.constantFrom(
@@ -46,7 +46,7 @@ const { value: json } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }))
 
-/** What is to come out of it, told in another way than the bridge does it. */
+/** The expected value, computed in another way than the bridge does. */
 function expected(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value
   if (Array.isArray(value)) return value.map((item) => expected(item))
@@ -57,7 +57,7 @@ function expected(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, inner]) => [key, expected(inner)]))
 }
 
-/** A frame, or nothing for what is refused as none; anything else that is thrown fails the test. */
+/** A frame, or an empty one for rejected text. Any other exception fails the test. */
 function readOrRefuse(text: string): GuestFrame {
   try {
     return readGuestFrame(text)
@@ -68,7 +68,7 @@ function readOrRefuse(text: string): GuestFrame {
 }
 
 describe('the bridge', () => {
-  it('carries any JSON there and back as it is, without keys that pollute', async () => {
+  it('transfers any JSON in both directions unchanged, without prototype-polluting keys', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(json, { minLength: 1, maxLength: 8 }), async (values) => {
         const got: unknown[] = []
@@ -90,10 +90,10 @@ return all`
   })
 
   it.each([
-    ['of one byte a character', 'x'],
-    ['of several', 'é日😀'],
-    ['with ends of lines', 'a\n,\r\n0,{}\n'],
-  ])('carries long texts %s there and back', async (_, piece) => {
+    ['of one byte per character', 'x'],
+    ['of several bytes per character', 'é日😀'],
+    ['with line feeds', 'a\n,\r\n0,{}\n'],
+  ])('transfers long texts %s in both directions', async (_, piece) => {
     const text = piece.repeat(300_000 / piece.length)
     const got: unknown[] = []
     const tools = { give: () => text, take: ({ value }: { value: unknown }) => void got.push(value) }
@@ -104,7 +104,7 @@ return all`
     expect(value).toBe(text.slice(0, 60_000))
   })
 
-  it('gives each call its own result, whatever the tools are called and in whatever order they answer', async () => {
+  it('returns each result to its own call, for any tool names and any order of answers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(
@@ -134,7 +134,7 @@ return Promise.all(steps.map(({ name, turns }, n) => tools[name]({ n, turns }).c
     )
   })
 
-  it('takes no text for a frame that is none', () => {
+  it('rejects text that is not a frame', () => {
     const frame = fc.oneof(
       fc.string({ unit: character }),
       fc.tuple(fc.json(), fc.string()).map(([head, body]) => `${head}\n${body}`),
@@ -160,7 +160,7 @@ return Promise.all(steps.map(({ name, turns }, n) => tools[name]({ n, turns }).c
     )
   })
 
-  it('reads the results it wrote', () => {
+  it('reads the deliveries that it writes', () => {
     const delivery = fc.record({
       id: fc.nat(),
       ok: fc.boolean(),
@@ -175,7 +175,7 @@ return Promise.all(steps.map(({ name, turns }, n) => tools[name]({ n, turns }).c
     )
   })
 
-  it('bears a flood of calls', async () => {
+  it('transfers a flood of calls', async () => {
     const many = full ? 5000 : 256
     const wide = full ? createSandbox({ workers: 1, limits: { toolCalls: many } }) : sandbox
     let sum = 0

@@ -4,13 +4,13 @@ import { createSandbox } from '../../src/index.ts'
 import { shared as patient } from '../fixture/shared-sandbox.ts'
 import { reaching, wasting } from './payload.ts'
 
-/** Each that wastes costs tens of milliseconds, and some a thread: by default every fourth of them runs, in CI all. */
+/** A wasteful script costs tens of milliseconds, some a thread: every fourth runs by default, all in CI. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const isCostly = (codes: readonly string[]) => codes.includes('cpu-limit') || codes.includes('memory-limit')
 const costly = wasting.filter(([, , codes]) => isCostly(codes))
 const sampled = full ? wasting : wasting.filter((one) => !isCostly(one[2]) || costly.indexOf(one) % 4 === 0)
 
-// Little of both: eighty scripts use up all they are given.
+// Small limits: eighty scripts use all of them.
 const strict = createSandbox({ workers: 1, limits: { cpuMs: 12, memoryBytes: 5 << 20 } })
 
 afterAll(() => strict.close())
@@ -26,15 +26,15 @@ const tools = {
     ),
 }
 
-/** What a host that was reached would show. */
+/** What differs in a host that a script reached. */
 function expectHostUntouched(): void {
   expect(Reflect.get({}, 'polluted')).toBeUndefined()
   expect(Reflect.get([], 'polluted')).toBeUndefined()
   expect(Reflect.get(globalThis, 'reached')).toBeUndefined()
 }
 
-describe('what hostile scripts reach for', () => {
-  it.concurrent.each(reaching)('%s is not to be had', async (_name, source) => {
+describe('a hostile script that reaches for the host', () => {
+  it.concurrent.each(reaching)('gets nothing: %s', async (_name, source) => {
     const { value } = await patient.run(source, { tools })
     expect(value).not.toBe(true)
     expect(Object.hasOwn(Object(value), '__proto__')).toBe(false)
@@ -42,18 +42,18 @@ describe('what hostile scripts reach for', () => {
   })
 })
 
-describe('what hostile scripts waste', () => {
-  it.concurrent.each(sampled)('%s ends with an error that says so', async (_name, source, codes) => {
+describe('a hostile script that wastes resources', () => {
+  it.concurrent.each(sampled)('ends with a code for it: %s', async (_name, source, codes) => {
     const { ok, error } = await (isCostly(codes) ? strict : patient).run(source, { tools })
     expect(ok).toBe(false)
-    // Where the time is short, a busy machine may need all of it for less.
+    // With short limits, a busy machine may reach another limit first.
     expect(isCostly(codes) ? [...codes, 'cpu-limit'] : codes).toContain(error?.code)
     expect(error?.message).not.toBe('')
     expect(error?.message.length).toBeLessThan(2200)
     expectHostUntouched()
   })
 
-  it('and leaves the sandbox as it was', async () => {
+  it('leaves the sandbox usable', async () => {
     const { value } = await strict.run('return (await tools.echo({ a: [1, 2] })).a', { tools })
     expect(value).toEqual([1, 2])
   })

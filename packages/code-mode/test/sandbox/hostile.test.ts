@@ -15,11 +15,11 @@ import { shared as sandbox } from '../fixture/shared-sandbox.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
-/** A value so deep that a walk through it by recursion does not end well, with a text that has it walked through. */
+/** A value so deep that recursion over it overflows the stack, and source that makes the host walk it. */
 const deep = (depth: number) => `let deep = '\\u0001'
 for (let i = 0; i < ${depth}; i++) deep = [deep]`
 
-/** The inside of `deep`, and how deep it was. */
+/** The innermost value of `deep`, and its depth. */
 function depthOf(value: unknown): number {
   let depth = 0
   for (let at = value; Array.isArray(at); at = at[0]) depth++
@@ -27,7 +27,7 @@ function depthOf(value: unknown): number {
 }
 
 describe('a hostile script', () => {
-  it('that returns or sends what is nested deeply ends all the same', async () => {
+  it('ends if it returns or sends deeply nested values', async () => {
     let sent: unknown
     const tools = { take: (value: unknown) => void (sent = value) }
     const { value } = await sandbox.run(`${deep(3500)}\nawait tools.take(deep)\nreturn deep`, { tools })
@@ -35,14 +35,14 @@ describe('a hostile script', () => {
     expect(depthOf(sent)).toBe(3500)
   })
 
-  it('that returns at once has no more time for the calls it does not wait for', async () => {
+  it('has the same time limit for calls that it does not await', async () => {
     const brief = createSandbox({ workers: 1, limits: { wallMs: 20 } })
     const tools = { hang: () => new Promise(() => {}) }
     expect((await brief.run('void tools.hang()', { tools })).error?.code).toBe('wall-limit')
     await brief.close()
   })
 
-  it('cannot break the reading of types for the scripts that come after it', async () => {
+  it('cannot break type stripping for later scripts', async () => {
     const wide = 20_000
     const { error } = await sandbox.run(`const a: number = ${'('.repeat(wide)}1${')'.repeat(wide)}\nreturn a`)
     expect(error?.code).toBe('syntax-error')
@@ -50,7 +50,7 @@ describe('a hostile script', () => {
     expect((await sandbox.run('const a: number = 1\nreturn a')).value).toBe(1)
   })
 
-  it('that goes on after the host is done with it does not keep its worker', async () => {
+  it('does not keep its worker if it continues after its run', async () => {
     const tight = createSandbox({ workers: 1, limits: { toolCalls: 3 } })
     let answer: (() => void) | undefined
     const tools = {
@@ -58,7 +58,7 @@ describe('a hostile script', () => {
       second: () => new Promise<void>((resolve) => (answer = resolve)),
       more: () => 1,
     }
-    // It hears of the second call before the host has seen that its others are too many, and then polls nothing.
+    // It receives the second result before the host sees that it makes too many calls, and then polls nothing.
     const source = `tools.first().then(() => {
   for (let i = 0; i < 2e6; i++);
   const nest = (n) => ({ toJSON: () => { if (n > 0) void tools.more(nest(n - 1)); return n } })
@@ -71,7 +71,7 @@ Array.prototype.reverse.call({ length: 2 ** 53 - 1 })`
     await tight.close()
   })
 
-  it('whose calls do not fit into what is left of its memory is told so', async () => {
+  it('fails with a code if its calls do not fit into the remaining memory', async () => {
     const small = createSandbox({ workers: 1, limits: { memoryBytes: 4 << 20 } })
     const codes = new Set<string | undefined>()
     for (let left = 0; left < 40; left += full ? 1 : 4) {
@@ -91,7 +91,7 @@ describe('the memory of a script', () => {
   const small = createSandbox({ workers: 1, limits: { memoryBytes: limit } })
   afterAll(() => small.close())
 
-  it('is no more than its limit and what the engine needs itself, however much lies unused between', async () => {
+  it('stays within its limit plus what the engine needs, even with unused space between', async () => {
     const { error, stats } = await small.run('let size = 1000, kept\nfor (;;) kept = new Uint8Array((size *= 1.05))')
     expect(error?.code).toBe('memory-limit')
     expect(stats.memoryBytes).toBeLessThan(limit + (3 << 20))
@@ -101,9 +101,9 @@ describe('the memory of a script', () => {
   it.each([
     ['in a script', `let kept\n${fill}\nfor (;;) kept = { kept, next: Promise.resolve() }`],
     ['in a job', `let kept\n${fill}\nconst f = () => { ${fill}\nPromise.resolve().then(f) }\nf()\nawait null`],
-    ['in what nobody awaits', `const f = () => Promise.resolve().then(f)\nf()\nawait new Promise(() => {})`],
+    ['in a promise that is not awaited', `const f = () => Promise.resolve().then(f)\nf()\nawait new Promise(() => {})`],
     ['in a pattern', `return new RegExp('(' + 'x'.repeat(3e6))`],
-  ])('is full, also where the engine cannot say so: %s', async (_name, source) => {
+  ])('ends the run with memory-limit, also if the engine cannot report it: %s', async (_name, source) => {
     expect((await small.run(source)).error?.code).toBe('memory-limit')
   })
 })
@@ -123,9 +123,9 @@ describe('a tool', () => {
   }
   it.each([
     ['a revoked proxy', proxy],
-    ['what cannot be printed', unprintable],
-    ['what cannot be read', guarded],
-  ])('may throw %s', async (_, thrown) => {
+    ['a value that cannot be printed', unprintable],
+    ['a value that cannot be read', guarded],
+  ])('can throw %s', async (_, thrown) => {
     const fail = () => {
       throw thrown
     }
@@ -134,10 +134,10 @@ describe('a tool', () => {
   })
 
   it.runIf(full)(
-    'may give a lot at once, as long as the script can do with one result after the other (in full runs)',
+    'can return many large results at once if the script handles them one by one (in full runs)',
     async () => {
       const wide = createSandbox({ workers: 1, limits: { parallelCalls: 64, cpuMs: 60_000 } })
-      // More than a thread has memory for.
+      // More than the memory of a thread.
       const text = 'x'.repeat((4 << 20) - 2)
       const source = `return (await Promise.all(Array.from({ length: 64 }, () => tools.text().then((t) => t.length)))).length`
       const { value, error } = await wide.run(source, { tools: { text: () => text } })
@@ -149,7 +149,7 @@ describe('a tool', () => {
 })
 
 describe('limits', () => {
-  it('may be infinite', async () => {
+  it('can be infinite', async () => {
     const limits = { toolCalls: Infinity, argBytes: Infinity, outputBytes: Infinity, errorBytes: Infinity }
     const free = createSandbox({ workers: 1, limits })
     const { value, error } = await free.run('return [await tools.echo({ a: 1 })]', {
@@ -162,14 +162,14 @@ describe('limits', () => {
 })
 
 describe('a sandbox', () => {
-  it('that is closed while it opens runs nothing', async () => {
+  it('runs nothing if it is closed while it opens', async () => {
     const brief = createSandbox({ workers: 1 })
     const running = brief.run('return 1')
     const [outcome] = await Promise.allSettled([running, brief.close()])
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'sandbox-closed' } })
   })
 
-  it('that does not start leaves no threads behind', async () => {
+  it('leaves no threads if it does not start', async () => {
     const threads = new Set<number>()
     const hook = createHook({
       init: (id, type) => type === 'WORKER' && threads.add(id),
@@ -181,7 +181,7 @@ describe('a sandbox', () => {
     hook.disable()
   })
 
-  it('keeps nothing of a run that did not begin', async () => {
+  it('keeps nothing of a run that does not start', async () => {
     const stop = new AbortController()
     const listening = vi.spyOn(stop.signal, 'addEventListener')
     const deaf = vi.spyOn(stop.signal, 'removeEventListener')
@@ -193,7 +193,7 @@ describe('a sandbox', () => {
   })
 })
 
-/** A run whose worker is the test. */
+/** A run with the test as its worker. */
 function runByUs(options: SandboxRunOptions = {}) {
   let hear: (message: FromWorker) => void = () => {}
   const post = vi.fn<(text: string) => void>()
@@ -212,7 +212,7 @@ describe('the host', () => {
   const end = { end: '[9,[],0,["ok"]]\n1', figures }
 
   it.each(['[0,[],0,["ok"]]\nno JSON', '[0,[],0,["ok"]]', 'no frame', '[0,[],0,["ok"]]\n'])(
-    'takes no word of a broken engine, and ends the run: %j',
+    'rejects the frame of a broken engine, and ends the run: %j',
     async (words) => {
       const { result, say } = runByUs()
       say({ end: words, figures })
@@ -220,7 +220,7 @@ describe('the host', () => {
     },
   )
 
-  it('sends no more in one letter than a thread has memory for', async () => {
+  it('splits deliveries that are larger than the memory of a thread', async () => {
     const text = 'x'.repeat(1_500_000)
     const { result, post, say } = runByUs({ tools: { text: () => text } })
     say(`9${'\n0,{}'.repeat(9)}`)
@@ -231,7 +231,7 @@ describe('the host', () => {
     expect((await result).value).toBe(1)
   })
 
-  it('says that a script works again, though it was taken off when its result was about to be sent', async () => {
+  it('reports a script as busy again if it is parked while its result is being sent', async () => {
     const slow = Promise.withResolvers<number>()
     let works = 0
     const busy = (work: Promise<void>) => {
@@ -258,7 +258,7 @@ describe('the host', () => {
   })
 })
 
-it('a piece of computing that ends while the watchdog looks is not counted twice', async () => {
+it('the watchdog counts a computation that ends during its check once', async () => {
   const cells = new Int32Array(new SharedArrayBuffer(flagCount * 4))
   cells[flag.computingSince] = tick() - 60_000
   const hung = vi.fn()
@@ -266,7 +266,7 @@ it('a piece of computing that ends while the watchdog looks is not counted twice
   let looks = 0
   const unwatch = watchdog().watch({
     get cells() {
-      // It was seen that there is something, and one more thing: then the piece ends, and the next one begins.
+      // After two reads the computation ends, and the next one starts.
       if (++looks === 3) [cells[flag.computed], cells[flag.computingSince]] = [60_000, tick()]
       return cells
     },
@@ -282,7 +282,7 @@ it('a piece of computing that ends while the watchdog looks is not counted twice
   expect(hung).not.toHaveBeenCalled()
 })
 
-it('a schema that names a type again and again is no larger for it', () => {
+it('a type that a schema repeats appears once in its TypeScript', () => {
   let schema: unknown = { type: 'string' }
   for (let i = 0; i < 3; i++)
     schema = { type: Array.from({ length: 40 }, () => ['array', `x${i}`]).flat(), items: schema }

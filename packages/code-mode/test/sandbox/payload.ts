@@ -1,9 +1,9 @@
 /**
- * What hostile scripts try. The first list returns `true` where it got hold of something it must not have: any other
- * value, and any error, is fine. The second costs more than it may, and has to end with one of the codes it names.
+ * Hostile scripts. A script of the first list returns `true` if it reaches something forbidden; any other
+ * value and any error is correct. A script of the second list exceeds a limit, and must end with one of its codes.
  */
 
-/** `[what it goes for, script]`; the tools are `echo`, `fail` and `hostile`. */
+/** `[target, script]`; the tools are `echo`, `fail` and `hostile`. */
 export const reaching: readonly (readonly [string, string])[] = [
   // Globals of the host
   ['process', `return typeof process !== 'undefined'`],
@@ -94,7 +94,7 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
   ['this of a plain function', `return (function () { return this !== undefined })()`],
   ['arguments of the wrapper', `return arguments.length >= 0`],
   ['with', `with ({ a: true }) { return a }`],
-  // What errors tell
+  // Data in errors
   ['host paths in a stack', `try { null.x } catch (e) { return /node_modules|file:|\\/[a-z]+\\//i.test(e.stack) }`],
   [
     'host paths in the error of a call',
@@ -121,7 +121,7 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
     'stack of an overflow',
     `let seen\nconst f = () => { try { f() } catch (e) { seen ??= e } }\nf()\nreturn /node:|file:/.test(seen.stack)`,
   ],
-  // What comes back from the host
+  // Values from the host
   [
     'prototype of a result',
     `const r = await tools.echo({ a: 1 })\nreturn Object.getPrototypeOf(r) !== Object.prototype`,
@@ -137,7 +137,7 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
     'merging a hostile result',
     `const r = await tools.hostile()\nconst merge = (a, b) => { for (const k of Object.keys(b)) typeof b[k] === 'object' && b[k] ? merge(a[k] ??= {}, b[k]) : (a[k] = b[k]) }\nmerge({}, r)\nreturn ({}).polluted !== undefined`,
   ],
-  // Pollution of the host; the suite looks at the host's own prototypes afterwards
+  // Pollution of the host; the suite checks the prototypes of the host afterwards
   [
     '__proto__ in arguments',
     `const r = await tools.echo(JSON.parse('{"__proto__":{"polluted":true}}'))\nreturn Object.hasOwn(r, '__proto__')`,
@@ -212,7 +212,7 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
   ['an HTML comment', `return false <!-- x`],
   ['new.target', `return new.target !== undefined`],
   ['super', `return super.x`],
-  // Frames, letters and thenables of its own
+  // Forged frames, messages and thenables
   [
     'the frame of a call',
     `const text = '\\n0,{"a":1}\\n[1,[],0,["ok"]]\\ntrue'\nreturn (await tools.echo(text)) !== text || (await tools.echo({ [text]: 1 }))[text] !== 1`,
@@ -230,7 +230,7 @@ return Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string').so
     `class P extends Promise { static get [Symbol.species]() { return class { constructor(f) { f(() => {}, () => {}) } } } }
 return (await new P((resolve) => resolve(tools.echo(1)))) !== 1`,
   ],
-  // Faults of the engine: what is walked through changes meanwhile
+  // Engine faults: a value changes while the engine walks it
   [
     'a buffer that shrinks while it is sorted',
     `const b = new ArrayBuffer(8000, { maxByteLength: 16000 }), a = new Float64Array(b)\na.sort(() => { b.resize(0); return 1 })\nreturn a.length !== 0`,
@@ -258,7 +258,7 @@ return (await new P((resolve) => resolve(tools.echo(1)))) !== 1`,
   ['symbols of another run', `const s = Symbol.for('left')\nreturn s.left !== undefined`],
 ]
 
-/** `[what it wastes, script, the codes it may end with]`. */
+/** `[resource, script, possible codes]`. */
 export const wasting: readonly (readonly [string, string, readonly string[]])[] = [
   ['time', `for (;;);`, ['cpu-limit']],
   ['time in while', `while (true) {}`, ['cpu-limit']],
@@ -372,7 +372,7 @@ export const wasting: readonly (readonly [string, string, readonly string[]])[] 
     `let a = ['x'.repeat(100)]\nfor (let i = 0; i < 30; i++) a = [a, a]\nreturn a`,
     ['memory-limit', 'cpu-limit', 'output-size'],
   ],
-  ['a thenable that nobody resolves', `return { then() {} }`, ['deadlock']],
+  ['a thenable that never resolves', `return { then() {} }`, ['deadlock']],
   [
     'a loop over what never ends',
     `for await (const x of { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 1 }), return: () => new Promise(() => {}) }) }) break`,
@@ -497,7 +497,7 @@ export const wasting: readonly (readonly [string, string, readonly string[]])[] 
   ['a large message', `throw new Error('x'.repeat(1e6))`, ['script-error']],
   ['a large name', `const e = new Error('x')\ne.name = 'x'.repeat(1e6)\nthrow e`, ['script-error']],
   ['a large stack', `const e = new Error('x')\ne.stack = 'x'.repeat(1e6)\nthrow e`, ['script-error']],
-  ['a promise nobody keeps', `await new Promise(() => {})`, ['deadlock']],
+  ['a promise that never resolves', `await new Promise(() => {})`, ['deadlock']],
   ['a race of nothing', `await Promise.race([])`, ['deadlock']],
   ['a circle', `const a = {}\na.a = a\nreturn a`, ['not-json']],
   ['a circle in arguments', `const a = {}\na.a = a\nreturn await tools.echo(a)`, ['not-json']],

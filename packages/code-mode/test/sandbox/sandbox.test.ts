@@ -17,20 +17,20 @@ describe('a script', () => {
     expect(stats.memoryBytes).toBeGreaterThan(1e6)
   })
 
-  it('has the tools of its run, whatever those before it had, and cannot put others in their place', async () => {
+  it('has only the tools of its own run, and cannot replace them', async () => {
     const source = `try { Object.defineProperty(globalThis, 'tools', { value: { theirs: 1 } }) } catch {}
 return Object.keys(tools)`
     for (const names of [['a'], ['b', 'c'], [], ['a'], ['a']]) {
       const tools = Object.fromEntries(names.map((name) => [name, () => name]))
       expect((await run(source, { tools })).value).toEqual(names)
-      // A script that ends its wrapper runs before it is called.
+      // A script that closes its wrapper runs before the call.
       expect(
         (await run(`}); ${source.replace('return', 'globalThis.own =')}; (async () => { return own`, { tools })).value,
       ).toEqual(names)
     }
   })
 
-  it('has made all of its calls before it is said to wait for them, however many', async () => {
+  it('has made all of its calls before it is reported as waiting', async () => {
     const many = createSandbox({ workers: 1, limits: { toolCalls: 300, parallelCalls: 300 } })
     const open: (() => void)[] = []
     const madeAt: number[] = []
@@ -50,7 +50,7 @@ return Object.keys(tools)`
     await many.close()
   })
 
-  it('may be TypeScript, with generics that JavaScript reads as comparisons', async () => {
+  it('can be TypeScript, with generics that JavaScript would parse as comparisons', async () => {
     const source = `interface Row { id: number }
 const id = <T,>(x: T): T => x
 const rows = (await tools.rows()) as Row[]
@@ -60,11 +60,11 @@ return [ids, id<number>(7), new Map<string, number>([['a', 1]]).get('a')] satisf
     expect(value).toEqual([[3, 4], 7, 1])
   })
 
-  it('that returns nothing returns null', async () => {
+  it('returns null if it returns nothing', async () => {
     expect((await run('await 1')).value).toBeNull()
   })
 
-  it('prints lines that come back, so many and no more', async () => {
+  it('returns its printed lines up to a limit', async () => {
     const { logs } = await run(`console.log('a', { b: [1] }, undefined, new TypeError('c'))
 for (let i = 0; i < 10_000; i++) console.error('line', i)
 return 1`)
@@ -73,13 +73,13 @@ return 1`)
     expect(logs.at(-1)).toMatch(/^… \(\d+ more lines\)$/)
   })
 
-  it('prints what it printed before an error too', async () => {
+  it('returns the lines it printed before an error', async () => {
     const { error, logs } = await run(`console.log('before')\nthrow new Error('after')`)
     expect(error).toEqual({ code: 'script-error', message: 'after', line: 2, column: 11 })
     expect(logs).toEqual(['before'])
   })
 
-  it('may name properties as intrinsics do, and subclass errors', async () => {
+  it('can override properties such as toString and subclass Error', async () => {
     const { value, error } =
       await run(`class Refused extends Error { constructor() { super('no'); this.name = 'Refused' } }
 const o = {}
@@ -91,13 +91,13 @@ throw new Refused()`)
   })
 })
 
-describe('an error names its place in the source', () => {
-  it('for what the script throws, on the first line and further down', async () => {
+describe('an error has the line and column in the source', () => {
+  it('if the script throws, on the first line and on later ones', async () => {
     expect((await run('const a = null; a.b')).error).toMatchObject({ code: 'script-error', line: 1, column: 17 })
     expect((await run('const a: any = null\n\n  a.b.c()')).error).toMatchObject({ line: 3, column: 3 })
   })
 
-  it('for calls that failed', async () => {
+  it('if a call fails', async () => {
     const fail = () => {
       throw new Error('out of stock')
     }
@@ -105,7 +105,7 @@ describe('an error names its place in the source', () => {
     expect(error).toMatchObject({ code: 'tool-error', message: 'out of stock', line: 2 })
   })
 
-  it('for what is no script', async () => {
+  it('if the source is not a valid script', async () => {
     expect((await run('const a = 1\nconst b = (')).error).toMatchObject({ code: 'syntax-error' })
     expect((await run('const a: = 1')).error).toMatchObject({ code: 'syntax-error', line: 1, column: 10 })
     expect((await run('let a: number = 1\nenum B { C }')).error).toMatchObject({
@@ -120,7 +120,7 @@ describe('calls', () => {
   const few = createSandbox({ workers: 1, limits: { parallelCalls: 3, replyBytes: 100 } })
   afterAll(() => few.close())
 
-  it('run at the same time, no more than the limit', async () => {
+  it('run in parallel up to the limit', async () => {
     let running = 0
     let most = 0
     const slow = async ({ n }: { n: number }) => {
@@ -134,7 +134,7 @@ describe('calls', () => {
     expect(most).toBe(3)
   })
 
-  it('that fail can be caught, with the code of the error', async () => {
+  it('can fail with a code that the script catches', async () => {
     const fail = () => {
       throw Object.assign(new Error('gone'), { code: 'not-found' })
     }
@@ -144,7 +144,7 @@ describe('calls', () => {
     expect(value).toEqual(['ToolError', 'not-found', 'gone'])
   })
 
-  it('that nobody awaits are made before the run ends', async () => {
+  it('settle before the run ends even if the script does not await them', async () => {
     const done: string[] = []
     const log = async ({ text }: { text: string }) => {
       await sleep(5)
@@ -154,7 +154,7 @@ describe('calls', () => {
     expect(done).toEqual(['kept'])
   })
 
-  it('are made to functions that say what they take, or that take anything', async () => {
+  it('accept functions with typed input and functions with any input', async () => {
     interface Row {
       readonly id: number
     }
@@ -171,18 +171,18 @@ describe('calls', () => {
     const source =
       'return [await tools.typed({ id: 1 }), await tools.literal({ id: 2 }), await tools.plain({ id: 3 }), await tools.open({ id: 4 })]'
     expect((await run(source, { tools })).value).toEqual([1, [2, false], { id: 3 }, 8])
-    // @ts-expect-error: what is no function is no tool.
+    // @ts-expect-error: a tool is a function.
     const wrong: SandboxRunOptions = { tools: { nothing: 5 } }
     expect((await run('return tools.nothing()', wrong)).error?.code).toBe('tool-error')
   })
 
-  it('take names of any kind', async () => {
+  it('accept tool names with any characters', async () => {
     const tools = { 'a.b-c d': () => 1, __proto__x: () => 2, constructor: () => 3 }
     const source = `return [await tools['a.b-c d'](), await tools['__proto__x'](), await tools['constructor']()]`
     expect((await run(source, { tools })).value).toEqual([1, 2, 3])
   })
 
-  it('whose result is too large say so, and the script may ask for less', async () => {
+  it('fail with reply-size if the result is too large, and the script can ask for less', async () => {
     const text = ({ n }: { n: number }) => 'x'.repeat(n)
     const { error } = await few.run('return tools.text({ n: 500 })', { tools: { text } })
     expect(error).toMatchObject({ code: 'reply-size', message: expect.stringContaining('502 bytes') })
@@ -215,11 +215,11 @@ describe('a run ends', () => {
     expect(error?.code).toBe('aborted')
   })
 
-  it('before it starts, where its signal was aborted already', async () => {
+  it('before it starts if its signal is already aborted', async () => {
     expect((await run('return 1', { signal: AbortSignal.abort() })).error?.code).toBe('aborted')
   })
 
-  it('at its limits, each with a code', async () => {
+  it('at each limit with the code of that limit', async () => {
     const limits = { wallMs: 200, toolCalls: 2, outputBytes: 50, fuel: 50 }
     const tight = createSandbox({ workers: 1, limits })
     const hang = () => new Promise(() => {})
@@ -237,7 +237,7 @@ describe('a run ends', () => {
     await tight.close()
   })
 
-  it('when the sandbox is closed, which then takes no more', async () => {
+  it('when the sandbox is closed, which then rejects new runs', async () => {
     const other = createSandbox({ workers: 1 })
     const running = other.run('return tools.hang()', {
       tools: {
@@ -251,15 +251,15 @@ describe('a run ends', () => {
     await expect(other.run('return 1')).rejects.toMatchObject({ code: 'sandbox-closed' })
   })
 
-  it('before it starts, where the options are none', async () => {
+  it('before it starts if the options are invalid', async () => {
     expect(() => createSandbox({ limits: { cpuMs: 0 } })).toThrow(/cpuMs/)
     expect(() => createSandbox({ workers: 0 })).toThrow(/workers/)
     await expect(run('return 1', { journal: { v: 2 } })).rejects.toMatchObject({ code: 'invalid-journal' })
   })
 })
 
-describe('scripts that wait', () => {
-  it('hold no worker: many wait at once on one', async () => {
+describe('waiting scripts', () => {
+  it('hold no worker: one worker serves many of them', async () => {
     let waiting = 0
     const { promise: all, resolve } = Promise.withResolvers<void>()
     const wait = ({ n }: { n: number }) => {
@@ -272,7 +272,7 @@ describe('scripts that wait', () => {
     expect(results.map(({ value }) => value)).toEqual(Array.from({ length: 12 }, (_, n) => [n, false]))
   })
 
-  it('go on with all they had: variables, closures, the clock, random numbers', async () => {
+  it('resume with their variables, closures, clock and random numbers', async () => {
     let asked = 0
     const { promise: gate, resolve } = Promise.withResolvers<void>()
     const ask = async () => {
@@ -325,7 +325,7 @@ function workflowTools(calls: string[]): NonNullable<SandboxRunOptions['tools']>
 }
 
 describe('a journal', () => {
-  it('lets a script go on from any of its calls, to the same value and with no call made twice', async () => {
+  it('resumes a script from any of its calls to the same value, without a repeated call', async () => {
     const calls: string[] = []
     const kept: JournalEntry[] = []
     const first = await run(workflow, { tools: workflowTools(calls), record: (entry) => void kept.push(entry) })
@@ -342,7 +342,7 @@ describe('a journal', () => {
     expect(told.value).toEqual(first.value)
   })
 
-  it('of other calls ends the run before anything is called', async () => {
+  it('with other calls ends the run before any tool is called', async () => {
     const calls: string[] = []
     const first = await run(workflow, { tools: workflowTools([]) })
     const entries = first.journal?.entries.map((entry) => ({ ...entry, argsHash: 'another' }))
@@ -351,7 +351,7 @@ describe('a journal', () => {
     expect(calls).toEqual([])
   })
 
-  it('of other calls leaves the worker to others, though the script waits for one that never comes', async () => {
+  it('with other calls frees the worker although the script waits forever', async () => {
     const source = 'const slow = tools.slow(); const fast = await tools.fast(); return [await slow, fast]'
     const { promise, resolve } = Promise.withResolvers<number>()
     const told = await run(source, {
@@ -366,7 +366,7 @@ describe('a journal', () => {
     expect((await run('return 5')).value).toBe(5)
   })
 
-  it('of a call the script did not make ends the run', async () => {
+  it('with a call that the script did not make ends the run', async () => {
     const first = await run(workflow, { tools: workflowTools([]) })
     const entries = first.journal?.entries.map((entry) => ({ ...entry, id: entry.id + 100 }))
     const { error } = await run(workflow, { tools: workflowTools([]), journal: { ...first.journal, entries } })
@@ -374,16 +374,16 @@ describe('a journal', () => {
   })
 
   it.each([
-    ['a result that is no JSON', { json: '{' }],
-    ['a failure that says nothing', { ok: false, json: 'null' }],
+    ['a result that is not JSON', { json: '{' }],
+    ['a failure without an error', { ok: false, json: 'null' }],
     ['a call before the first', { id: 0 }],
-  ])('with %s is refused', async (_name, damage) => {
+  ])('with %s is rejected', async (_name, damage) => {
     const { journal } = await run(workflow, { tools: workflowTools([]) })
     const entries = journal?.entries.map((entry) => ({ ...entry, ...damage }))
     await expect(run(workflow, { journal: { ...journal, entries } })).rejects.toMatchObject({ code: 'invalid-journal' })
   })
 
-  it('of another script is refused', async () => {
+  it('of another script is rejected', async () => {
     const first = await run(workflow, { tools: workflowTools([]) })
     await expect(run(`${workflow} `, { journal: first.journal })).rejects.toMatchObject({ code: 'invalid-journal' })
   })

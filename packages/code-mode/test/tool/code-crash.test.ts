@@ -9,20 +9,20 @@ import { z } from 'zod'
 
 import { codeMode } from '../../src/index.ts'
 
-/** What outlives any process: the store, and what was done to the world. */
+/** What survives a process: the store and the external effects. */
 interface World {
   readonly store: SessionStore
   readonly effects: Map<string, { readonly output: Json; times: number }>
 }
 
-/** The store as one process sees it, which dies after so many appends: stored and unanswered, or before the next. */
+/** The store of one process that dies after the given number of appends: after storing one, or before the next. */
 function mortal(store: SessionStore, lives: number, unanswered: boolean) {
   const died = Promise.withResolvers<void>()
   let appends = 0
   let dead = false
   const die = async (log: string, fence: number): Promise<never> => {
     dead = true
-    // The lease of a dead process runs out; nobody has to wait for it here.
+    // The lease of a dead process expires at once in this test.
     await store.release(log, fence)
     died.resolve()
     return new Promise(() => {})
@@ -106,7 +106,7 @@ async function begin(world: World, sessionId: string, store: SessionStore): Prom
   return agent.stream(RunState.fromJSON(JSON.stringify(json), agent))
 }
 
-/** Goes on from what the log tells, each decision in a process of its own, until the run ends. */
+/** Resumes from the log until the run ends, each decision in another process. */
 async function goOn(world: World, sessionId: string, store: SessionStore): Promise<RunResult> {
   let result = await (await begin(world, sessionId, store)).result
   for (let round = 0; result.status === 'suspended'; round++) {
@@ -138,7 +138,7 @@ const expected = {
 }
 
 test(
-  'a process that dies at any moment of a script leaves one that goes on to the same end, with no effect twice',
+  'a script whose process dies at any moment is resumed to the same result, without a repeated effect',
   { timeout: 600_000 },
   async () => {
     const quiet = { store: memoryStore(), effects: new Map() }

@@ -24,7 +24,7 @@ const item = tool({
   execute: ({ id }) => ({ id, price: id * 10 }),
 })
 
-/** What happened in the world. */
+/** The external effects. */
 function worldOf() {
   const paid: string[] = []
   const pay = tool({
@@ -44,7 +44,7 @@ function outputOf(messages: readonly Message[], name: string): unknown {
   return 'value' in result.output ? result.output.value : result.output
 }
 
-/** An agent whose model runs one script and then says `done`. */
+/** An agent whose model runs one script and then answers `done`. */
 function scripted(
   source: string,
   tools: readonly Tool[],
@@ -86,7 +86,7 @@ const total = `const items = await Promise.all([1, 2, 3].map((id: number) => too
 return items.reduce((sum, { price }) => sum + price, 0)`
 
 describe('a script of the model', () => {
-  test('calls the tools of the agent; only what it returns enters the conversation', async () => {
+  test('calls the tools of the agent, and only its return value enters the conversation', async () => {
     const { agent, seen, systems } = scripted(total, worldOf().tools)
     const { events, result } = await over(agent().stream('What do the first three cost?'))
     expect(result.status).toBe('completed')
@@ -104,7 +104,7 @@ describe('a script of the model', () => {
     expect(systems[0]).toContain('tools.item(args: { id: number')
   })
 
-  test('that fails tells the model why and where, and what it printed', async () => {
+  test('reports to the model why and where it failed, and what it printed', async () => {
     const { agent } = scripted(`console.log('so far')\nconst x = null\nreturn x.y`, worldOf().tools)
     const result = await agent().run('Go.')
     const output = String(outputOf(result.messages, 'code_execute'))
@@ -112,7 +112,7 @@ describe('a script of the model', () => {
     expect(output).toContain('so far')
   })
 
-  test('hears of calls that were refused by their schema, and of tools that are not there', async () => {
+  test('receives errors for calls that fail their schema and for unknown tools', async () => {
     const source = `const said = []
 for (const call of [() => tools.item({ id: 'x' }), () => tools.other({})]) try { await call() } catch (e) { said.push(e.code ?? e.name) }
 return said`
@@ -140,7 +140,7 @@ return said`
     expect(stopped).toBe(1)
   })
 
-  test('that takes too long tells the model so, and what it printed; its calls are stopped', async () => {
+  test('reports a time-out and what it printed to the model, and its calls are aborted', async () => {
     const hung = { begun: 0, stopped: 0 }
     const hang = tool({
       name: 'hang',
@@ -159,12 +159,12 @@ return said`
     const output = String(outputOf(result.messages, 'code_execute'))
     expect(output).toContain('longer than 300 ms')
     expect(output).toContain('Promise.all')
-    // On a busy machine it may not even have begun.
+    // On a busy machine it may not have started.
     expect(hung.begun).toBeLessThanOrEqual(Number(output.includes('so far')))
     expect(hung.stopped).toBe(hung.begun)
   })
 
-  test('may call only what it is given: what is excluded stays with the model', async () => {
+  test('can call only its own tools; excluded tools stay with the model', async () => {
     const { agent, seen } = scripted('return Object.keys(tools)', worldOf().tools, { exclude: ['courier'] })
     const result = await agent().run('Go.')
     expect(outputOf(result.messages, 'code_execute')).toEqual({ result: ['item', 'pay'] })
@@ -181,15 +181,15 @@ const van = await tools.courier({ city: 'Oslo' })
 const last = await tools.pay({ euros: 5 })
 return { receipts: receipts.length, van, last: last.slice(0, 7), same: random === Math.random() || when !== Date.now() }`
 
-describe('a script that waits', () => {
-  test('for people is suspended, goes on elsewhere, and does nothing twice', async () => {
+describe('a script that waits for an approval', () => {
+  test('is suspended, resumes in another process, and repeats no effect', async () => {
     const { paid, tools } = worldOf()
     const { agent, store } = scripted(workflow, tools)
     let result = await agent().run('Go.')
     expect(result.status).toBe('suspended')
     expect(result.pending.approvals.map(({ input }) => input)).toEqual([{ euros: 60 }, { euros: 70 }])
     expect(paid).toHaveLength(1)
-    // Each step in a process of its own: nothing is left but what is written down.
+    // Each step runs in another process, which has only the log.
     for (const { id } of result.pending.approvals) {
       const next = agent()
       const state = RunState.fromJSON(JSON.parse(JSON.stringify(result.state)), next)
@@ -212,7 +212,7 @@ describe('a script that waits', () => {
     await store.close()
   })
 
-  test('goes on when either of two approvals comes, in the process it began in', async () => {
+  test('resumes in its own process when either of two approvals arrives', async () => {
     const { paid, tools } = worldOf()
     const source = `const order = []
 const pay = async (euros) => { const said = await tools.pay({ euros }).catch((e) => e.code); order.push(euros); return said }
@@ -258,7 +258,7 @@ describe('frozen', () => {
     })
   }
 
-  test('refuses scripts that were written after something untrusted was read, and no others', async () => {
+  test('rejects exactly the scripts that were written after untrusted data was read', async () => {
     const outputs = (messages: readonly Message[]) =>
       messages.flatMap(({ content }) =>
         content.flatMap((part) =>
@@ -270,7 +270,7 @@ describe('frozen', () => {
   })
 })
 
-test('code_search shows how tools are called', async () => {
+test('code_search returns the signatures of tools', async () => {
   const many = Array.from({ length: 400 }, (_, n) =>
     tool({
       name: `report_${n}`,
@@ -306,9 +306,9 @@ test('code_search shows how tools are called', async () => {
   })
 })
 
-test('what has to do with the conversation is called by the model itself, whatever it is named; all else by scripts', async () => {
+test('tools that control the conversation are called by the model, and all others by scripts', async () => {
   const billing = createAgent({ name: 'billing', model: scriptedModel([{ text: 'Paid.' }]) })
-  // It keeps its name; the handoff of that name gets another.
+  // The tool keeps its name, and the handoff of the same name gets another.
   const own = tool({ name: 'transfer_to_billing', input: z.object({}), execute: () => 'booked' })
   const ask = tool({ name: 'ask_user', modelOnly: true, input: z.object({}), execute: () => 'yes' })
   const skill = { name: 'refunds', when: 'a refund is asked for', content: 'Gently.' }

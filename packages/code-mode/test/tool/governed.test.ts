@@ -11,7 +11,7 @@ import { codeMode } from '../../src/index.ts'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 
-/** What a script came to: for the model, in the events, and in all that is kept of it. */
+/** The result of a script: for the model, in the events, and in the log. */
 async function scripted(source: string, tools: readonly Tool[], extensions: readonly Extension<unknown>[] = []) {
   const store = memoryStore()
   const told: string[] = []
@@ -50,7 +50,7 @@ describe('secrets in a script', () => {
     execute: ({ user }, ctx) => `${got.push(ctx.secrets.TOKEN)} ${user} with ${ctx.secrets.TOKEN}`,
   })
 
-  test('reach the tool that declares them; the script, the model and the log have the name of them', async () => {
+  test('reach the tool that declares them; the script, the model and the log have only their tokens', async () => {
     const source = `const said = await tools.login({ user: 'ada' }); console.log(said); return [said, said.includes('hunter')]`
     const { told, all } = await scripted(source, [login])
     expect(got).toEqual(['hunter2-7741-9982'])
@@ -59,7 +59,7 @@ describe('secrets in a script', () => {
     expect(all).not.toContain('7741')
   })
 
-  test('are denied to a tool that does not declare them, and one that declares what the agent has not is not run', async () => {
+  test('are denied to a tool that does not declare them; a tool that declares an unknown secret does not run', async () => {
     let ran = 0
     const nosy = tool({
       name: 'nosy',
@@ -77,11 +77,11 @@ return codes`
   })
 })
 
-describe('a budget that runs out in the middle of a script', () => {
+describe('a budget that is exhausted inside a script', () => {
   const told: Json[] = []
   const count = tool({ name: 'count', input: z.object({}), execute: () => told.push('ran') })
 
-  test('denies the calls over it with an error that the script can catch', async () => {
+  test('denies further calls with an error that the script can catch', async () => {
     const source = `const codes = []
 for (let n = 0; n < 4; n++) codes.push(await tools.look({}).then(() => 'ok', (e) => e.code))
 return codes`
@@ -90,7 +90,7 @@ return codes`
     expect(seen).toContain(JSON.stringify({ result: ['ok', 'ok', 'budget-exceeded', 'budget-exceeded'] }))
   })
 
-  test('ends a script that does not, and tells the model why and where', async () => {
+  test('ends a script that does not catch the error, and reports why and where to the model', async () => {
     const source = `for (let n = 0; n < 4; n++)\n  await tools.count({})\nreturn 1`
     const { result, told: seen, failed } = await scripted(source, [count], [budget({ toolCalls: 3 })])
     expect(result.status).toBe('completed')

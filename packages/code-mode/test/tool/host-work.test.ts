@@ -7,7 +7,7 @@ import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** A short script that sends eight texts of 1 MB: each sign stands for eighteen letters. */
+/** A short script that sends eight texts of 1 MB. Each character normalises to eighteen. */
 const source = "await Promise.all(Array(8).fill(0).map(() => tools.post({ body: '\\uFDFA'.repeat(349000) }))); return 1"
 
 function agentThat(limits: { readonly hostBytes?: number; readonly logBytes?: number }, judged = (): void => {}) {
@@ -34,7 +34,7 @@ function agentThat(limits: { readonly hostBytes?: number; readonly logBytes?: nu
   return { agent: createAgent({ name: 'desk', model, tools: [post], extensions, ...limits }), sent }
 }
 
-test('a short script that sends much does not hold up the process', async () => {
+test('a short script that sends large arguments does not block the event loop', async () => {
   let turns = 0
   let over = false
   const turn = (): void => {
@@ -46,7 +46,7 @@ test('a short script that sends much does not hold up the process', async () => 
   over = true
   expect(result.status).toBe('completed')
   expect(sent).toHaveLength(8)
-  // From the judging of the first text to the end. In one piece it takes about one turn for each text.
+  // From the check of the first text to the end. Unsliced, each text takes about one turn.
   expect(turns).toBeGreaterThan(30)
 })
 

@@ -16,7 +16,7 @@ import { z } from 'zod'
 import type { ChildLine } from '../fixture/script-child.ts'
 import { calls, outsideOf, goOn, noDeeds, readLog, type Site, writes } from '../fixture/script-site.ts'
 
-/** Moments that share a process, which is killed when all its sessions stand at theirs. */
+/** The moments that share a process, which is killed once each session is at its moment. */
 const inAProcess = 12
 /** All moments, or a sample. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
@@ -57,7 +57,7 @@ const outcome = z.object({
   logs: z.array(z.string()),
 })
 
-/** What the script came to, in the log. */
+/** The result of the script in the log. */
 function outcomeOf(messages: RunResult['messages']) {
   const parts = messages.flatMap(({ content }) => content)
   const result = parts.find((part) => part.type === 'tool-result')
@@ -65,7 +65,7 @@ function outcomeOf(messages: RunResult['messages']) {
   return outcome.parse(result.output.value)
 }
 
-/** Which bridged calls a log knows, and the random number and time that each was made with. */
+/** The bridged calls of a log with the random number and the time of each. */
 function bridged(entries: readonly Entry[]) {
   const planned = entries.flatMap((entry) => (entry.type === 'call' && entry.op === 'planned' ? [entry] : []))
   const settled = entries.flatMap((entry) => (entry.type === 'call' && entry.op === 'settled' ? [entry.callId] : []))
@@ -73,9 +73,9 @@ function bridged(entries: readonly Entry[]) {
   return { planned: planned.map(({ callId }) => callId), settled, by: new Set(by) }
 }
 
-/** A moment by its name: what is done at the same time may come in another order when the machine is busy. */
+/** A moment by its name, because the order of parallel calls depends on the load. */
 interface Moment extends CrashMoment {
-  /** Counts those of its name from 1. */
+  /** The number among moments of this name, from 1. */
   readonly nth: number
 }
 
@@ -87,12 +87,12 @@ function momentsOf({ moments }: CrashInjector): readonly Moment[] {
   }))
 }
 
-/** Every moment; otherwise the last of each kind. */
+/** Every moment in full runs, otherwise the last of each name. */
 function sampleOf(moments: readonly Moment[]): readonly Moment[] {
   return full ? moments : [...new Map(moments.map((moment) => [moment.name, moment])).values()]
 }
 
-/** Another process goes on: one more where all is tried, this one otherwise. */
+/** Resumes in another process in full runs, otherwise in this one. */
 async function resume(sessions: readonly string[]): Promise<readonly ChildLine[]> {
   if (full) {
     const { signal, lines } = await inAnotherProcess('resume', sessions)
@@ -130,7 +130,7 @@ async function tryMoments(moments: readonly Moment[], expected: object): Promise
     const before = left.get(sessionId)
     expect(line, `in ${sessionId}`).toMatchObject({ status: 'completed' })
     expect({ ...result, by: '', logs }, `in ${sessionId}`).toEqual(expected)
-    // The same calls, made with the same random number and at the same time as in the process that died.
+    // The calls have the same random number and time as in the process that died.
     expect([...made.by], `in ${sessionId}`).toEqual([result.by])
     expect(made.planned, `in ${sessionId}`).toHaveLength(calls)
     expect(new Set(made.planned).size, `in ${sessionId}`).toBe(calls)
@@ -148,7 +148,7 @@ async function tryMoments(moments: readonly Moment[], expected: object): Promise
 }
 
 test(
-  'a process that is killed in the middle of a script, at any of its calls: another one brings it to the same value, no effect twice',
+  'a script whose process is killed at any of its calls is resumed by another process to the same value, without a repeated effect',
   { timeout: 600_000 },
   async () => {
     const crash = crashAt(Number.POSITIVE_INFINITY)

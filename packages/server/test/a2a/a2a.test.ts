@@ -79,7 +79,7 @@ async function all(stream: AsyncIterable<StreamResponse>): Promise<readonly Stre
   return out
 }
 
-test('an agent is found by its card, and a message to it is a run in a session of its own', async () => {
+test('the agent card is served, and each new message starts a run in a session of its own', async () => {
   const { client } = await listen([{ text: 'Hello.' }, { text: 'Again.' }])
   expect(await client.getAgentCard()).toMatchObject({ name: 'desk', capabilities: { streaming: true } })
   const task = await taskOf(client.sendMessage(saying('hi')))
@@ -93,7 +93,7 @@ test('an agent is found by its card, and a message to it is a run in a session o
   await expect(client.sendMessage(saying('late', { taskId: task.id }))).rejects.toThrow('over')
 })
 
-test('tasks are listed, the latest first, a page at a time; pushing is refused, as the card says', async () => {
+test('ListTasks returns pages, latest first; push notifications are rejected, as the card states', async () => {
   const call = { toolCalls: [{ name: 'refund', input: { amount: 80 } }] }
   const { client } = await listen([{ text: 'a' }, { text: 'b' }, call])
   const a = await taskOf(client.sendMessage(saying('one')))
@@ -128,7 +128,7 @@ test('tasks are listed, the latest first, a page at a time; pushing is refused, 
   expect((await client.getAgentCard()).capabilities?.pushNotifications).toBe(false)
 })
 
-test('the answer streams in pieces, and what was streamed adds up to what is given at the end', async () => {
+test('the streamed pieces add up to the final artifact', async () => {
   const { client } = await listen([{ text: ['One ', 'two ', 'three.'] }])
   const seen = await all(client.sendMessageStream(saying('count')))
   expect(seen.map((payload) => payload?.$case)).toEqual([
@@ -145,7 +145,7 @@ test('the answer streams in pieces, and what was streamed adds up to what is giv
   expect(pieces.at(-1)).toMatchObject({ append: false, lastChunk: true })
 })
 
-test('what waits for approval is input-required: data or a word goes on with the same task', async () => {
+test('a pending approval is input-required; a data part or the word "deny" resumes the same task', async () => {
   const call = { toolCalls: [{ name: 'refund', input: { amount: 80 } }] }
   const { client } = await listen([call, { text: 'Refunded.' }, call, { text: 'Not refunded.' }])
   const task = await taskOf(client.sendMessage(saying('refund 80')))
@@ -165,7 +165,7 @@ test('what waits for approval is input-required: data or a word goes on with the
   expect(JSON.stringify(denied)).toContain('Not refunded.')
 })
 
-test('a task that waits can be canceled once, and then is over', async () => {
+test('a suspended task can be canceled once', async () => {
   const { client } = await listen([{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }])
   const { id } = await taskOf(client.sendMessage(saying('refund 80')))
   expect((await client.cancelTask({ tenant: '', id, metadata: undefined })).status?.state).toBe(
@@ -174,7 +174,7 @@ test('a task that waits can be canceled once, and then is over', async () => {
   await expect(client.cancelTask({ tenant: '', id, metadata: undefined })).rejects.toThrow('over')
 })
 
-test('a client need not wait, and can come back to a task that goes on', async () => {
+test('returnImmediately returns a working task, and the client can resubscribe to it', async () => {
   const back = Promise.withResolvers<void>()
   const patience = defineExtension({ name: 'patience', hooks: { 'model.request': () => back.promise } })
   const store = memoryStore()
@@ -193,7 +193,7 @@ test('a client need not wait, and can come back to a task that goes on', async (
   expect(seen.at(-1)).toMatchObject({ value: { status: { state: TaskState.TASK_STATE_COMPLETED } } })
 })
 
-test('tasks are their principal’s: others, unknown callers and nonsense are refused without a 5xx', async () => {
+test('a task belongs to its principal; other principals, unknown callers and invalid requests get errors below 500', async () => {
   const server = serverOf([{ text: 'mine' }])
   const send = async (params: unknown, as = 'ann', method = 'SendMessage'): Promise<Record<string, unknown>> => {
     const body = { jsonrpc: '2.0', id: 7, method, params }
@@ -210,7 +210,7 @@ test('tasks are their principal’s: others, unknown callers and nonsense are re
   const push = { taskId: id, url: 'https://elsewhere.example' }
   expect(await send(push, 'ann', 'CreateTaskPushNotificationConfig')).toMatchObject({ error: { code: -32003 } })
   expect((await ask(server, '/a2a/desk', { body: {}, as: '!' })).status).toBe(401)
-  expect((await ask(server, '/a2a/nobody', { body: {} })).status).toBe(404)
+  expect((await ask(server, '/a2a/unknown', { body: {} })).status).toBe(404)
   expect((await ask(server, '/a2a/desk', { body: '{' })).status).toBe(400)
   expect((await ask(server, '/a2a/desk', { body: [1] })).status).toBe(400)
   expect(await (await ask(server, '/a2a/desk', { body: {} })).json()).toHaveProperty('error')
@@ -218,7 +218,7 @@ test('tasks are their principal’s: others, unknown callers and nonsense are re
   expect(await card.json()).toMatchObject({ name: 'desk', securitySchemes: { bearer: {} } })
 })
 
-/** An agent that the SDK itself serves. */
+/** An agent that the A2A SDK serves. */
 async function foreignAgent(lead?: string): Promise<{ url: string; close(): void }> {
   const http = createHttp()
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
@@ -272,7 +272,7 @@ async function foreignAgent(lead?: string): Promise<{ url: string; close(): void
   return { url, close: () => void http.close() }
 }
 
-test('an agent of another maker is a tool: its answer is untrusted, and a human agrees to what answers its questions', async () => {
+test('a2aTool calls an agent of another vendor; the answer is untrusted, and an answer to its question needs approval', async () => {
   const foreign = await foreignAgent()
   const model = scriptedModel([
     { toolCalls: [{ name: 'travel', input: { input: 'book' } }] },
@@ -298,7 +298,7 @@ test('an agent of another maker is a tool: its answer is untrusted, and a human 
   foreign.close()
 })
 
-test('a card that leads elsewhere is not followed', async () => {
+test('a2aTool rejects an agent card that points to another host', async () => {
   const foreign = await foreignAgent('http://127.0.0.1:1/rpc')
   const model = scriptedModel([{ toolCalls: [{ name: 'travel', input: { input: 'book' } }] }, { text: 'no' }])
   const agent = createAgent({ name: 'boss', model, tools: [a2aTool({ name: 'travel', url: foreign.url })] })
@@ -306,7 +306,7 @@ test('a card that leads elsewhere is not followed', async () => {
   foreign.close()
 })
 
-test('one agent of ours asks another over A2A', async () => {
+test('a Provost agent calls another one over A2A', async () => {
   const { url } = await listen([{ text: 'Hello from the desk.' }])
   const model = scriptedModel([{ toolCalls: [{ name: 'ask', input: { input: 'hi' } }] }, { text: 'told' }])
   const agent = createAgent({ name: 'boss', model, tools: [a2aTool({ name: 'ask', url })] })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { ask, executed, framesIn, serverOf } from '../served.ts'
 
-test('execute streams the events of a run, each under its id, and says at the end how it stands', async () => {
+test('execute streams the events of a run, then execute_complete with its status', async () => {
   const server = serverOf([{ text: ['Hel', 'lo'] }])
   const { id, frames, types, last } = await executed(server, { input: 'Hi' })
   expect(types).toEqual([
@@ -30,7 +30,7 @@ test('execute streams the events of a run, each under its id, and says at the en
   expect(seqs).toEqual(seqs.map((_, index) => index + 1))
 })
 
-test('a second input goes on with the session, which GET shows', async () => {
+test('a second input continues the session, and GET returns its messages', async () => {
   const server = serverOf([{ text: 'one' }, { text: 'two' }])
   const { id } = await executed(server, { input: 'first' })
   await executed(server, { sessionId: id, input: 'second' })
@@ -46,7 +46,7 @@ test('a second input goes on with the session, which GET shows', async () => {
   ])
 })
 
-test('whoever comes back with the id of any event gets all that lasts behind it, once', async () => {
+test('a reader that reconnects with the id of any event receives each durable event after it once', async () => {
   const server = serverOf([
     { text: ['a', 'b'], toolCalls: [{ name: 'refund', input: { amount: 1 } }] },
     { text: 'done' },
@@ -64,7 +64,7 @@ test('whoever comes back with the id of any event gets all that lasts behind it,
   }
 })
 
-test('an approval suspends the run; decided, it goes on and streams again', async () => {
+test('an approval suspends the run; a decision resumes it and streams the rest', async () => {
   const server = serverOf([{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'done' }])
   const { id, last } = await executed(server, { input: 'refund' })
   expect(last.status).toBe('suspended')
@@ -83,7 +83,7 @@ test('an approval suspends the run; decided, it goes on and streams again', asyn
   expect(twice.status).toBeLessThan(500)
 })
 
-test('a tool that the client brings waits for its result, which is labelled untrusted', async () => {
+test('a tool of the client suspends the run until its result arrives, which is labelled untrusted', async () => {
   const server = serverOf([{ toolCalls: [{ name: 'clock', input: {} }] }, { text: 'noon' }])
   const tools = [{ name: 'clock', description: 'tells the time', inputSchema: { type: 'object', properties: {} } }]
   const { id, last } = await executed(server, { input: 'time?', tools })

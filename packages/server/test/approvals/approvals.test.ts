@@ -25,7 +25,7 @@ async function pendingIn(server: Server, id: string, as = 'ann'): Promise<Pendin
   return (await (await ask(server, `/api/agent/session/${id}`, { as })).json()).pending
 }
 
-/** A session of Ann's that asks about a refund. */
+/** A session of Ann with a pending approval for a refund. */
 async function asked(
   options: Partial<ServerOptions>,
   script: readonly ScriptedEntry[] = steps,
@@ -46,13 +46,13 @@ function decide(server: Server, id: string, as: string, body: unknown): Promise<
 const yes = (id: string, more: object = {}): object => ({ approvals: [{ id, decision: 'approve', ...more }] })
 const no = (id: string): object => ({ approvals: [{ id, decision: 'deny' }] })
 
-/** What became of a session, once nothing goes on in it. */
+/** The messages of a session once it is idle. */
 async function outcome(server: Server, id: string, as = 'ann'): Promise<string> {
   await (await ask(server, `/api/agent/session/${id}/events`, { as })).text()
   return JSON.stringify((await (await ask(server, `/api/agent/session/${id}`, { as })).json()).messages)
 }
 
-describe('a server that asks who its principals are', () => {
+describe('a server with authenticate', () => {
   const authenticate = (): Principal => ({ id: 'ann' })
   const store = memoryStore()
   const model = scriptedModel([])
@@ -77,13 +77,13 @@ describe('a server that asks who its principals are', () => {
         }),
       ],
     ],
-  ])('does not start where %s can ask and nobody approves', (_, agents) => {
+  ])('does not start if %s can ask for an approval and approvals is not set', (_, agents) => {
     expect(unset(agents)).toThrow(
       expect.objectContaining({ code: 'invalid-option', message: expect.stringContaining('can ask for an approval') }),
     )
   })
 
-  test('starts where nothing can ask, where it is said who approves, and without authentication', async () => {
+  test('starts if nothing can ask for an approval, or approvals is set; without authenticate it always starts', async () => {
     const quiet = defineExtension({ name: 'quiet', asks: false, hooks: { 'tool.call': () => {} } })
     const servers = [
       unset([createAgent({ name: 'a', model, extensions: [quiet] })])(),
@@ -106,7 +106,7 @@ describe('a server that asks who its principals are', () => {
     expect(() => createServer(options as ServerOptions)).toThrow(expect.objectContaining({ code: 'invalid-option' }))
   })
 
-  test('refuses the decision on what asks all the same', async () => {
+  test('rejects the decision on an approval that a hidden child agent asks for', async () => {
     const own = memoryStore()
     const child = deskOf(steps, own)
     const secretly = tool({
@@ -134,7 +134,7 @@ describe('a server that asks who its principals are', () => {
 })
 
 describe('approvals', () => {
-  test("by 'requester': the principal of the session, and nobody else", async () => {
+  test("by 'requester': only the principal of the session decides", async () => {
     const { server, id, approval } = await asked({ approvals: { by: 'requester' } })
     expect(await refusal(await decide(server, id, 'bob', yes(approval.id)))).toEqual({
       status: 404,
@@ -144,7 +144,7 @@ describe('approvals', () => {
     expect(await outcome(server, id)).toContain('refunded 80')
   })
 
-  test("by 'operator': the requester may not approve over any route, and may deny", async () => {
+  test("by 'operator': the requester cannot approve on any route, and can deny", async () => {
     const { server, id, approval } = await asked({ approvals: { by: 'operator' }, operator })
     const refused = { status: 403, code: 'not-approver' }
     expect(await refusal(await decide(server, id, 'ann', yes(approval.id)))).toEqual(refused)
@@ -167,7 +167,7 @@ describe('approvals', () => {
     expect(await outcome(server, id)).not.toContain('refunded')
   })
 
-  test('the operator decides in the session of another, which goes on for its own principal', async () => {
+  test("by 'operator': the operator decides in the session of another principal, and the run resumes", async () => {
     const { server, id, approval } = await asked({ approvals: { by: 'operator' }, operator })
     expect((await decide(server, id, 'olga', yes(approval.id))).status).toBe(202)
     expect(await outcome(server, id)).toContain('refunded 80')
@@ -179,7 +179,7 @@ describe('approvals', () => {
     })
   })
 
-  test('by a function: it sees the question, decides for anybody, and to others the session is not there', async () => {
+  test('by a function: it receives the question and decides for each principal; for the rejected ones the session is unknown', async () => {
     const seen: ApprovalQuestion[] = []
     const by = ({ id }: Principal, question: ApprovalQuestion): boolean => {
       seen.push(question)
@@ -202,7 +202,7 @@ describe('approvals', () => {
     })
   })
 
-  test('by a function that throws, or answers anything but true, are not given', async () => {
+  test('by a function that throws or does not return true: the approval stays pending', async () => {
     const answers: (() => boolean)[] = [
       () => {
         throw new Error('no directory')
@@ -216,7 +216,7 @@ describe('approvals', () => {
     }
   })
 
-  test('of a wait that was never asked are refused, and do not wait for it', async () => {
+  test('for an unknown wait are rejected, and do not apply to a later wait', async () => {
     const { server, id, approval } = await asked({ approvals: { by: 'requester' } }, [call, call, { text: 'done' }])
     const next = approval.id.replace('/1/call/', '/2/call/')
     expect(await refusal(await decide(server, id, 'ann', yes(next)))).toEqual({ status: 404, code: 'unknown-wait' })
@@ -225,7 +225,7 @@ describe('approvals', () => {
     expect((await pendingIn(server, id)).approvals).toHaveLength(1)
   })
 
-  test('of a crossing that a hook asks about follow the same rule, though they are answers to a question', async () => {
+  test('for a handoff that a hook asks about follow the same rule', async () => {
     const store = memoryStore()
     const child = createAgent({ name: 'child', model: scriptedModel([{ text: 'hi' }]), store })
     const gate = defineExtension({ name: 'gate', hooks: { handoff: () => ({ ask: { reason: 'really?' } }) } })
@@ -244,10 +244,10 @@ describe('approvals', () => {
   })
 })
 
-describe('arguments that the approver changes', () => {
+describe('arguments that an approver edits', () => {
   const edit = (id: string): object => yes(id, { args: { amount: 70 } })
 
-  test('are a new question, about what they are now', async () => {
+  test('need a second approval', async () => {
     const seen: Json[] = []
     const by = (_: Principal, { input, args }: ApprovalQuestion): boolean => {
       seen.push({ input, ...(args !== undefined && { args }) })
@@ -269,20 +269,20 @@ describe('arguments that the approver changes', () => {
   test.each<[string, NonNullable<ServerOptions['approvals']>['mayEdit']]>([
     ['always', true],
     ['by a rule', (_, { args }) => JSON.stringify(args) === '{"amount":70}'],
-  ])('run at once where the approver may edit %s', async (_, mayEdit = false) => {
+  ])('run at once if mayEdit permits it %s', async (_, mayEdit = false) => {
     const { server, id, approval } = await asked({ approvals: { by: 'requester', mayEdit } })
     await decide(server, id, 'ann', edit(approval.id))
     expect(await outcome(server, id)).toContain('refunded 70')
   })
 
-  test('and are the same, are no change', async () => {
+  test('run at once if they equal the original ones', async () => {
     const { server, id, approval } = await asked({ approvals: { by: 'requester' } })
     await decide(server, id, 'ann', yes(approval.id, { args: { amount: 80 } }))
     expect(await outcome(server, id)).toContain('refunded 80')
   })
 })
 
-describe('peers over A2A', () => {
+describe('A2A peers', () => {
   async function a2a(server: Server, said: object, taskId?: string): Promise<Record<string, Json>> {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [said], ...(taskId && { taskId }) }
     const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
@@ -299,21 +299,21 @@ describe('peers over A2A', () => {
     ['the requester', { by: 'requester' }],
     ['the operator', { by: 'operator' }],
     ['a rule that does not look', { by: () => true }],
-  ])('do not approve their own calls where %s approves', async (_, approvals) => {
+  ])('cannot approve their own calls if %s approves', async (_, approvals) => {
     const server = serverOf(steps, { approvals, operator: () => true })
     const task = await taskOf(server)
     expect(JSON.stringify(await a2a(server, { text: 'approve' }, task))).toContain('not accept approvals over A2A')
     expect(JSON.stringify(await a2a(server, { text: 'deny' }, task))).toContain('TASK_STATE_COMPLETED')
   })
 
-  test('nor without authentication', async () => {
+  test('cannot approve their own calls without authenticate', async () => {
     const store = memoryStore()
     const server = createServer({ agents: [deskOf(steps, store)], store })
     const task = await taskOf(server)
     expect(JSON.stringify(await a2a(server, { text: 'approve' }, task))).toContain('not accept approvals over A2A')
   })
 
-  test('approve where the option says so, and the rule sees how they ask', async () => {
+  test('can approve with peers: true, and the rule receives via: "a2a"', async () => {
     const vias: string[] = []
     const by = (_: Principal, { via }: ApprovalQuestion): boolean => vias.push(via) > 0
     const server = serverOf(steps, { approvals: { by, peers: true } })
@@ -321,7 +321,7 @@ describe('peers over A2A', () => {
     expect(vias).toEqual(['a2a'])
   })
 
-  test('read texts in which nothing hides', async () => {
+  test('receive questions with invisible characters escaped', async () => {
     const pay = tool({
       name: 'pay',
       needsApproval: () => ({ reason: 'pay\u202e ann\u001b[2J' }),
@@ -337,7 +337,7 @@ describe('peers over A2A', () => {
 })
 
 describe('authorize', () => {
-  test('is told the kind, the tool, its effect, its arguments and the requester', async () => {
+  test('receives the kind, the tool, its effect, its arguments and the requester', async () => {
     const actions: Action[] = []
     const authorize = (_: Principal, action: Action): boolean => actions.push(action) > 0
     const { server, id, approval } = await asked({ authorize, approvals: { by: 'operator' }, operator })
@@ -357,7 +357,7 @@ describe('authorize', () => {
     })
   })
 
-  test('tells answers, uncertain calls and tool results apart', async () => {
+  test('distinguishes answers from tool results', async () => {
     const store = memoryStore()
     const question = tool({
       name: 'question',
@@ -415,7 +415,7 @@ describe('GET /api/waits', () => {
     return { rows, sizes }
   }
 
-  test('is for operators', async () => {
+  test('is available to operators only', async () => {
     const { server } = await asked({ operator })
     expect(await refusal(await ask(server, '/api/waits'))).toEqual({ status: 403, code: 'not-operator' })
     expect(await refusal(await ask(serverOf([]), '/api/waits'))).toEqual({ status: 403, code: 'not-operator' })
@@ -425,7 +425,7 @@ describe('GET /api/waits', () => {
     })
   })
 
-  test('shows what waits in all sessions, with the evidence, and the operator decides on it', async () => {
+  test('lists the pending waits of all sessions with their evidence, and the operator decides on them', async () => {
     const { server, id, approval } = await asked({ operator, approvals: { by: 'operator' } })
     const { waits, next } = await inbox(server)
     expect(waits).toEqual([
@@ -443,7 +443,7 @@ describe('GET /api/waits', () => {
   test.each<[string, () => SessionStore]>([
     ['memory', memoryStore],
     ['SQLite', () => sqliteStore(':memory:')],
-  ])('is paged: every wait once, and each page reads no more logs than its limit (%s)', async (_, open) => {
+  ])('returns each wait once over all pages, and reads no more logs a page than the limit (%s)', async (_, open) => {
     const inner = open()
     let reads = 0
     const store: SessionStore = {
@@ -474,7 +474,7 @@ describe('GET /api/waits', () => {
     await inner.close()
   })
 
-  test('shows what a run waits for that goes on', async () => {
+  test('lists the pending approval of an active run', async () => {
     const started = Promise.withResolvers<void>()
     const slow = tool({
       name: 'slow',
@@ -498,7 +498,7 @@ describe('GET /api/waits', () => {
     await server.close({ graceMs: 0 })
   })
 
-  test('leaves out what authorize does not let the operator decide', async () => {
+  test('omits waits that authorize does not permit the operator to decide', async () => {
     const seen: Action[] = []
     const authorize = (principal: Principal, action: Action): boolean => {
       if (principal.id === 'olga') seen.push(action)
@@ -512,7 +512,7 @@ describe('GET /api/waits', () => {
     ])
   })
 
-  test('says what hides in a question', async () => {
+  test('warns about invisible characters in a question', async () => {
     const note = tool({
       name: 'note',
       needsApproval: true,
@@ -531,14 +531,14 @@ describe('GET /api/waits', () => {
   })
 })
 
-describe('a session of another', () => {
+describe('a session of another principal', () => {
   const paths = ['', '/events', '/export']
 
   test.each<[string, ServerOptions['authorize'], string, number]>([
-    ['is read by an operator whom authorize permits', (_, { kind }) => kind !== 'waits', 'olga', 200],
-    ['is not read by an operator whom it does not', ({ id }) => id === 'ann', 'olga', 403],
-    ['is not read by an operator without authorize', undefined, 'olga', 404],
-    ['is not read by others', () => true, 'bob', 404],
+    ['can be read by an operator if authorize permits it', (_, { kind }) => kind !== 'waits', 'olga', 200],
+    ['cannot be read by an operator if authorize rejects it', ({ id }) => id === 'ann', 'olga', 403],
+    ['cannot be read by an operator without authorize', undefined, 'olga', 404],
+    ['cannot be read by other principals', () => true, 'bob', 404],
   ])('%s', async (_, authorize, as, status) => {
     const { server, id } = await asked({ operator, ...(authorize && { authorize }) })
     for (const path of paths) {

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 
 import { ask, serverOf } from '../served.ts'
 
-/** Any character. What fast-check has for it, and for queries, makes a table of all of them, which takes a second. */
+/** Any character. The fast-check units for it build a table of all characters, which takes a second. */
 const character = fc
   .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code))
 
-/** Whatever may stand in a query. */
+/** Any query string. */
 const query = fc.string({
   unit: fc.oneof(
     fc.constantFrom('a', 'Z', '0', '-', '.', '~', '!', '$', '&', '+', ',', ';', '=', ':', '@', '/', '?'),
@@ -17,7 +17,7 @@ const query = fc.string({
   ),
 })
 
-test('the description is OpenAPI, and names every route', async () => {
+test('the OpenAPI description is valid and lists every route', async () => {
   const server = serverOf([])
   const described = await (await ask(server, '/openapi.json')).json()
   expect(await new Validator().validate(described)).toMatchObject({ valid: true })
@@ -26,9 +26,9 @@ test('the description is OpenAPI, and names every route', async () => {
   )
 })
 
-/** Whether an answer is a success, or an error that says what and why. */
+/** Whether a response is a success or a complete error. */
 function isFine(status: number, said: string, path: string): boolean {
-  // Errors of JSON-RPC have a form of their own.
+  // Errors of JSON-RPC have another shape.
   if (status < 400 || path === '/mcp') return status < 500
   const { error } = JSON.parse(said)
   return status < 500 && typeof error.code === 'string' && typeof error.hint === 'string' && error.message !== ''
@@ -36,7 +36,7 @@ function isFine(status: number, said: string, path: string): boolean {
 
 const runs = process.env['PROVOST_TEST_FULL'] === '1' ? 2_000 : 15
 
-test('whatever is sent to a route, well described or not, nothing is a 5xx and errors have their form', async () => {
+test('random requests to any route get no 5xx, and each error has the documented shape', async () => {
   const server = serverOf([{ text: 'x' }], {
     limits: { requestsPerMinute: 1_000_000, runs: 1_000_000, connections: 1_000_000 },
   })

@@ -68,7 +68,7 @@ function world(exposeErrors?: boolean): {
   return { server, store, seen }
 }
 
-/** All that a browser can get of a session, live and later, from this process and another one. */
+/** Everything that a browser can read of a session, live and later, from this process and another one. */
 async function faces({ server, store }: ReturnType<typeof world>): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   const live = await executed(server, { input: 'go' })
@@ -89,8 +89,8 @@ async function faces({ server, store }: ReturnType<typeof world>): Promise<Reado
   return found
 }
 
-describe('the text of what a tool or a hook throws', () => {
-  test('reaches no client: each gets the code and a general text, and the model all of it', async () => {
+describe('the message of an exception in a tool or a hook', () => {
+  test('reaches the model and no client; clients receive the code and a general message', async () => {
     const made = world()
     const found = [...(await faces(made))]
     expect(found.filter(([, text]) => text.length < 100 || text.includes('ECONNREFUSED'))).toEqual([])
@@ -99,7 +99,7 @@ describe('the text of what a tool or a hook throws', () => {
     const events = (await faces(world())).get('events') ?? ''
     expect(events).toMatch(/"code":"tool-failed","message":"The tool failed."/u)
     expect(events).toMatch(/"code":"quota-used","message":"The tool failed."/u)
-    // What the runtime itself says of a call hides nothing.
+    // Errors of the runtime itself keep their text.
     expect(events).toContain('"code":"invalid-tool-input"')
     expect(events).toMatch(/"n"|expected number/u)
   })
@@ -113,7 +113,7 @@ describe('the text of what a tool or a hook throws', () => {
     }
   })
 
-  test('reaches no peer over A2A and MCP when the run fails of it', async () => {
+  test('reaches no peer over A2A and MCP if the run fails with it', async () => {
     const store = memoryStore()
     const failing = defineExtension({
       name: 'failing',

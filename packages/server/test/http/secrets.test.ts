@@ -11,7 +11,7 @@ import { ask, executed, serverOf } from '../served.ts'
 
 const planted = 'sk-planted-0123456789abcdef'
 
-test('a planted secret leaves by no route: not in live events, not in those read again, not in chat, session or export', async () => {
+test('a known secret appears in no live event, no replayed event, no chat, no session and no export', async () => {
   process.env['SERVER_TEST_SECRET'] = planted
   const leak = tool({
     name: 'leak',
@@ -54,7 +54,7 @@ test('a planted secret leaves by no route: not in live events, not in those read
   )
 })
 
-test('of fifty secrets in arguments, results, errors, stacks and keys, in whatever writing, none is in the stream', async () => {
+test('none of fifty secrets in arguments, results, errors, stacks and keys appears in the stream, in any encoding', async () => {
   const secrets = Array.from({ length: 50 }, (_, n) => {
     const base = `s3cr3t-${n}-${(n * 7919 + 104_729).toString(36)}`
     const shapes = [
@@ -106,7 +106,7 @@ test('of fifty secrets in arguments, results, errors, stacks and keys, in whatev
   expect(secrets.filter((secret) => writings(secret).some((one) => lower.includes(one.toLowerCase())))).toEqual([])
 })
 
-test('the operator is told of a failure without the secrets of the agents', async () => {
+test('onError receives failures with the secrets of the agents scrubbed', async () => {
   process.env['SERVER_TEST_SECRET'] = planted
   const agent = createAgent({
     name: 'desk',

@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest'
 
 import { ask, deskOf, executed, serverOf } from '../served.ts'
 
-/** What a server says to a text, until the connection is over. */
+/** What a server sends in response to raw text until the connection closes. */
 function spoken(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''
@@ -24,7 +24,7 @@ async function refusal(response: Response): Promise<{ status: number; code: stri
   return { status: response.status, code: error.code }
 }
 
-test('nobody listens in public without asking who is there', async () => {
+test('serve rejects a public address without authenticate', async () => {
   const server = createServer({ agents: [deskOf([])], store: memoryStore() })
   await expect(serve(server, { hostname: '0.0.0.0', port: 0 })).rejects.toMatchObject({
     code: 'public-without-authentication',
@@ -35,7 +35,7 @@ test('nobody listens in public without asking who is there', async () => {
 })
 
 test.each(['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip'])(
-  'without asking who is there, nobody is answered through a proxy that says so with %s',
+  'without authenticate, a request with the proxy header %s is rejected',
   async (name) => {
     const server = createServer({ agents: [deskOf([])], store: memoryStore() })
     const paths = ['/api/agent/sessions', '/a2a/desk/.well-known/agent-card.json']
@@ -49,7 +49,7 @@ test.each(['forwarded', 'via', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip
   },
 )
 
-test('without asking who is there, nobody is answered from another address, nor by a proxy that speaks HTTP/1.0', async () => {
+test('without authenticate, a request from another address or over HTTP/1.0 is rejected', async () => {
   const server = createServer({ agents: [deskOf([])], store: memoryStore() })
   const from = async (remoteAddress: string | undefined, httpVersion = '1.1'): Promise<number> => {
     const env = { incoming: { httpVersion, socket: { remoteAddress } } }
@@ -69,7 +69,7 @@ test('without asking who is there, nobody is answered from another address, nor 
   await listening.close()
 })
 
-test('who is unknown gets 401, and the sessions of others do not exist', async () => {
+test('an unknown caller gets 401, and the sessions of other principals are 404', async () => {
   const server = serverOf([{ text: 'secret' }])
   expect((await ask(server, '/api/agent/sessions', { as: '!' })).status).toBe(401)
   const { id } = await executed(server, { input: 'x' }, 'ann')
@@ -95,7 +95,7 @@ test('who is unknown gets 401, and the sessions of others do not exist', async (
   expect(mine.sessions).toEqual([])
 })
 
-test('whatever is malformed is refused, and the refusal says why', async () => {
+test('a malformed request is rejected with the reason', async () => {
   const server = serverOf([{ text: 'x' }], { limits: { bodyBytes: 20_000 } })
   const { id } = await executed(server, { input: 'x' })
   const execute = (body: unknown, headers?: Record<string, string>): Promise<Response> =>
@@ -112,7 +112,7 @@ test('whatever is malformed is refused, and the refusal says why', async () => {
     status: 400,
     code: 'invalid-request',
   })
-  expect(await refusal(await execute({ input: 'x', agent: 'nobody' }))).toEqual({ status: 404, code: 'unknown-agent' })
+  expect(await refusal(await execute({ input: 'x', agent: 'unknown' }))).toEqual({ status: 404, code: 'unknown-agent' })
   expect(await refusal(await execute({ input: 'x', sessionId: 'nope' }))).toEqual({
     status: 404,
     code: 'unknown-session',
@@ -138,7 +138,7 @@ test('whatever is malformed is refused, and the refusal says why', async () => {
   })
 })
 
-test('tools of a client are bounded', async () => {
+test('the number and size of client tools are limited', async () => {
   const server = serverOf([{ text: 'x' }], { limits: { remoteTools: 2, remoteToolBytes: 1_000 } })
   const named = (name: string, description = ''): object => ({ name, description, inputSchema: { type: 'object' } })
   const execute = async (tools: unknown): Promise<string> =>
@@ -148,7 +148,7 @@ test('tools of a client are bounded', async () => {
   expect(await execute([named('../../a')])).toBe('invalid-request')
 })
 
-test('too many requests, runs or streams of one principal are 429 with the time to wait', async () => {
+test('too many requests, runs or streams of one principal get 429 with retry-after', async () => {
   const server = serverOf([{ stall: true }], { limits: { requestsPerMinute: 6, runs: 1, connections: 2 } })
   const first = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
   const id = first.headers.get('x-session-id')
@@ -172,7 +172,7 @@ test('too many requests, runs or streams of one principal are 429 with the time 
   await server.close({ graceMs: 0 })
 })
 
-test('a page of another origin gets nothing, unless its origin is named', async () => {
+test('a page of another origin is rejected unless its origin is allowed', async () => {
   const closed = serverOf([])
   const asked = await ask(closed, '/health', { headers: { origin: 'https://evil.example' } })
   expect(asked.headers.get('access-control-allow-origin')).toBeNull()
@@ -183,7 +183,7 @@ test('a page of another origin gets nothing, unless its origin is named', async 
   expect(other.headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('authorize refuses what a principal may not do', async () => {
+test('authorize rejects actions that a principal may not perform', async () => {
   const server = serverOf([{ text: 'x' }], { authorize: (_, { kind }) => kind !== 'export' })
   const { id } = await executed(server, { input: 'x' })
   expect((await ask(server, `/api/agent/session/${id}`)).status).toBe(200)
@@ -199,7 +199,7 @@ const broken = {
   },
 }
 
-test('what fails inside is `internal` to clients, over any protocol, and whoever runs the server is told', async () => {
+test('an internal failure is `internal` for clients over every protocol, and onError receives it', async () => {
   const told: unknown[] = []
   const server = serverOf([{ text: 'x' }], {
     ...broken,
@@ -231,7 +231,7 @@ test('what fails inside is `internal` to clients, over any protocol, and whoever
   await server.close()
 })
 
-test('where nobody listens, what fails inside goes to the console, without what the request brought', async () => {
+test('without onError an internal failure goes to the console, without data of the request', async () => {
   const server = serverOf([{ text: 'x' }], broken)
   const console = vi.spyOn(globalThis.console, 'error').mockReturnValue()
   await ask(server, '/api/agent/execute?key=secret', { body: { input: 'private' } })
@@ -242,7 +242,7 @@ test('where nobody listens, what fails inside goes to the console, without what 
   await server.close()
 })
 
-test('a stream whose store fails ends where it is, and does not say why', async () => {
+test('a stream whose store fails ends without the reason', async () => {
   const store = memoryStore()
   const told: unknown[] = []
   const { id } = await executed(serverOf([{ text: 'x' }], { store }), { input: 'x' })
@@ -272,7 +272,7 @@ test('a stream whose store fails ends where it is, and does not say why', async 
   await listening.close()
 })
 
-test('a body that breaks off is the fault of whoever sent it, and told to nobody', async () => {
+test('an incomplete body is a client error and is not reported', async () => {
   const told: unknown[] = []
   const server = serverOf([], { onError: (error) => told.push(error) })
   for (const path of ['/api/agent/execute', '/mcp', '/a2a/desk']) {
@@ -288,7 +288,7 @@ test('a body that breaks off is the fault of whoever sent it, and told to nobody
   await server.close()
 })
 
-test('of what the SDK of A2A stumbles over nothing is told', async () => {
+test('an error of the A2A SDK is not sent to the client', async () => {
   const server = serverOf([])
   const params = { message: { messageId: 'm', parts: [null] } }
   const body = { jsonrpc: '2.0', id: 7, method: 'SendMessage', params }
@@ -301,7 +301,7 @@ test('of what the SDK of A2A stumbles over nothing is told', async () => {
   await server.close()
 })
 
-test('whoever is refused and stays is left, and no refusal stands in the middle of an answer', async () => {
+test('a rejected connection is closed after a second, and a rejection is never written into another response', async () => {
   const server = serverOf([{ stall: true }])
   const listening = await serve(server, { port: 0 })
   const staying = connect({ port: listening.port, host: '127.0.0.1', allowHalfOpen: true })
@@ -328,7 +328,7 @@ test('whoever is refused and stays is left, and no refusal stands in the middle 
   await listening.close({ graceMs: 0 })
 })
 
-test('headers beyond measure and what is no HTTP are refused in the same form', async () => {
+test('oversized headers and invalid HTTP are rejected in the shape of all errors', async () => {
   const listening = await serve(createServer({ agents: [deskOf([])], store: memoryStore() }), { port: 0 })
   const said = (text: string): Promise<string> => spoken(listening.port, text)
   const huge = await said(`GET /health HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)

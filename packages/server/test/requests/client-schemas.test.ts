@@ -63,7 +63,7 @@ test('patterns of all tools of a request are counted together', async () => {
   await server.close()
 })
 
-/** What became of the one call of a run. */
+/** The outcome of the only call of a run. */
 async function outcome(server: Server, inputSchema: unknown): Promise<string> {
   const { frames, last } = await executed(server, { input: 'x', tools: [toolWith(inputSchema)] })
   await server.close()
@@ -117,7 +117,7 @@ test.for([
   expect(await outcome(serverOf(calling(structuredClone(input) as Json)), schema)).toMatch(new RegExp(expected, 's'))
 })
 
-/** A store into which an older version wrote: the schemas of a client's tools are such as are refused today. */
+/** A store that an older version wrote, with client tool schemas that are rejected today. */
 function writtenBefore(store: SessionStore, schema: object): SessionStore {
   return {
     ...store,

@@ -10,7 +10,7 @@ import { ask, executed, framesIn, serverOf } from '../served.ts'
 
 const keyed = { headers: { 'idempotency-key': 'k' } }
 
-/** A server whose agent pays what is approved, asks the client for the time, and says when it has done so. */
+/** A server whose agent pays what is approved, calls the client tool `clock`, then answers. */
 function cashier(store = memoryStore()): { server: ReturnType<typeof createServer>; paid: number[] } {
   const paid: number[] = []
   const pay = tool({
@@ -30,7 +30,7 @@ function cashier(store = memoryStore()): { server: ReturnType<typeof createServe
   return { server: createServer({ agents: [agent], store }), paid }
 }
 
-test('what is decided under a key is decided once, and asked again it is said again, at whatever process', async () => {
+test('a decision with an Idempotency-Key applies once, and a repeated request gets the same response from any process', async () => {
   const store = memoryStore()
   const { server, paid } = cashier(store)
   const there = cashier(store).server
@@ -58,7 +58,7 @@ test('what is decided under a key is decided once, and asked again it is said ag
   expect(await give()).toBe(202)
   await (await ask(server, `/api/agent/session/${id}/events`)).text()
   expect(await give()).toBe(202)
-  // The same as answers that are streamed behind.
+  // The same for decisions that come with execute.
   const again = await ask(server, '/api/agent/execute', {
     body: { sessionId: id, ...results },
     headers: { 'idempotency-key': 'r' },
@@ -68,7 +68,7 @@ test('what is decided under a key is decided once, and asked again it is said ag
   expect(messages.filter(({ role }: { role: string }) => role === 'tool')).toHaveLength(2)
 })
 
-test('what a page says under a key is said once: what waits for an approval by then goes on waiting', async () => {
+test('a chat message with an Idempotency-Key is sent once, and a repeated request leaves the pending approval pending', async () => {
   const { server, paid } = cashier()
   const said = (text: string, key: string): Promise<string> =>
     ask(server, '/api/chat', {
@@ -81,7 +81,7 @@ test('what a page says under a key is said once: what waits for an approval by t
   expect(paid).toEqual([])
   const sessions = await (await ask(server, '/api/agent/sessions')).json()
   expect(sessions.sessions).toMatchObject([{ status: 'suspended' }])
-  // Under another key it is something new, and what waited is not done.
+  // Another key is a new message, which denies the pending call.
   await said('never mind', 'l')
   const { messages } = await (await ask(server, `/api/agent/session/${sessions.sessions[0].id}`)).json()
   expect(
@@ -92,12 +92,12 @@ test('what a page says under a key is said once: what waits for an approval by t
   expect(paid).toEqual([])
 })
 
-test('a body in chunks is as good as one that says its length, and as bounded', async () => {
+test('a chunked body is accepted and limited like one with content-length', async () => {
   const server = serverOf([{ text: 'x' }], { limits: { bodyBytes: 1_000 } })
   const send = (text: string, path: string): Promise<Response> => {
     const body = new Blob([text]).stream()
     const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
-    // What comes in chunks is not known to the type of `fetch`.
+    // The types of `fetch` have no chunked body.
     const init = { method: 'POST', headers, body, duplex: 'half' }
     return Promise.resolve(server.fetch(new Request(`http://localhost${path}`, init)))
   }

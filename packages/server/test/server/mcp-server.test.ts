@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 
 import { ask, deskOf, serverOf } from '../served.ts'
 
-test('the agents are tools of an MCP server: another agent asks them, and what waits for a human says so', async () => {
+test('the MCP server exposes agents as tools, and a pending approval is stated in the result', async () => {
   const store = memoryStore()
   const desk = deskOf([{ text: 'refunded' }, { toolCalls: [{ name: 'refund', input: { amount: 80 } }] }], store)
   const listening = await serve(createServer({ agents: [desk], store }), { port: 0 })
@@ -21,7 +21,7 @@ test('the agents are tools of an MCP server: another agent asks them, and what w
   await listening.close({ graceMs: 0 })
 })
 
-test('whoever is unknown, or a page of another origin, gets nothing over MCP', async () => {
+test('MCP rejects unknown callers and pages of another origin', async () => {
   const server = serverOf([])
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
   expect((await ask(server, '/mcp', { body, as: '!' })).status).toBe(401)

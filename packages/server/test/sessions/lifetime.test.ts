@@ -10,7 +10,7 @@ import { z } from 'zod'
 
 import { ask, executed, framesIn, serverOf } from '../served.ts'
 
-test('the same Idempotency-Key begins one session with one run, in this process and in another', async () => {
+test('one Idempotency-Key starts one session with one run, in this process and in another', async () => {
   const store = memoryStore()
   const server = serverOf([{ text: 'one' }, { text: 'two' }], { store })
   const keyed = async (at: typeof server, body: object): Promise<{ id: string | null; text: string }> => {
@@ -28,7 +28,7 @@ test('the same Idempotency-Key begins one session with one run, in this process 
   expect(await keyed(serverOf([{ text: 'other' }], { store }), { sessionId: first.id, input: 'y' })).toEqual(next)
 })
 
-test('what is sent under a key is said once, whichever process is asked again', async () => {
+test('a steer with an Idempotency-Key is delivered once, whichever process receives the repeated request', async () => {
   const store = memoryStore()
   const steps = [{ text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'four' }]
   const server = serverOf(steps, { store })
@@ -47,7 +47,7 @@ test('what is sent under a key is said once, whichever process is asked again', 
   expect(messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
-test('steer enters a run that goes on, a follow-up when it would end', async () => {
+test('steer enters an active run, and a follow-up starts a turn when the run would end', async () => {
   const gate = Promise.withResolvers<void>()
   const wait = tool({
     name: 'wait',
@@ -71,7 +71,7 @@ test('steer enters a run that goes on, a follow-up when it would end', async () 
   expect(types.at(-1)).toBe('execute_complete')
 })
 
-test('what is said with `to` enters the child whose run it names, from any process, and nobody else hears it', async () => {
+test('`to` delivers a message from any process to one child run only', async () => {
   const gate = Promise.withResolvers<void>()
   const wait = tool({
     name: 'wait',
@@ -112,7 +112,7 @@ test('what is said with `to` enters the child whose run it names, from any proce
   expect(await says(server, 'steer', { input: 'hurry', to })).toBe(202)
   expect(await says(elsewhere, 'follow-up', { input: 'and then', to })).toBe(202)
   expect(await says(elsewhere, 'follow-up', { input: 'and then', to }), 'the same key').toBe(202)
-  for (const wrong of [`${to}/1/call/0`, 'nobody', '../..', id ?? '']) {
+  for (const wrong of [`${to}/1/call/0`, 'unknown', '../..', id ?? '']) {
     const refused = await ask(server, `${path}/steer`, { body: { input: 'x', to: wrong } })
     expect([refused.status, (await refused.json()).error.code]).toEqual([404, 'unknown-run'])
   }
@@ -128,7 +128,7 @@ test('what is said with `to` enters the child whose run it names, from any proce
   await server.close()
 })
 
-test('abort ends a run, and its stream says so; delete leaves nothing', async () => {
+test('abort ends a run and its stream as aborted; delete removes the session', async () => {
   const server = serverOf([{ stall: true }])
   const response = await ask(server, '/api/agent/execute', { body: { input: 'x' } })
   const id = response.headers.get('x-session-id')
@@ -138,7 +138,7 @@ test('abort ends a run, and its stream says so; delete leaves nothing', async ()
   expect((await ask(server, `/api/agent/session/${id}`)).status).toBe(404)
 })
 
-test('a server that closes leaves its runs where the next one goes on with them', async () => {
+test('a closing server leaves its runs for the next server to resume', async () => {
   const store = memoryStore()
   const ran: string[] = []
   const gate = Promise.withResolvers<void>()
@@ -192,7 +192,7 @@ test('a server that closes leaves its runs where the next one goes on with them'
   await after.close()
 })
 
-test('runs that were left behind are looked for once at a time, however long the store takes', async () => {
+test('recovery looks for abandoned runs once at a time, however slow the store is', async () => {
   const store = memoryStore()
   const gate = Promise.withResolvers<void>()
   let looks = 0
@@ -212,7 +212,7 @@ test('runs that were left behind are looked for once at a time, however long the
   await server.close()
 })
 
-test('however many ask whether it is ready, its store is asked once at a time', async () => {
+test('concurrent /ready requests query the store once', async () => {
   const store = memoryStore()
   const gate = Promise.withResolvers<void>()
   let looks = 0
@@ -237,7 +237,7 @@ test('however many ask whether it is ready, its store is asked once at a time', 
   await server.close()
 })
 
-test('a connection is kept for longer than load balancers keep theirs, or for as long as is said', async () => {
+test('an idle connection is kept for 65 s by default, or for keepAliveMs', async () => {
   const kept = async (options: { keepAliveMs?: number }): Promise<string | null> => {
     const listening = await serve(serverOf([]), { port: 0, ...options })
     const { headers } = await fetch(`${listening.url}/health`)

@@ -21,7 +21,7 @@ import { ask, deskOf, framesIn, serverOf } from '../served.ts'
 const script = fileURLToPath(new URL('doomed-process.ts', import.meta.url))
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
-/** Runs a process until it dies, or says that it has set a session aside; one that hangs is killed. */
+/** Runs a process until it dies or reports a quarantined session. A process that hangs is killed. */
 async function live(...args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, ['--conditions=@provost/source', script, ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -46,7 +46,7 @@ async function idle(store: SessionStore, id: string): Promise<void> {
 }
 
 type Case = readonly [store: 'sqlite' | 'postgres', how: 'exit' | 'hang' | 'kill' | 'open', by: 'server' | 'code']
-/** Each process takes a second to start: one case here, and the others where all is tested. */
+/** Each process takes a second to start: one case by default, all of them in full runs. */
 const sampled: readonly Case[] = [['sqlite', 'hang', 'server']]
 const cases: readonly Case[] = full
   ? [
@@ -61,9 +61,9 @@ const cases: readonly Case[] = full
     ]
   : sampled
 
-describe('a session that brings down each process that takes it over', () => {
+describe('a session that crashes each process that takes it over', () => {
   test.for(cases)(
-    'over %s, by %s, when taken over by %s, is set aside, and its neighbour completes',
+    'is quarantined, and its neighbour completes: store %s, failure %s, takeover by %s',
     { timeout: 120_000 },
     async ([kind, how, by], { skip }) => {
       skip(kind === 'postgres' && !findPostgres(), 'PostgreSQL is not installed')
@@ -72,7 +72,7 @@ describe('a session that brings down each process that takes it over', () => {
       const database = kind === 'postgres' ? await startPostgres() : undefined
       if (database) onTestFinished(() => database.stop())
       const where = database?.url ?? join(folder, 'sessions.db')
-      // Where opening is what kills, the first writer dies otherwise.
+      // If opening is what crashes, the first writer dies by a signal.
       expect(await live(where, how === 'open' ? 'kill' : how, 'seed')).toBe('died')
       const ends: string[] = []
       while (!ends.includes('quarantined poison') && ends.length < mostTakeovers + 3)
@@ -85,7 +85,7 @@ describe('a session that brings down each process that takes it over', () => {
       const authenticate = (request: Request): { id: string } => ({
         id: request.headers.get('authorization')?.slice('Bearer '.length) ?? '',
       })
-      // A server that would take it over again finds nothing to take.
+      // A server that looks for abandoned runs does not take it over.
       const server = createServer({ agents, store, authenticate, recoverMs: 10 })
       onTestFinished(() => server.close({ graceMs: 0 }))
       await idle(store, 'healthy')
@@ -101,7 +101,7 @@ describe('a session that brings down each process that takes it over', () => {
   )
 })
 
-/** A session whose writers have died as often as may be, in a store of this process. */
+/** A quarantined session, in a store of this process. */
 async function quarantined(principal = { id: 'ann' }): Promise<{ store: SessionStore; id: string }> {
   const store = memoryStore()
   const gate = Promise.withResolvers<string>()
@@ -128,7 +128,7 @@ async function quarantined(principal = { id: 'ann' }): Promise<{ store: SessionS
   return { store, id: session.id }
 }
 
-test('a session in quarantine is listed, read and exported; all else is refused with its code', async () => {
+test('a quarantined session can be listed, read and exported; other operations fail with session-quarantined', async () => {
   const { store, id } = await quarantined()
   const server = serverOf([{ text: 'never' }], { store, recoverMs: 5 })
   const list = await (await ask(server, '/api/agent/sessions?status=quarantined')).json()
@@ -148,7 +148,7 @@ test('a session in quarantine is listed, read and exported; all else is refused 
   for (const [path, body] of asked) {
     const response = await ask(server, path, { body })
     expect([path, response.status, (await response.json()).error.code]).toEqual([path, 409, 'session-quarantined'])
-    // Of another's nobody hears.
+    // For other principals the session is unknown.
     expect((await ask(server, path, { body, as: 'bob' })).status).toBe(404)
   }
   expect((await ask(server, `/api/agent/session/${id}/events`)).status).toBe(409)
@@ -159,12 +159,12 @@ test('a session in quarantine is listed, read and exported; all else is refused 
   expect(lines.length).toBeGreaterThan(3)
 })
 
-test('a reader of a session that is set aside meanwhile is cut, and told so when it comes back', async () => {
+test('a stream of a session that becomes quarantined ends, and a reconnect fails with session-quarantined', async () => {
   const { store, id } = await quarantined()
   await store.releaseQuarantine(id)
   const told: unknown[] = []
   let gone = false
-  // Until it is set aside, another process has it.
+  // Until the quarantine, another process holds the lease.
   const elsewhere: SessionStore = {
     ...store,
     lease: async (...given) => (gone ? store.lease(...given) : 'busy'),
@@ -185,7 +185,7 @@ test('a reader of a session that is set aside meanwhile is cut, and told so when
   await server.close()
 })
 
-test('only an operator releases a session, finds it in the inbox before, and authorize may refuse; its run resumes', async () => {
+test('an operator finds a quarantined session in the inbox and releases it if authorize permits it; its run resumes', async () => {
   const { store, id } = await quarantined()
   const release = `/api/agent/session/${id}/release`
   const closed = serverOf([], { store, recoverMs: 60_000, authorize: () => true })
@@ -217,7 +217,7 @@ test('only an operator releases a session, finds it in the inbox before, and aut
   await server.close()
 })
 
-test('a release without authenticate is anybody’s on this machine; in code it is the agent’s and the store’s', async () => {
+test('without authenticate any local caller can release a session; in code, agent.releaseQuarantine does', async () => {
   const one = await quarantined({ id: 'local' })
   const server = createServer({ agents: [deskOf([], one.store)], store: one.store, recoverMs: 60_000 })
   const response = await ask(server, `/api/agent/session/${one.id}/release`, { body: {} })
@@ -228,7 +228,7 @@ test('a release without authenticate is anybody’s on this machine; in code it 
   await expect(agent.resumeSession(two.id)).resolves.toMatchObject({ id: two.id })
 })
 
-test('a run that cannot begin is told of and counted in the store, and is not tried again at once', async () => {
+test('a run that cannot start is reported once, counted in the store, and not retried at once', async () => {
   const { store, id } = await quarantined()
   await store.releaseQuarantine(id)
   let looks = 0
@@ -252,7 +252,7 @@ test('a run that cannot begin is told of and counted in the store, and is not tr
   await server.close()
 })
 
-test('a failure that may pass by itself is told of and not counted', async () => {
+test('a retryable failure is reported and not counted', async () => {
   const { store, id } = await quarantined()
   await store.releaseQuarantine(id)
   const told: unknown[] = []
@@ -268,7 +268,7 @@ test('a failure that may pass by itself is told of and not counted', async () =>
   await server.close()
 })
 
-test('a store that loses a lease to a drained server counts nothing', async () => {
+test('a lease that a closing server releases is not counted as a takeover', async () => {
   const store = memoryStore()
   const gate = Promise.withResolvers<string>()
   const wait = tool({ name: 'wait', effect: 'read', input: z.object({}), execute: () => gate.promise })

@@ -15,7 +15,7 @@ import { ask, framesIn } from '../served.ts'
 
 type Model = ReturnType<typeof scriptedModel>
 
-/** A model that falls silent before its `at`-th part, until the gate opens. */
+/** A model that stops before its `at`-th part until the gate opens. */
 function gated(model: Model, at: number, gate: Promise<void>): Model {
   return {
     ...model,
@@ -34,7 +34,7 @@ function gated(model: Model, at: number, gate: Promise<void>): Model {
   }
 }
 
-/** Two children that speak side by side, and then whoever asked them; all fall silent in the middle of a word. */
+/** Two parallel children, then the target of a handoff; each stops in the middle of its text. */
 function team(store: SessionStore, gates: readonly Promise<void>[]): Server {
   const [first = Promise.resolve(), second = Promise.resolve()] = gates
   const words = ['some ', 'words ', 'of ', 'a ', 'child']
@@ -65,7 +65,7 @@ function team(store: SessionStore, gates: readonly Promise<void>[]): Server {
   })
 }
 
-/** Reads frames as they come. */
+/** Reads frames as they arrive. */
 function reader(response: Response): { readonly frames: Frame[]; readonly over: Promise<void> } {
   const frames: Frame[] = []
   const read = async (): Promise<void> => {
@@ -82,7 +82,7 @@ function reader(response: Response): { readonly frames: Frame[]; readonly over: 
   return { frames, over: read() }
 }
 
-/** What a reader is to have once: the events that last, and the words of each answer. */
+/** What a reader must receive once: durable events, and the text of each message. */
 function had(frames: readonly Frame[]): { readonly lasting: readonly string[]; readonly said: Record<string, string> } {
   const lasting: string[] = []
   const said: Record<string, string> = {}
@@ -99,17 +99,17 @@ const textOf = (frames: readonly Frame[]): string => Object.values(had(frames).s
 const folder = mkdtempSync(join(tmpdir(), 'provost-resume-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Whoever drops: all where all is tested, else some. */
+/** Readers drop at each event in full runs, otherwise at every fourth. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const some = full ? 1 : 4
 
-/** Stores of processes that share one, or of one process alone. */
+/** The stores of one process, or of two processes that share one. */
 const places: Readonly<Record<string, () => readonly SessionStore[]>> = {
   'in the process of the run': () => [memoryStore()],
   'in another process': () => [sqliteStore(join(folder, 'a.db')), sqliteStore(join(folder, 'a.db'))],
 }
 
-/** Runs the team at the first store, has readers drop at its events, and lets them come back at the last store. */
+/** Runs the team at the first store, disconnects readers at its events, and reconnects them at the last store. */
 async function expectResumes(opened: readonly SessionStore[], step: number): Promise<void> {
   const [store = memoryStore(), other = store] = opened
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -154,7 +154,7 @@ async function expectResumes(opened: readonly SessionStore[], step: number): Pro
     expect(had([...before, ...after.frames]), `behind ${before.at(-1)?.id}`).toEqual(all)
     expect(after.frames.at(-1)?.data.type).toBe('execute_complete')
   }
-  // When all is over, too, and what passed is not kept any more.
+  // Also after the end, when ephemeral events are no longer stored.
   for (const [at, frame] of [...whole.frames.entries()]) {
     if (frame.id === undefined || at % (step * 3) > 0) continue
     const rest = await ask(there, `/api/agent/session/${id}/events`, { headers: { 'last-event-id': frame.id } })
@@ -166,17 +166,17 @@ async function expectResumes(opened: readonly SessionStore[], step: number): Pro
 }
 
 test.each(Object.entries(places))(
-  'whoever drops at any event, with children that speak side by side, resumes behind it %s',
+  'a reader that drops at any event of parallel children resumes after it %s',
   (_, stores) => expectResumes(stores(), some),
 )
 
-// Starting a server of databases takes longer than all else here.
+// Starting PostgreSQL takes longer than all other tests here.
 test.runIf(full && findPostgres() !== undefined)(
-  'whoever drops at any event resumes behind it in another process, over PostgreSQL (needs the server)',
+  'a reader that drops at any event resumes after it in another process over PostgreSQL (needs the server)',
   async () => {
     const postgres = await startPostgres()
     try {
-      // A hundred readers on ten connections would come later than what passed is kept for.
+      // A hundred readers on ten connections would connect after ephemeral events expire.
       await expectResumes([postgresStore(postgres.url), postgresStore(postgres.url)], 3)
     } finally {
       await postgres.stop()

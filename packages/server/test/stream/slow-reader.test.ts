@@ -20,7 +20,7 @@ async function allOf(server: Server, id: string): Promise<readonly string[]> {
   return lastingIn(framesIn(await (await ask(server, `/api/agent/session/${id}/events`)).text()))
 }
 
-test('a reader who falls behind by more than may wait gets all of it on the same stream', async () => {
+test('a reader that falls behind limits.waitingBytes receives every durable event on the same stream', async () => {
   const note = tool({
     name: 'note',
     effect: 'read',
@@ -44,7 +44,7 @@ test('a reader who falls behind by more than may wait gets all of it on the same
   await server.close()
 })
 
-test('of one who does not read a few pieces wait, however long an event is', async () => {
+test('for a reader that does not read, few pieces are buffered, however long an event is', async () => {
   const text = '\u{1f600}'.repeat(500_000)
   const server = serverOf([{ text }])
   const { id, last } = await executed(server, { input: 'x' })
@@ -109,7 +109,7 @@ test('a connection that makes no progress is closed, frees its place, and misses
   await listening.close()
 })
 
-test('an answer that nobody takes is not kept for good', async () => {
+test('a response that its client does not read is destroyed after stalledMs', async () => {
   const server = serverOf([])
   const over = Promise.withResolvers<void>()
   server.app.get('/long', ({ env }) => {

@@ -11,7 +11,7 @@ import { ask } from '../served.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-/** A store that says what of a run passes by way of it. */
+/** A store that records the ephemeral events that are written to it. */
 function overheard(): { readonly store: SessionStore; readonly heard: () => string } {
   const pieces: PassingPiece[] = []
   const passing: SessionStore['passing'] = {
@@ -29,7 +29,7 @@ async function turnsUntil(done: () => boolean): Promise<void> {
   for (let turns = 0; turns < 10_000 && !done(); turns++) await new Promise(setImmediate)
 }
 
-test('the words of every message, not of the first alone, are there for other processes within a tenth of a second', async () => {
+test('the text of each message reaches the store for other processes within 100 ms', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const { store, heard } = overheard()
   const spoken = scriptedModel([
@@ -42,7 +42,7 @@ test('the words of every message, not of the first alone, are there for other pr
     type Part = typeof stream extends ReadableStream<infer P> ? P : never
     const cut = new TransformStream<Part, Part>({
       async transform(part, controller) {
-        // It stops in the middle of what it says, for good.
+        // The model stops forever in the middle of its text.
         if (silent && part.type === 'text-delta' && part.delta.includes('more')) await new Promise(() => {})
         controller.enqueue(part)
       },

@@ -33,7 +33,7 @@ async function asked(
   return { chunks, messages: message ? [...before, message] : [...before] }
 }
 
-test('an agent stands in for one of the AI SDK: createAgentUIStreamResponse streams its text and its tools', async () => {
+test('createAgentUIStreamResponse of the AI SDK streams the text and tools of aiAgent', async () => {
   const agent = deskOf([
     { text: 'Doing it. ', toolCalls: [{ name: 'refund', input: { amount: 20 } }] },
     { text: ['Done', '.'] },
@@ -49,7 +49,7 @@ test('an agent stands in for one of the AI SDK: createAgentUIStreamResponse stre
   ])
 })
 
-test('an approval goes to the page and its answer back to the same run; it counts once', async () => {
+test('an approval reaches the page, and its answer resumes the same run once', async () => {
   const agent = deskOf([{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'Refunded 80.' }])
   const standIn = aiAgent(agent, { principal: { id: 'ann' } })
   const { messages } = await asked(standIn, [said('refund 80')])
@@ -70,7 +70,7 @@ test('an approval goes to the page and its answer back to the same run; it count
   expect(JSON.stringify((await asked(standIn, answered)).chunks)).toContain('error')
 })
 
-test('what a page says was said before is history that nobody trusts', async () => {
+test('history from a page is untrusted', async () => {
   let prompt = ''
   const model = scriptedModel([
     ({ messages }) => {
@@ -84,14 +84,14 @@ test('what a page says was said before is history that nobody trusts', async () 
   expect(prompt.indexOf('I promised it.')).toBeLessThan(prompt.indexOf('and now?'))
 })
 
-test('without a stream it gives what the AI SDK gives', async () => {
+test('generate returns the result shape of the AI SDK', async () => {
   const { text, finishReason } = await aiAgent(deskOf([{ text: 'Hello.' }])).generate({ prompt: 'hi' })
   expect({ text, finishReason }).toEqual({ text: 'Hello.', finishReason: 'stop' })
   const failing = aiAgent(deskOf([{ error: new Error('no') }]))
   await expect(failing.generate({ prompt: 'hi' })).rejects.toThrow('no')
 })
 
-test('without the package ai, it is said what to install', async () => {
+test('without the package ai, the error names what to install', async () => {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       if (specifier === 'ai') throw new Error("Cannot find package 'ai'")

@@ -25,11 +25,11 @@ async function bundled(): Promise<string> {
   throw new Error('nothing was bundled')
 }
 
-/** A bundler and a browser take seconds: where all is tested. The other tests of chats send what `useChat` sends. */
+/** A bundler and a browser take seconds: full runs only. The other chat tests send what `useChat` sends. */
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
 test.runIf(full && browser !== undefined)(
-  'useChat in a browser gets text, tool parts and an approval round (needs chromium)',
+  'useChat in a browser receives text, tool parts and an approval (needs chromium)',
   async () => {
     const script = await bundled()
     const store = memoryStore()

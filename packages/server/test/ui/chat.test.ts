@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { ask, serverOf } from '../served.ts'
 
-/** A chat as `useChat` keeps it, without its page. */
+/** The state and the requests of `useChat`, without a page. */
 function chatOf(
   server: ReturnType<typeof serverOf>,
   id: string,
@@ -40,7 +40,7 @@ function chatOf(
 
 const user = (text: string): UIMessage => ({ id: text, role: 'user', parts: [{ type: 'text', text }] })
 
-test('useChat gets text, tool parts and an approval round, and the server remembers', async () => {
+test('useChat receives text, tool parts and an approval, and the server keeps the history', async () => {
   const server = serverOf([
     { text: ['I ', 'refund'], toolCalls: [{ name: 'refund', input: { amount: 80 } }] },
     { text: 'done' },
@@ -68,7 +68,7 @@ test('useChat gets text, tool parts and an approval round, and the server rememb
   expect(third.parts.at(-1)).toMatchObject({ text: 'bye' })
 })
 
-test('whoever denies, or goes on talking, has not approved', async () => {
+test('a denial or a new message does not approve', async () => {
   const server = serverOf([{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'as you wish' }])
   const chat = chatOf(server, 'c2')
   const first = await chat.send(user('refund'))
@@ -87,7 +87,7 @@ test('whoever denies, or goes on talking, has not approved', async () => {
   expect(next.parts.filter(({ type }) => type !== 'step-start')).toMatchObject([{ type: 'text', text: 'hello' }])
 })
 
-test('a chat of the same id is another one for another principal', async () => {
+test('a chat id of another principal is another session', async () => {
   const server = serverOf([{ text: 'x' }])
   const send = async (as: string): Promise<string | null> => {
     const response = await ask(server, '/api/chat', { as, body: { id: 'same', messages: [user('hi')] } })
@@ -98,7 +98,7 @@ test('a chat of the same id is another one for another principal', async () => {
   expect((await ask(server, '/api/chat', { body: { id: 'x', messages: [] } })).status).toBe(400)
 })
 
-test('a quiet stream gives signs of life over any protocol', async () => {
+test('an idle stream sends heartbeats over every protocol', async () => {
   const server = serverOf([{ stall: true }, { stall: true }, { stall: true }], { limits: { heartbeatMs: 10 } })
   const part = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }

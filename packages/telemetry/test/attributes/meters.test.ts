@@ -19,12 +19,12 @@ interface Point {
   readonly value: unknown
 }
 
-/** As an SDK has them: a meter whose reader collects when it is asked to. */
+/** A meter of the SDK whose reader collects on request. */
 function measured(temporality = AggregationTemporality.CUMULATIVE) {
   const exporter = new InMemoryMetricExporter(temporality)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
   const provider = new MeterProvider({ readers: [reader] })
-  /** The points of each metric, as they are now. */
+  /** The current points of each metric. */
   async function collect(): Promise<Record<string, readonly Point[]>> {
     exporter.reset()
     await provider.forceFlush()
@@ -48,8 +48,8 @@ const pay = tool({
 })
 const payStep = { toolCalls: [{ name: 'pay' }] }
 
-describe('metrics have', () => {
-  it('how long approvals waited, by decision, whatever was done meanwhile', async () => {
+describe('the meters record', () => {
+  it('how long approvals waited, by decision', async () => {
     const { meter, collect } = measured()
     const { agent } = traced([payStep, payStep, doneStep], { tools: [pay] }, { meter })
     const first = await agent.run('go')
@@ -64,7 +64,7 @@ describe('metrics have', () => {
     ])
   })
 
-  it('what was queued, and the turns that it made', async () => {
+  it('follow-ups and the turns that they start', async () => {
     const { meter, collect } = measured()
     const { agent } = traced([lookStep, doneStep, doneStep], {}, { meter })
     const stream = agent.stream('go')
@@ -77,7 +77,7 @@ describe('metrics have', () => {
     ])
   })
 
-  it('how long compaction took, and what it saved', async () => {
+  it('the duration of compaction and the tokens it removes', async () => {
     const { meter, collect } = measured()
     const model = scriptedModel(
       [({ messages: [first] }) => ({ text: first?.role === 'system' ? 'They counted days.' : 'Noted.' })],
@@ -95,7 +95,7 @@ describe('metrics have', () => {
     expect(metrics['provost.compaction.tokens_removed']?.[0]?.value).toBeGreaterThan(300)
   })
 
-  it('retries, fallbacks and decisions of policies', async () => {
+  it('retries, fallbacks and policy decisions', async () => {
     const { meter, collect } = measured()
     const busy = Object.assign(new Error('slow down'), { status: 429, responseHeaders: { 'retry-after': '0' } })
     const policy = defineExtension({
@@ -128,7 +128,7 @@ describe('metrics have', () => {
     ])
   })
 
-  it('the time between chunks, and not before the first', async () => {
+  it('the time between chunks, without the time to the first chunk', async () => {
     const { meter, collect } = measured()
     const { agent } = traced([{ text: ['one ', 'two ', 'three'] }], {}, { meter })
     await agent.run('go')
@@ -140,7 +140,7 @@ describe('metrics have', () => {
   it.each([
     ['sums', AggregationTemporality.CUMULATIVE, [25, 50]],
     ['differences', AggregationTemporality.DELTA, [25, 25]],
-  ] as const)('tokens and cost as %s, of all that count with the meter', async (_, temporality, expected) => {
+  ] as const)('tokens and cost as %s over all runs of the meter', async (_, temporality, expected) => {
     const { meter, collect } = measured(temporality)
     const prices = { 'scripted/scripted-model': { input: 1, output: 1 } }
     for (const tokens of expected) {

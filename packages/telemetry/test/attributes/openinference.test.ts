@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 import { doneStep, lookStep, traced } from '../traced.ts'
 
-it('OpenInference takes our spans for what they are, and counts no tokens twice', async () => {
+it('OpenInference maps each span to its kind, and counts tokens once', async () => {
   const { agent, take } = traced(
     [{ text: '{"steps": ["look"]}' }, lookStep, { text: 'seen' }, doneStep],
     { orchestrator: planAndExecute() },

@@ -20,7 +20,7 @@ import { collectSpans, createLogger, drawSpans, printSpans, telemetry } from '..
 import type { TelemetryOptions } from '../../src/index.ts'
 import { doneStep, traced } from '../traced.ts'
 
-/** Keys, tokens, passwords, numbers, with quotes, spaces, other scripts and half a pair of surrogates in them. */
+/** Keys, tokens, passwords and numbers with quotes, spaces, other scripts and lone surrogates. */
 const secrets: readonly string[] = Array.from({ length: 50 }, (_, n) => {
   const base = `s3cr3t-${n}-${(n * 7919 + 104_729).toString(36)}`
   const shapes = [
@@ -43,7 +43,7 @@ function knowingAll(): Scrubber {
   return scrubber
 }
 
-/** Finds secrets however they are written. */
+/** Finds secrets in any encoding. */
 function leaksIn(text: string): string[] {
   const lower = text.replaceAll(/x{100,}/g, 'x').toLowerCase()
   const writings = (secret: string): string[] => [
@@ -60,7 +60,7 @@ function leaksIn(text: string): string[] {
 const [a = '', b = '', c = '', d = '', e = ''] = secrets
 const all = secrets.join(' | ')
 
-/** A run that has the secrets wherever something is told. */
+/** A run with the secrets in every recorded place. */
 async function hostileRun(
   options: Pick<TelemetryOptions, 'scrubber'>,
   more: Pick<AgentOptions, 'secrets'> = {},
@@ -73,7 +73,7 @@ async function hostileRun(
   })
   const lines: string[] = []
   const log = createLogger({ ...options, destination: { write: (line) => void lines.push(line) } })
-  // What is asked for by a tool is known from then on.
+  // The scrubber knows a secret once a tool reads it.
   const key = tool({
     name: 'key',
     secrets: Object.keys(more.secrets ?? {}),
@@ -117,7 +117,7 @@ async function hostileRun(
         text: `I know ${all}`,
         toolCalls: [
           { name: 'leak', input: { [a]: secrets, deep: { [b]: all } } },
-          // What has secrets in its arguments may be refused.
+          // A call with secrets in its arguments can be denied.
           { name: 'leak' },
           { name: 'big' },
           { name: c },
@@ -154,7 +154,7 @@ async function hostileRun(
 
 type Hostile = Awaited<ReturnType<typeof hostileRun>>
 
-/** That telemetry has none of the secrets, and that there was something to find. */
+/** Expects no secret in telemetry, and scrubbed tokens as evidence that secrets reached it. */
 function expectNoneIn({ status, spans, metrics, lines }: Hostile): void {
   expect(status).toBe('failed')
   const text = JSON.stringify(spans)
@@ -165,14 +165,14 @@ function expectNoneIn({ status, spans, metrics, lines }: Hostile): void {
   expect(leaksIn(drawSpans(spans, { attributes: true }))).toEqual([])
   expect(text).toContain('⟦secret:S7⟧')
   expect(lines.join('')).toContain('⟦secret:S7⟧')
-  // Megabytes went in, twice.
+  // The run contained megabytes of text.
   expect(text.length).toBeLessThan(400_000)
   const values = spans.flatMap(({ attributes }) => Object.values(attributes).map(String))
   expect(values.filter((value) => !value.isWellFormed())).toEqual([])
 }
 
-describe('of a hostile run with 50 secrets in it', () => {
-  it('no span, no metric, no line, no picture, no event and no export has any of those that its tools were given', async () => {
+describe('telemetry of a hostile run with 50 secrets', () => {
+  it('has no secret that a tool received: spans, metrics, log lines, drawings, events, export', async () => {
     const refs = Object.fromEntries(secrets.map((secret, n) => [`S${n}`, secretRef(() => secret)]))
     const run = await hostileRun({}, { secrets: refs }, long)
     expectNoneIn(run)
@@ -182,11 +182,11 @@ describe('of a hostile run with 50 secrets in it', () => {
     expect(run.exported.join('')).toContain('⟦secret:S7⟧')
   })
 
-  it('no span, no metric, no line and no picture has any that only the scrubber knows', async () => {
+  it('has no secret that only the scrubber knows: spans, metrics, log lines, drawings', async () => {
     expectNoneIn(await hostileRun({ scrubber: knowingAll() }))
   })
 
-  it('nothing is told at all with content off, though nobody knows the secrets', async () => {
+  it('records no content with recordContent off, even without a scrubber', async () => {
     const { tracer, take } = collectSpans()
     const fails = tool({ name: 'fails', input: z.object({}).loose(), execute: () => Promise.reject(new Error(all)) })
     const model = scriptedModel([
@@ -205,10 +205,10 @@ describe('of a hostile run with 50 secrets in it', () => {
   })
 })
 
-describe('what is labelled secret', () => {
+describe('data with the label secret', () => {
   const secret = { integrity: 'trusted', confidentiality: 'secret', sources: ['vault'] } as const
 
-  it('is not recorded: not the result, nor what was said and done knowing it', async () => {
+  it('is not recorded, neither the result nor text and calls derived from it', async () => {
     const vault = tool({
       name: 'vault',
       effect: 'read',
@@ -232,7 +232,7 @@ describe('what is labelled secret', () => {
     expect(text).toContain('[secret]')
   })
 
-  it('is not recorded where only a field of a result is, or a part', async () => {
+  it('is not recorded if only a field or a part of a result has the label', async () => {
     const person = tool({
       name: 'person',
       effect: 'read',
@@ -250,7 +250,7 @@ describe('what is labelled secret', () => {
   })
 })
 
-it('a secret never stands half before the cut, wherever it is', () => {
+it('truncation never leaves part of a secret, wherever the secret is', () => {
   const scrubber = createScrubber()
   const key = 'k3y-0123456789abcdef'
   scrubber.add('KEY', key)

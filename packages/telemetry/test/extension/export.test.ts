@@ -18,7 +18,7 @@ import { namesOf, otlpReceiver } from '../otlp-receiver.ts'
 import type { OtlpReceiver } from '../otlp-receiver.ts'
 import { doneStep, look, lookStep } from '../traced.ts'
 
-// As an application has it: an SDK registered for the process, with batches and a collector.
+// The setup of an application: an SDK registered for the process, with batches and a collector.
 
 let receiver: OtlpReceiver
 let tracers: TracerProvider
@@ -67,8 +67,8 @@ function desk(
   return createAgent({ name: 'desk', model: scriptedModel(steps), tools, extensions: [telemetry()] })
 }
 
-describe('a collector gets', () => {
-  it('the tree of an agent that runs another one, in one trace, under the span of the caller', async () => {
+describe('a collector receives', () => {
+  it('an agent and the agent it runs in one trace, under the span of the caller', async () => {
     await trace.getTracer('app').startActiveSpan('GET /orders', async (span) => {
       await desk().run('go')
       span.end()
@@ -92,7 +92,7 @@ describe('a collector gets', () => {
     expect(receiver.spans.filter(({ nanos }) => nanos < 0n)).toEqual([])
   })
 
-  it('the metrics of the conventions, and ours', async () => {
+  it('the metrics of the semantic conventions and those of Provost', async () => {
     await desk([{ toolCalls: [{ name: 'ask_scout' }] }, lookStep, { ...doneStep, text: ['do', 'ne'] }]).run('go')
     await meters.forceFlush()
     expect([...receiver.metrics.keys()].toSorted()).toEqual([
@@ -124,9 +124,9 @@ describe('a collector gets', () => {
 })
 
 it.each([
-  { given: 'with a call', telemetry: { integrations: [new OpenTelemetry()] } },
+  { given: 'per call', telemetry: { integrations: [new OpenTelemetry()] } },
   { given: 'for the process', registered: new OpenTelemetry() },
-])("the AI SDK's own telemetry, given $given, stands under ours, and tells nothing twice", async (how) => {
+])('spans of the AI SDK, enabled $given, are children of Provost spans and repeat none of them', async (how) => {
   if (how.registered) registerTelemetry(how.registered)
   onTestFinished(() => void (globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined))
   const inner = scriptedModel([{ text: 'inner', usage: { inputTokens: 3, outputTokens: 1 } }])
@@ -158,8 +158,8 @@ it.each([
   expect(receiver.spans.filter(({ name }) => name.startsWith('chat'))).toHaveLength(3)
 })
 
-describe('the context of a trace', () => {
-  it('goes from request to run, and from a tool to whom it calls', async () => {
+describe('the trace context', () => {
+  it('propagates from the request to the run, and from a tool to the services it calls', async () => {
     const incoming = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1' }
     const seen: unknown[] = []
     const call = tool({
@@ -190,7 +190,7 @@ describe('the context of a trace', () => {
     { traceparent: '00-00000000000000000000000000000000-b7ad6b7169203331-01' },
     { traceparent: 'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
     { traceparent: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01${'-x'.repeat(1_000)}` },
-  ])('is not taken from %j', (carrier) => {
+  ])('is not read from %j', (carrier) => {
     expect(withTrace(carrier, () => traceHeaders())).toEqual({})
   })
 })

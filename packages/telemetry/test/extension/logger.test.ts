@@ -12,7 +12,7 @@ function logged(options: Parameters<typeof createLogger>[0] = {}) {
   return { log, lines, parsed: () => lines.map((line): Record<string, unknown> => JSON.parse(line)) }
 }
 
-it('a line says which run and which span it was written for', async () => {
+it('a log line has the ids of its run and span', async () => {
   const { log, parsed } = logged({ name: 'app' })
   const note = tool({
     name: 'note',
@@ -39,7 +39,7 @@ it('a line says which run and which span it was written for', async () => {
   expect(parsed()[1]).not.toHaveProperty('run_id')
 })
 
-it('no secret is logged: not in messages, fields, keys, numbers, errors, causes or child bindings, in any case', () => {
+it('no secret is logged in messages, fields, keys, numbers, errors, causes or child bindings, in any letter case', () => {
   const scrubber = createScrubber()
   scrubber.add('KEY', 'sk-Very-Secret-1')
   scrubber.add('PIN', '48151623')

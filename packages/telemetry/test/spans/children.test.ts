@@ -22,8 +22,8 @@ const ask = (...names: readonly string[]): ScriptedStep => ({
   toolCalls: names.map((name) => ({ name, input: { task: 'go' } })),
 })
 
-describe('the tree of a run whose tools are agents', () => {
-  it('has the run of each under the call that started it', async () => {
+describe('the span tree of a run whose tools are agents', () => {
+  it('has each child run under the call that started it', async () => {
     const { agent, take } = traced([ask('ask_a', 'ask_b'), doneStep], {
       tools: [asTool(scout('a'), 'ask_a'), asTool(scout('b'), 'ask_b')],
     })
@@ -47,7 +47,7 @@ describe('the tree of a run whose tools are agents', () => {
     expect(attributesOf(spans, 'invoke_agent a')).toMatchObject({ 'provost.run.parent_id': runId })
   })
 
-  it('tells nothing twice where they have telemetry of their own', async () => {
+  it('has each span once if the children have telemetry too', async () => {
     const { tracer, take } = collectSpans()
     const { agent } = traced(
       [ask('ask_a'), doneStep],
@@ -67,7 +67,7 @@ describe('the tree of a run whose tools are agents', () => {
     ])
   })
 
-  it('says that one of them failed', async () => {
+  it('has the error of a failed child', async () => {
     const fails = scout('a', {}, [{ error: Object.assign(new Error('no key'), { status: 401 }) }])
     const { agent, tree } = traced([ask('ask_a'), doneStep], { tools: [asTool(fails, 'ask_a')] })
     await agent.run('go')
@@ -81,7 +81,7 @@ describe('the tree of a run whose tools are agents', () => {
     ])
   })
 
-  it('goes on where one of them had to wait', async () => {
+  it('continues after a child waited for an approval', async () => {
     const pay = tool({ name: 'pay', effect: 'write', needsApproval: true, input: z.object({}), execute: () => 'paid' })
     const payer = scout('payer', { tools: [pay] }, [{ toolCalls: [{ name: 'pay' }] }, doneStep])
     const store = memoryStore()
@@ -112,7 +112,7 @@ describe('the tree of a run whose tools are agents', () => {
     ])
   })
 
-  it('has those that a tool spawns side by side under that tool', async () => {
+  it('has parallel children of a tool under that tool', async () => {
     const many = tool({
       name: 'many',
       composite: true,

@@ -23,8 +23,8 @@ function billing(extensions: Parameters<typeof createAgent>[0]['extensions'] = [
   return createAgent({ name: 'billing', model, tools: [look], extensions })
 }
 
-describe('the tree of a run that was handed on', () => {
-  it('has the call as a transfer, and a span of the new agent with what it does', async () => {
+describe('the span tree of a run with a handoff', () => {
+  it('has the transfer call, and a span of the new agent with its steps', async () => {
     const { agent, take } = traced([transferStep], { handoffs: [billing()] })
     await agent.run('go')
     const spans = take()
@@ -37,7 +37,7 @@ describe('the tree of a run that was handed on', () => {
     })
   })
 
-  it('tells nothing twice where the target has telemetry of its own', async () => {
+  it('has each span once if the target has telemetry too', async () => {
     const { tracer, take } = collectSpans()
     const front = createAgent({
       name: 'desk',
@@ -49,7 +49,7 @@ describe('the tree of a run that was handed on', () => {
     expect(treeOf(take())).toEqual(handedOver)
   })
 
-  it('says that a policy refused it', async () => {
+  it('has the policy that denied the handoff', async () => {
     const policy = defineExtension({ name: 'policy', hooks: { handoff: () => ({ deny: 'not now' }) } })
     const { agent, tree } = traced([transferStep, doneStep], { handoffs: [handoff(billing())], extensions: [policy] })
     await agent.run('go')
@@ -63,8 +63,8 @@ describe('the tree of a run that was handed on', () => {
   })
 })
 
-describe('the tree of a conversation that', () => {
-  it('was compacted says when, and which calls saw no more than that', async () => {
+describe('the span tree of a conversation', () => {
+  it('has the compaction, and marks the calls that received the compacted context', async () => {
     const model = scriptedModel(
       [({ messages: [first] }) => ({ text: first?.role === 'system' ? 'They counted days.' : 'Noted.' })],
       { after: 'repeat-last' },
@@ -90,7 +90,7 @@ describe('the tree of a conversation that', () => {
     ])
   })
 
-  it('brought something to mind has a retrieval, whose content is told only if messages are', async () => {
+  it('has a retrieval span, whose content is recorded only with recordContent', async () => {
     const memory = createMemory({ store: sqliteMemory(':memory:') })
     await memory.remember('Ann prefers French.', { source: 'crm', principal: { id: 'ann' } })
     const steps = [{ toolCalls: [{ name: 'memory_recall', input: { query: 'French' } }] }, doneStep]

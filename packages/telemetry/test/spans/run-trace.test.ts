@@ -20,7 +20,7 @@ const refund = tool({
 })
 const refundStep = { toolCalls: [{ name: 'refund', input: { order: 17 } }] }
 
-describe('the tree of a run that', () => {
+describe('the span tree of a run that', () => {
   it('completed', async () => {
     const { agent, tree } = traced()
     await agent.run('go')
@@ -32,7 +32,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('called tools side by side', async () => {
+  it('called tools in parallel', async () => {
     const { agent, tree } = traced([
       {
         toolCalls: [
@@ -65,7 +65,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('had a tool that threw, and one that took too long', async () => {
+  it('had a tool that threw, and one that timed out', async () => {
     const fails = tool({ name: 'fails', input: z.object({}), execute: () => Promise.reject(new Error('no disk')) })
     const hangs = tool({ name: 'hangs', timeoutMs: 1, input: z.object({}), execute: () => new Promise(() => {}) })
     const steps = [{ toolCalls: [{ name: 'fails' }, { name: 'hangs' }] }, doneStep]
@@ -98,14 +98,14 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('was aborted while the model spoke', async () => {
+  it('was aborted while the model streamed', async () => {
     const { agent, tree } = traced([{ text: 'x', stall: true }])
     const stream = agent.stream('go')
     for await (const { type } of stream) if (type === 'text.delta') void stream.abort({ graceMs: 0 })
     expect(tree()).toEqual(['invoke_agent desk  aborted', '└─ chat scripted-model  aborted'])
   })
 
-  it('was refused at the door', async () => {
+  it('was stopped by an input hook', async () => {
     const door = defineExtension({
       name: 'door',
       hooks: { input: (_message, ctx) => ctx.stop('closed', 'We are closed.') },
@@ -115,7 +115,7 @@ describe('the tree of a run that', () => {
     expect(tree()).toEqual(['invoke_agent desk  failed · closed'])
   })
 
-  it('was tried again, then fell back', async () => {
+  it('retried, then used a fallback model', async () => {
     const spare = scriptedModel([doneStep], { provider: 'spare', modelId: 'spare-model' })
     const again = defineExtension({
       name: 'again',
@@ -135,7 +135,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('was suspended, and went on in another process', async () => {
+  it('was suspended, and resumed in another process', async () => {
     const store = memoryStore()
     const first = traced([refundStep], { tools: [refund], store })
     const { state, sessionId } = await first.agent.run('go')
@@ -166,7 +166,7 @@ describe('the tree of a run that', () => {
     expect(root?.attributes).toMatchObject({ 'provost.run.resumed': true, 'gen_ai.conversation.id': sessionId })
   })
 
-  it('was blocked, and flagged, by policies', async () => {
+  it('was flagged and blocked by policies', async () => {
     const policy = defineExtension({
       name: 'policy',
       hooks: {
@@ -194,7 +194,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('planned, and did step after step', async () => {
+  it('made a plan and executed its steps', async () => {
     const { agent, tree } = traced([{ text: '{"steps": ["look"]}' }, lookStep, { text: 'seen' }, doneStep], {
       orchestrator: planAndExecute(),
     })
@@ -211,7 +211,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('had hooks that asked models themselves', async () => {
+  it('had hooks that called models', async () => {
     const asks = defineExtension({
       name: 'asks',
       hooks: { context: async (_view, ctx) => void (await ctx.generate({ prompt: 'Is it long?' })) },
@@ -225,7 +225,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('had a tool that called tools, and waited in one of them', async () => {
+  it('had a composite tool that waited in one of its calls', async () => {
     const both = tool({
       name: 'both',
       effect: 'none',
@@ -261,7 +261,7 @@ describe('the tree of a run that', () => {
     ])
   })
 
-  it('was steered, and retrieved', async () => {
+  it('was steered and retrieved documents', async () => {
     const { agent, tree } = traced([lookStep, doneStep], {}, { retrievalTools: ['look'] })
     const stream = agent.stream('go')
     for await (const { type } of stream) if (type === 'tool.execute.start') stream.steer('and now?')
@@ -275,8 +275,8 @@ describe('the tree of a run that', () => {
   })
 })
 
-describe('spans say', () => {
-  it('whose they are and what was asked for', async () => {
+describe('spans have', () => {
+  it('the agent, the session and the request parameters', async () => {
     const { agent, take } = traced([lookStep, doneStep], {
       settings: { temperature: 0.5, maxOutputTokens: 100 },
       prices: { 'scripted/scripted-model': { input: 1, output: 1 } },
@@ -331,7 +331,7 @@ describe('spans say', () => {
     expect(attributesOf(take(), 'execute_tool')['provost.tool.sandbox']).toBe('process')
   })
 
-  it('each attribute once in a picture that asks for the first, and as often as it stands in one that asks for all', async () => {
+  it('each attribute once in a drawing of the first, and every time in a drawing of all', async () => {
     const { agent, take } = traced()
     await agent.run('go')
     const spans = take()
@@ -348,7 +348,7 @@ describe('spans say', () => {
     ])
   })
 
-  it('estimated usage under names of our own, for the conventions name what a provider reports', async () => {
+  it('estimated usage under Provost names, because the conventions mean usage that a provider reports', async () => {
     const { agent, take } = traced([{ text: 'done' }])
     const { usage } = await agent.run('go')
     const spans = take()
@@ -363,7 +363,7 @@ describe('spans say', () => {
     expect(Object.keys(chat).filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
   })
 
-  it('nothing of the content unless it is asked for', async () => {
+  it('no content unless recordContent is set', async () => {
     const { agent, take } = traced([{ toolCalls: [{ name: 'look', input: { at: 'mars' } }] }, { text: 'red' }], {
       instructions: 'be brief',
     })
@@ -371,7 +371,7 @@ describe('spans say', () => {
     expect(JSON.stringify(take())).not.toMatch(/mars|red"|brief|colour/)
   })
 
-  it('what was said, once each, where it is asked for', async () => {
+  it('each message once with recordContent', async () => {
     const { agent, take } = traced([lookStep, doneStep], { instructions: 'be brief' }, { recordContent: true })
     await agent.run('go')
     const spans = take()

@@ -22,7 +22,7 @@ function member(name: string, steps: readonly ScriptedStep[] = [{ text: `${name}
 const calls = (...names: readonly string[]): ScriptedStep => ({ toolCalls: names.map((name) => ({ name })) })
 const broken: ScriptedStep = { error: new Error('out of order') }
 
-/** A tool that has two children, the second of which fails. One at a time, so that their order is known. */
+/** A tool with two children, the second of which fails. They run one at a time, in a known order. */
 function team<T>(mergeStrategy: FanOut<T>['mergeStrategy'], maxConcurrentChildren = 1) {
   return tool({
     name: 'team',
@@ -55,13 +55,13 @@ const both = [
 ]
 const last = '└─ chat scripted-model  15 → 1 tokens · stop'
 
-/** Without events: when a child is told to have ended is nobody's business here. */
+/** The tree without span events, whose times differ between runs. */
 function treeOfSpans(spans: readonly CollectedSpan[]): string[] {
   return treeOf(spans.map((span) => ({ ...span, events: [] })))
 }
 
-describe('the tree of a run that fans out', () => {
-  it('has the children under the fan-out, and that under the call that made it', async () => {
+describe('the span tree of a fan-out', () => {
+  it('has the children under the fan-out, and the fan-out under its call', async () => {
     const { agent, take } = traced([calls('team'), doneStep], { tools: [team('concat')] })
     await agent.run('go')
     const spans = take()
@@ -80,7 +80,7 @@ describe('the tree of a run that fans out', () => {
     })
   })
 
-  it('has the judge under the fan-out too', async () => {
+  it('has the judge under the fan-out', async () => {
     const judge = member('judge', [{ text: 'a it is' }])
     const { agent, take } = traced([calls('team'), doneStep], { tools: [team({ kind: 'judge-merge', judge })] })
     await agent.run('go')
@@ -94,7 +94,7 @@ describe('the tree of a run that fans out', () => {
     ])
   })
 
-  it('is the same where a function makes something of it', async () => {
+  it('is the same with a custom merge function', async () => {
     const { agent, take } = traced([calls('team'), doneStep], {
       tools: [team({ kind: 'custom', merge: (children) => children.length })],
     })
@@ -102,13 +102,13 @@ describe('the tree of a run that fans out', () => {
     expect(treeOfSpans(take())).toEqual([...both, last])
   })
 
-  it('says that those behind the first that succeeds were aborted', async () => {
+  it('marks the children after the first success as aborted', async () => {
     const { agent, take } = traced([calls('team'), doneStep], { tools: [team('first-success')] })
     await agent.run('go')
     expect(treeOfSpans(take())).toEqual([...both.slice(0, -2), '│     └─ invoke_agent b  aborted', last])
   })
 
-  it('has what goes on beside it beside it, and each of two with its own children', async () => {
+  it('keeps parallel calls apart, and each of two fan-outs has its own children', async () => {
     const { agent, take } = traced([{ toolCalls: [{ name: 'team' }, { name: 'team' }, lookCall] }, doneStep], {
       tools: [team('concat', 4), look],
     })
@@ -128,7 +128,7 @@ describe('the tree of a run that fans out', () => {
 
 const [lookCall = { name: 'look' }] = lookStep.toolCalls ?? []
 
-it('the tree of an evaluator has its tries, its judgements and what came of each under the call', async () => {
+it('the span tree of an evaluator has its attempts, judgements and verdicts under the call', async () => {
   const writer = member('writer', [{ text: 'bad' }, { text: 'good' }])
   const judge = member('judge', [
     { text: '{"accepted": false, "score": 0.2, "feedback": "try harder"}' },
@@ -162,11 +162,11 @@ it('the tree of an evaluator has its tries, its judgements and what came of each
   ])
 })
 
-describe('what no agent called for', () => {
+describe('a fan-out or evaluator outside a run', () => {
   const { tracer, take } = collectSpans()
   const extensions = [telemetry({ tracer })]
 
-  it('has a tree too where a fan-out is given telemetry, without a call that nobody made', async () => {
+  it('has a span tree for a fan-out with telemetry, without a tool call', async () => {
     const children = () => [
       { agent: member('a'), input: 'go' },
       { agent: member('b'), input: 'go' },
@@ -191,7 +191,7 @@ describe('what no agent called for', () => {
     ])
   })
 
-  it('has one where an evaluator is, and says what went wrong', async () => {
+  it('has a span tree for an evaluator with telemetry, with its error', async () => {
     const evaluate = (_: unknown, iteration: number) => ({
       accepted: iteration > 1,
       feedback: 'more',
@@ -218,7 +218,7 @@ describe('what no agent called for', () => {
   })
 })
 
-it('the tree of a conversation that is handed on and on has each agent beside the one before', async () => {
+it('the span tree of several handoffs has the agents side by side', async () => {
   const specialist = member('specialist', [lookStep, doneStep], { tools: [look] })
   const billing = member('billing', [calls('transfer_to_specialist')], { handoffs: [specialist] })
   const { agent, tree } = traced([calls('transfer_to_billing')], { handoffs: [billing] })
@@ -237,7 +237,7 @@ it('the tree of a conversation that is handed on and on has each agent beside th
   ])
 })
 
-it('the tree of an errand has the other agent under the call, and of a child what that one has', async () => {
+it('the span tree of a handoff that returns has the target under the call, with its own children', async () => {
   const grandchild = member('grandchild', [lookStep, doneStep], { tools: [look] })
   const child = member('child', [calls('ask'), doneStep], {
     tools: [grandchild.toTool({ name: 'ask', description: 'Asks.', input: z.object({}), prompt: () => 'go' })],
@@ -262,7 +262,7 @@ it('the tree of an errand has the other agent under the call, and of a child wha
   ])
 })
 
-it('the tree of an errand that goes on elsewhere says to whom it is, and whose child that is', async () => {
+it('the span tree of a returning handoff that resumes in another process names the target and its parent', async () => {
   const store = memoryStore()
   const pay = tool({ name: 'pay', effect: 'write', needsApproval: true, input: z.object({}), execute: () => 'paid' })
   const desk = (steps: readonly ScriptedStep[], childSteps: readonly ScriptedStep[]) => {
@@ -294,7 +294,7 @@ it('the tree of an errand that goes on elsewhere says to whom it is, and whose c
   expect(linked?.links).toEqual([{ traceId: earlier?.traceId, spanId: earlier?.spanId }])
 })
 
-it('the tree of a script has its calls under the sandbox, whose operation everybody knows', async () => {
+it('the span tree of a script has its calls under an execute_sandbox span', async () => {
   const source = `const [a, b] = await Promise.all([tools.look({ at: 'a' }), tools.look({ at: 'b' })]); return a + b`
   const { agent, take } = traced([{ toolCalls: [{ name: 'code_execute', input: { source } }] }, doneStep], {
     tools: [look],
@@ -317,11 +317,11 @@ it('the tree of a script has its calls under the sandbox, whose operation everyb
   })
 })
 
-describe('where the first agent has no telemetry', () => {
+describe('if the first agent has no telemetry', () => {
   const { tracer, take } = collectSpans()
   const extensions = [telemetry({ tracer })]
 
-  it('one that it hands over to tells of its own part, in a trace of its own, and its log lines belong to it', async () => {
+  it('the target of a handoff has its own trace, and its log lines belong to it', async () => {
     const seen: (RunInContext | undefined)[] = []
     const note = tool({ name: 'note', input: z.object({}), execute: () => void seen.push(currentRun()) })
     const billing = member('billing', [calls('note'), doneStep], { tools: [note], extensions })
@@ -338,7 +338,7 @@ describe('where the first agent has no telemetry', () => {
     expect(seen).toMatchObject([{ runId, agent: 'billing', span: { spanId: spans[0]?.spanId } }])
   })
 
-  it('its children tell of theirs', async () => {
+  it('its children have their own traces', async () => {
     const child = member('child', [lookStep, doneStep], { tools: [look], extensions })
     const desk = member('desk', [calls('ask'), doneStep], {
       tools: [child.toTool({ name: 'ask', description: 'Asks.', input: z.object({}), prompt: () => 'go' })],

@@ -155,7 +155,7 @@ describe('a broken history', () => {
     expect(verdict(messages)).toBe(expected)
   })
 
-  it('is named with tool, call and remedy', () => {
+  it('is reported with the tool, the call and a hint', () => {
     const messages = [user, message('assistant', [call('r1/0/call/0')])]
     expect(() => assertWellFormed(messages)).toThrow(
       expect.objectContaining({
@@ -180,13 +180,13 @@ function longHistory(steps: number): Message[] {
 }
 
 describe('mutations of a long history', () => {
-  it('are seen wherever a message is dropped, save the last ones and those that stand alone', () => {
+  it('are detected wherever a message is missing, except the last ones and independent ones', () => {
     const messages = longHistory(20)
     expect(verdict(messages)).toBe('fine')
     for (let at = 1; at < messages.length - 1; at++) expect(verdict(messages.toSpliced(at, 1))).not.toBe('fine')
   })
 
-  it('are seen wherever a message is doubled, save those without calls', () => {
+  it('are detected wherever a message is repeated, except messages without calls', () => {
     const messages = longHistory(20)
     for (let at = 2; at < messages.length - 1; at++) {
       const doubled = messages.toSpliced(at, 0, ...messages.slice(at, at + 1))

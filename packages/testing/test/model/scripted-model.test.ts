@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 
 const prompt: LanguageModelV4CallOptions['prompt'] = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }]
 
-/** Everything one call streams, and what the stream failed with. */
+/** Everything that one call streams, and the error of the stream. */
 async function collect(
   model: LanguageModelV4,
   options: Partial<LanguageModelV4CallOptions> = {},
@@ -47,7 +47,7 @@ afterEach(() => {
 })
 
 describe('an answer', () => {
-  it('streams reasoning, text and tool calls in the order a provider does', async () => {
+  it('streams reasoning, text and tool calls in the order of a provider', async () => {
     const parts = await partsOf({ reasoning: 'hm', text: 'Looking.', toolCalls: [{ name: 'look', input: { at: 1 } }] })
     expect(parts).toEqual([
       { type: 'stream-start', warnings: [] },
@@ -79,17 +79,17 @@ describe('an answer', () => {
     expect(said(parts)).toBe('one two three')
   })
 
-  it('is only a finish when the step is empty', async () => {
+  it('has only a finish part if the step is empty', async () => {
     expect(types(await partsOf({}))).toEqual(['stream-start', 'finish'])
   })
 
-  it('carries the metadata of reasoning on its end', async () => {
+  it('has the metadata of reasoning on the end part', async () => {
     const providerMetadata = { anthropic: { signature: 's1' } }
     const parts = await partsOf({ reasoning: { text: 'hm', providerMetadata } })
     expect(parts).toContainEqual({ type: 'reasoning-end', id: 'reasoning', providerMetadata })
   })
 
-  it('reports usage as the provider interface has it, and none where none is scripted', async () => {
+  it('reports scripted usage in the provider format, and none by default', async () => {
     const usage = { inputTokens: 100, outputTokens: 30, reasoningTokens: 10, cacheReadTokens: 60, cacheWriteTokens: 5 }
     expect((await partsOf({ text: 'x', usage })).at(-1)).toMatchObject({
       usage: {
@@ -109,7 +109,7 @@ describe('an answer', () => {
 })
 
 describe('tool call ids', () => {
-  it('count calls of the model and calls in the step', async () => {
+  it('have the number of the model call and of the call in the step', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'a' }, { name: 'b' }] }], { after: 'repeat-last' })
     const ids: string[] = []
     for (let n = 0; n < 2; n++) {
@@ -118,20 +118,20 @@ describe('tool call ids', () => {
     expect(ids).toEqual(['call_0_0', 'call_0_1', 'call_1_0', 'call_1_1'])
   })
 
-  it('pass through when they are empty or doubled', async () => {
+  it('are unchanged if they are empty or repeated', async () => {
     const toolCalls = ['', 'twice', 'twice'].map((id) => ({ name: 'a', input: {}, id }))
     const parts = await partsOf({ toolCalls })
     expect(parts.flatMap((part) => (part.type === 'tool-call' ? part.toolCallId : []))).toEqual(['', 'twice', 'twice'])
   })
 })
 
-it('sends an input that is text as it is, so that a script can break its JSON', async () => {
+it('text as tool input is sent unchanged, so that a script can break its JSON', async () => {
   const parts = await partsOf({ toolCalls: [{ name: 'a', input: '{"at": ' }, { name: 'b' }] })
   expect(parts.flatMap((part) => (part.type === 'tool-call' ? part.input : []))).toEqual(['{"at": ', '{}'])
 })
 
 describe('the script', () => {
-  it('gives each call its step, and functions see prompt, tools and index', async () => {
+  it('gives each call its step, and functions receive prompt, tools and index', async () => {
     const seen: unknown[] = []
     const model = scriptedModel([
       { text: 'first' },
@@ -146,7 +146,7 @@ describe('the script', () => {
     expect(seen).toEqual([prompt, tools, 0.5, 1])
   })
 
-  it('throws after its end, naming the model', async () => {
+  it('throws after its last step with the name of the model', async () => {
     const model = scriptedModel([{ text: 'only' }], { provider: 'acme', modelId: 'm1' })
     await collect(model)
     const error = await thrownBy(model.doStream({ prompt }))
@@ -161,7 +161,7 @@ describe('the script', () => {
     expect(texts).toEqual(['a', 'b1', 'b2', 'b3'])
   })
 
-  it('has nothing to repeat when it is empty', async () => {
+  it('has nothing to repeat if it is empty', async () => {
     const error = await thrownBy(scriptedModel([], { after: 'repeat-last' }).doStream({ prompt }))
     expect(error).toMatchObject({ code: 'script-exhausted' })
   })
@@ -178,7 +178,7 @@ describe('the script', () => {
 })
 
 describe('failures', () => {
-  it('throws the error as it is', async () => {
+  it('throws the scripted error unchanged', async () => {
     const error = { status: 429, message: 'slow down' }
     expect(await thrownBy(scriptedModel([{ error }]).doStream({ prompt }))).toBe(error)
   })
@@ -196,7 +196,7 @@ describe('failures', () => {
     expect(failure).toMatchObject({ message: 'terminated', cause: { code: 'UND_ERR_SOCKET' } })
   })
 
-  it('breaks before the finish when there are fewer chunks', async () => {
+  it('breaks after the scripted number of chunks', async () => {
     const { parts, failure } = await collect(scriptedModel([{ text: 'a', failAfterChunks: 9 }]))
     expect(types(parts)).toEqual(['stream-start', 'text-start', 'text-delta', 'text-end'])
     expect(failure).toBeDefined()
@@ -244,7 +244,7 @@ describe('waiting', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('leaves no timer when the reader goes away', async () => {
+  it('leaves no timer if the reader cancels', async () => {
     vi.useFakeTimers()
     const { stream } = await scriptedModel([{ text: 'a', delayMs: 60_000 }]).doStream({ prompt })
     const reader = stream.getReader()
@@ -254,7 +254,7 @@ describe('waiting', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('does not begin when the signal is already aborted', async () => {
+  it('does not start if the signal is already aborted', async () => {
     const reason = new Error('too late')
     const error = await thrownBy(
       scriptedModel([{ text: 'a' }]).doStream({ prompt, abortSignal: AbortSignal.abort(reason) }),
@@ -263,7 +263,7 @@ describe('waiting', () => {
   })
 })
 
-/** What is readable before the stream hangs, with the signal aborted along the way. */
+/** The parts before the stream hangs, with the signal aborted meanwhile. */
 async function readUntilHanging(step: ScriptedStep): Promise<string[]> {
   const abort = new AbortController()
   const { stream } = await scriptedModel([step]).doStream({ prompt, abortSignal: abort.signal })
@@ -289,12 +289,12 @@ describe('a stall', () => {
     ])
   })
 
-  it('comes after so many chunks, as in the middle of a tool input', async () => {
+  it('comes after the scripted number of chunks, also inside a tool input', async () => {
     const step: ScriptedStep = { text: 'a', toolCalls: [{ name: 'b' }], stall: true, failAfterChunks: 2 }
     expect((await readUntilHanging(step)).slice(-2)).toEqual(['tool-input-start', 'tool-input-delta'])
   })
 
-  it('keeps the call itself from coming back', async () => {
+  it('can keep the call itself from returning', async () => {
     const abort = new AbortController()
     let settled = false
     const call = scriptedModel([{ stall: 'connect' }]).doStream({ prompt, abortSignal: abort.signal })
@@ -319,7 +319,7 @@ describe('doGenerate', () => {
     expect(result).toMatchObject({ finishReason: { unified: 'tool-calls' }, usage: { outputTokens: { total: 3 } } })
   })
 
-  it('throws what a stream would have failed with', async () => {
+  it('throws the error of the stream', async () => {
     const error = new Error('overloaded')
     const model = scriptedModel([{ error }, { text: 'a', failAfterChunks: 1 }])
     expect(await thrownBy(model.doGenerate({ prompt }))).toBe(error)
@@ -327,7 +327,7 @@ describe('doGenerate', () => {
   })
 })
 
-it('keeps no prompt', async () => {
+it('the scripted model keeps no reference to a prompt', async () => {
   const model = scriptedModel([(_, index) => ({ text: `${index}` })], { after: 'repeat-last' })
   const collected = vi.fn<(value: string) => void>()
   const registry = new FinalizationRegistry(collected)
@@ -347,6 +347,6 @@ it('keeps no prompt', async () => {
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   expect(collected).toHaveBeenCalledWith('prompt')
-  // The model is still alive: it is not its own collection that let the prompt go.
+  // The model is still reachable: the prompt was not collected together with it.
   expect(said((await collect(model)).parts)).toBe('1')
 })

@@ -4,7 +4,7 @@ import { setImmediate as tick } from 'node:timers/promises'
 import { crashAt, pauseAt } from '@provost/testing'
 import { expect, test } from 'vitest'
 
-test('a process dies at its moment, by SIGKILL, and does nothing after it', () => {
+test('crashAt kills the process at its moment by SIGKILL, and no later code runs', () => {
   const module = new URL('../../src/process/crash.ts', import.meta.url).href
   const program = `
     const { crashAt } = await import(${JSON.stringify(module)})
@@ -18,7 +18,7 @@ test('a process dies at its moment, by SIGKILL, and does nothing after it', () =
   expect([signal, stdout]).toEqual(['SIGKILL', 'a '])
 })
 
-test('with another way to die only what passes through the injector stands still, all of it and for good', async () => {
+test('with a custom crash function, the moment and all later ones never continue', async () => {
   const died: string[] = []
   const crash = crashAt(2, ({ at, name }) => void died.push(`${at} ${name}`))
   const passed: string[] = []
@@ -31,7 +31,7 @@ test('with another way to die only what passes through the injector stands still
   ])
 })
 
-test('a moment may be told by its name, whatever comes between', async () => {
+test('crashAt accepts the name of a moment and its number', async () => {
   const died: number[] = []
   const { moment } = crashAt({ name: 'b', nth: 2 }, ({ at }) => void died.push(at))
   for (const name of ['a', 'b', 'a', 'a', 'b', 'b']) void moment(name)
@@ -39,7 +39,7 @@ test('a moment may be told by its name, whatever comes between', async () => {
   expect(died).toEqual([5])
 })
 
-test('a pause holds its own moment alone, until it is over', async () => {
+test('pauseAt holds only its own moment until the pause ends', async () => {
   const over = Promise.withResolvers<void>()
   const { moment } = pauseAt(1, () => over.promise)
   const passed: string[] = []

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const call = (callId: string) => ({ callId, idempotencyKey: `key of ${callId}` })
 
-it('an effect is in the file before anybody hears of it, and somebody who looks tells it from none', async () => {
+it('effectFile writes an effect before it is reported, and answers distinguishes done from not done', async () => {
   const outside = effectFile(join(folder, 'effects'))
   expect(outside.read()).toEqual([])
   expect(await outside.effect('paid')({}, call('a'))).toBe('paid')

@@ -34,7 +34,7 @@ function ask(server: Aimock, protocol: Protocol, more: object = {}, signal?: Abo
   })
 }
 
-/** What arrives of a streamed body, and what it failed with. */
+/** The received part of a streamed body, and its error. */
 async function receive(response: Response): Promise<{ text: string; failure?: unknown }> {
   const decoder = new TextDecoder()
   let text = ''
@@ -75,7 +75,7 @@ describe.for(all)('over the protocol %s', (protocol) => {
     expect((await receive(await ask(server, protocol))).text).toContain('ok')
   })
 
-  it('cuts a stream with everything before the cut delivered', async () => {
+  it('delivers everything before the cut of a stream', async () => {
     const [whole, cut] = [
       await start({ text: 'x'.repeat(400) }),
       await start({ text: 'x'.repeat(400), cutAfterEvents: 8 }),
@@ -105,7 +105,7 @@ it('streams signed reasoning over the protocol anthropic', async () => {
   expect((await receive(await ask(server, 'anthropic'))).text).toMatch(/because[^]*signed-by-me/)
 })
 
-it('answers by rule before it goes by the script, each time the rule matches', async () => {
+it('answers by a matching rule before the script, as often as the rule matches', async () => {
   const server = await start({ text: 'scripted' })
   server.on((prompt) => prompt.messages.some((m) => m.content === 'ping'), { text: 'pong' })
   const pings = await Promise.all(
@@ -115,14 +115,14 @@ it('answers by rule before it goes by the script, each time the rule matches', a
   expect((await receive(await ask(server, 'chat'))).text).toContain('scripted')
 })
 
-it('takes more script while it runs', async () => {
+it('accepts more steps while it runs', async () => {
   const server = await start()
   expect((await ask(server, 'chat')).status).toBe(404)
   server.play({ text: 'now' })
   expect((await receive(await ask(server, 'chat'))).text).toContain('now')
 })
 
-it('gives each of many concurrent requests a step of its own', async () => {
+it('gives each of many concurrent requests its own step', async () => {
   const steps = Array.from({ length: 50 }, (_, n) => ({ text: `<${n}>` }))
   const server = await start(...steps)
   const answers = await Promise.all(steps.map(async () => (await receive(await ask(server, 'chat'))).text))
@@ -130,7 +130,7 @@ it('gives each of many concurrent requests a step of its own', async () => {
   expect(seen.toSorted((a, b) => a - b)).toEqual(steps.map((_, n) => n))
 })
 
-it('keeps requests as they came', async () => {
+it('records requests unchanged', async () => {
   const server = await start({ text: 'x' })
   const thinking = { type: 'thinking', thinking: 'hm', signature: 'sig-é' }
   await ask(server, 'anthropic', { messages: [...messages, { role: 'assistant', content: [thinking] }] })
@@ -143,7 +143,7 @@ it('keeps requests as they came', async () => {
   ])
 })
 
-it('can be aborted in mid-stream, and closes although the stream is not at its end', async () => {
+it('can be aborted in mid-stream, and closes while a stream is open', async () => {
   const server = await start({ text: 'y'.repeat(10_000), delayMs: 5 }, { text: 'y'.repeat(10_000), delayMs: 5 })
   const abort = new AbortController()
   const first = await ask(server, 'chat', {}, abort.signal)
@@ -158,7 +158,7 @@ it('can be aborted in mid-stream, and closes although the stream is not at its e
   expect((await receive(second)).failure).toMatchObject({ message: 'terminated' })
 })
 
-it('is looked for by its use, not by the import of this package; where it is missing, that says what to install', async () => {
+it('is resolved on first use, and the error for a missing package names what to install', async () => {
   const script = `
     const { registerHooks } = await import('node:module')
     const looked = []
