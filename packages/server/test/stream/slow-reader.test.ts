@@ -61,7 +61,7 @@ test('for a reader that does not read, few pieces are buffered, however long an 
 })
 
 test('a connection that makes no progress is closed, frees its place, and misses no event when it resumes', async () => {
-  const server = serverOf([{ text: 'x'.repeat(8_000_000) }], { limits: { connections: 1 } })
+  const server = serverOf([{ text: 'x'.repeat(4_000_000) }], { limits: { connections: 1 } })
   const { id } = await executed(server, { input: 'x' })
   const all = await allOf(server, id)
   const outgoing: HttpBindings['outgoing'][] = []
