@@ -130,7 +130,7 @@ const refund = tool({
   idempotent: true,
   needsApproval: ({ orderId, amount }) =>
     amount > rules.refundLimit && {
-      reason: `${money(amount)} on order ${orderId} are more than ${money(rules.refundLimit)}`,
+      reason: `${money(amount)} on order ${orderId} is more than ${money(rules.refundLimit)}`,
     },
   // One at a time: two refunds of one step must not both see the same balance.
   executionMode: 'sequential',

@@ -74,7 +74,7 @@ test('each tool call of the offline model passes its schema', () => {
 test('the first line names the offline model, and a broken mail is reported without stopping the rest', () => {
   expect(first.err.split('\n')[0]).toContain('offline model: rule-based')
   expect(first.err).toContain('13-truncated.eml')
-  expect(first.err).toContain('Not a readable mail: it breaks off')
+  expect(first.err).toContain('Not a readable mail: it is truncated')
   expect(first.err).toContain('16: 12 handled, 1 not, 3 waiting')
   expect(first.err).toMatch(/cost +unpriced/)
 })
@@ -246,7 +246,7 @@ test('a second start on the same data repeats no payment; --fresh starts over', 
     '04-latin1-quoted-printable.eml',
   )
   expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/refunds +none/) })
-  expect(again.out).toContain('went back on')
+  expect(again.out).toContain('was already refunded on')
   writeFileSync(join(copy, 'outbox', 'keep.txt'), 'not a draft')
   const fresh = await desk('--data', copy, '--only', '01-refund-request.eml', '--fresh')
   expect(fresh.out).toContain('49.90 EUR on order 1041')

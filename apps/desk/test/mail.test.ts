@@ -87,7 +87,7 @@ test('a mail without text is valid', async () => {
 })
 
 test('a truncated mail is rejected', async () => {
-  await expect(sample('13-truncated.eml')).rejects.toThrow('Not a readable mail: it breaks off')
+  await expect(sample('13-truncated.eml')).rejects.toThrow('Not a readable mail: it is truncated')
 })
 
 test('a mail without bytes, headers or a sender is rejected', async () => {

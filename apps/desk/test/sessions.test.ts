@@ -30,7 +30,7 @@ test('without a terminal a refund over the limit is suspended, and later process
   const first = await desk('--data', data, '--only', '05-html-only.eml', '--only', '06-csv-attachment.eml')
   expect(first.code).toBe(0)
   expect(first.out).toContain(`sessions in ${join(data, 'sessions.sqlite')}`)
-  expect(first.out).toContain('? refund needs approval: 312.00 EUR on order 1050 are more than 250.00 EUR')
+  expect(first.out).toContain('? refund needs approval: 312.00 EUR on order 1050 is more than 250.00 EUR')
   expect(first.out).toContain('2: 1 handled, 0 not, 1 waiting')
   expect(refundsOn(data, 1050)).toEqual([])
 

@@ -136,7 +136,7 @@ test('a discarded attempt is marked', () => {
     event({ type: 'message.end', messageId: 'm', attempt: 1, message, discarded: true }),
     text('Full'),
   ])
-  expect(out).toContain('Half an ans\n  (that attempt broke off; another follows)\n  Full')
+  expect(out).toContain('Half an ans\n  (this attempt was discarded; another one follows)\n  Full')
 })
 
 function tallied(word: string): ReturnType<typeof createTallier>['tally'] {
@@ -172,7 +172,7 @@ test('the summary has counts and totals, and marks payments and mails to other r
                 ✗ c.eml: broken
       replies   2 drafted
                 ! to eve@example.net, who is not the sender (b.eml)
-      refunds   2, together 83.20 EUR
+      refunds   2, total 83.20 EUR
                 49.90 EUR on order 1041 to card ending 4417
                 ! 33.30 EUR on order 1056 to XX42, not the way it was paid (b.eml)
       forwards  1
