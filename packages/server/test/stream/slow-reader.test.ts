@@ -88,7 +88,8 @@ test('a connection that makes no progress is closed, frees its place, and misses
     }
   }
   const [stalled] = outgoing
-  while (stalled?.writableLength === 0) await setTimeout(1)
+  const unsent = (): number => stalled?.writableLength ?? 0
+  while (unsent() === 0) await setTimeout(1)
   expect(stalled?.socket?.timeout).toBe(123_456)
   // Node does this once the socket makes no progress for `stalledMs`.
   stalled?.socket?.emit('timeout')
