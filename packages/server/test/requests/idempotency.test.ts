@@ -81,7 +81,7 @@ test('a chat message with an Idempotency-Key is sent once, and a repeated reques
   expect(paid).toEqual([])
   const sessions = await (await ask(server, '/api/agent/sessions')).json()
   expect(sessions.sessions).toMatchObject([{ status: 'suspended' }])
-  // Another key is a new message, which denies the pending call.
+  // Another key is a new message, which aborts the run of the pending call.
   await said('never mind', 'l')
   const { messages } = await (await ask(server, `/api/agent/session/${sessions.sessions[0].id}`)).json()
   expect(
