@@ -9,7 +9,7 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { ask, deskOf, executed, refund, serverOf } from '../served.ts'
+import { ask, deskOf, executed, serverOf } from '../served.ts'
 import { asked, call, decide, no, operator, outcome, pendingIn, refusal, steps, yes } from './approval-scenario.ts'
 
 describe('a server with authenticate', () => {

@@ -7,7 +7,7 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { ask, executed, refund, serverOf } from '../served.ts'
+import { ask, executed, serverOf } from '../served.ts'
 import { asked, decide, operator, outcome, refusal, yes } from './approval-scenario.ts'
 
 describe('authorize', () => {

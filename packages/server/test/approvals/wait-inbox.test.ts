@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { ask, executed, refund, serverOf } from '../served.ts'
-import { asked, call, decide, no, operator, outcome, refusal, yes } from './approval-scenario.ts'
+import { asked, call, decide, operator, outcome, refusal, yes } from './approval-scenario.ts'
 
 describe('GET /api/waits', () => {
   async function inbox(server: Server, query = '', as = 'olga'): Promise<{ waits: readonly WaitRow[]; next?: string }> {
