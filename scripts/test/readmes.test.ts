@@ -55,3 +55,20 @@ test("the code in the packages' READMEs type-checks, but for what it leaves to i
   expect(stderr).toBe('')
   expect(stdout.split('\n').filter((line) => line.includes('error TS') && !leftOut.test(line))).toEqual([])
 })
+
+test.each(['client', 'code-mode', 'server', 'telemetry', 'testing'])(
+  'the first example in the README of %s prints what its comments show',
+  (name) => {
+    const text = readFileSync(join(root, `packages/${name}/README.md`), 'utf8')
+    const [, code = ''] = /^```ts\n(.*?)^```$/ms.exec(text) ?? []
+    const shown = [...code.matchAll(/\/\/ → (.*)/g)].map(([, line]) => line)
+    expect(shown).not.toEqual([])
+    const args = ['--conditions=@provost/source', '--no-warnings', '--input-type=module-typescript', '--eval', code]
+    const { stdout, stderr } = spawnSync(process.execPath, args, {
+      cwd: join(root, 'packages/provost'),
+      encoding: 'utf8',
+    })
+    expect(stderr).toBe('')
+    expect(stdout.trimEnd().split('\n')).toEqual(shown)
+  },
+)

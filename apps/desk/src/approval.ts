@@ -15,7 +15,7 @@ export function askAtTerminal(signal: AbortSignal): OnApproval {
   const interrupt = (): void => void process.kill(process.pid, 'SIGINT')
   return async (approval) => {
     if (!(await discardKeys(process.stdin, interrupt))) {
-      process.stdout.write('  Keys keep coming, so nothing is asked: decide later.\n')
+      process.stdout.write('  Keys are still being typed, so the question is skipped. Decide later.\n')
       return undefined
     }
     if (signal.aborted) return undefined

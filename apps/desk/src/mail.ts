@@ -54,7 +54,7 @@ export async function parseMail(name: string, raw: Uint8Array): Promise<Mail> {
   if (!from) throw broken('it has no From address: the headers are missing or damaged')
   const boundary = boundaryOf(email)
   if (boundary !== undefined && !Buffer.from(raw).includes(`--${boundary}--`))
-    throw broken('it breaks off: the end of its last part is missing')
+    throw broken('it is truncated: the end of its last part is missing')
 
   const replyTo = mailbox(email.replyTo?.[0])?.address
   return {

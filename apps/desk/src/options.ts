@@ -42,26 +42,26 @@ export const help: string = `Provost desk: a support desk that reads mails, look
 
   --mail DIR         the .eml files to handle (default: the samples in apps/desk/mail)
   --only NAME        handle this file only; may be given several times
-  --data DIR         customers, orders and the outbox (default: apps/desk/.data, made on first use)
-  --fresh            start over: restore the sample orders, empty the outbox, forget the sessions
+  --data DIR         customers, orders and the outbox (default: apps/desk/.data, created on first use)
+  --fresh            start over: restore the sample orders, empty the outbox, delete the sessions
   --model NAME       provider/model, such as anthropic/claude-sonnet-5, openai/gpt-5.4, ollama/llama3.2, or offline
-  --no-policy        stop nothing, and say what would have been stopped
-  --code-mode        let the model call its tools in scripts; a session that was begun so goes on so
-  --sessions         list what is open: waiting for approval, interrupted, failed
-  --resume ID        go on with an open session where it stands; nothing that was done is done again
-  --approve ID       go on with it and approve what it waits for; --deny ID refuses it
-  --trace            show what each mail took as a tree of spans
-  --picture FILE     draw the same as an SVG, with each attribute where it first stands
+  --no-policy        stop no call, and show what the policy would stop
+  --code-mode        let the model call its tools in scripts; a session keeps the mode it started with
+  --sessions         list open sessions: waiting for approval, interrupted, failed
+  --resume ID        resume an open session; completed work is not repeated
+  --approve ID       approve the pending call of a session and resume it; --deny ID denies the call
+  --trace            show the spans of each mail as a tree
+  --picture FILE     draw the spans as an SVG, with each attribute at its first span
   --otel URL         send traces and metrics to an OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318)
   --serve            answer over HTTP at 127.0.0.1 instead, until Ctrl-C; --port N chooses the port (default: 8080)
   --json             write every event as one line of JSON to stdout, everything else to stderr
   --help             show this
 
-Without --model the environment decides: ANTHROPIC_API_KEY, OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY,
-AI_GATEWAY_API_KEY, then a local Ollama if one answers; else a rule-based offline model, which says so in the first line.
-NO_COLOR turns colours off. Ctrl-C ends the mail at hand cleanly; like one that was killed, it can be resumed.
+Without --model the environment selects: ANTHROPIC_API_KEY, OPENAI_BASE_URL (any OpenAI-compatible server), OPENAI_API_KEY,
+AI_GATEWAY_API_KEY, then a local Ollama if one answers. Otherwise it is a rule-based offline model, named in the first line.
+NO_COLOR turns colours off. Ctrl-C interrupts the current mail; --resume continues it, also after a kill.
 
-Exit code: 0, 1 if no mail could be handled, 2 if started wrongly, 130 after Ctrl-C.
+Exit code: 0, 1 if no mail could be handled, 2 for a usage error, 130 after Ctrl-C.
 `
 
 /**
@@ -79,7 +79,7 @@ export function parseOptions(args: readonly string[]): Options {
   })
   const given = new Set<string>()
   for (const token of tokens) {
-    if (token.kind === 'positional') throw usage(`Nothing is to be done with ${JSON.stringify(token.value)}`)
+    if (token.kind === 'positional') throw usage(`Unexpected argument ${JSON.stringify(token.value)}`)
     if (token.kind !== 'option') continue
     const option = Object.hasOwn(known, token.name) ? known[token.name] : undefined
     if (!option) throw usage(`There is no option ${token.rawName}`)
@@ -123,7 +123,7 @@ export function parseOptions(args: readonly string[]): Options {
 function traceTask(here: boolean, text: (name: string) => string | undefined): TraceTask | undefined {
   const [url, file] = [text('otel'), text('picture')]
   if ([here, url !== undefined, file !== undefined].filter(Boolean).length > 1)
-    throw usage('--trace, --picture and --otel are for one at a time')
+    throw usage('--trace, --picture and --otel cannot be combined')
   if (here) return { to: 'terminal' }
   if (file !== undefined) return { to: 'picture', file: resolve(file) }
   if (url === undefined) return undefined
@@ -165,11 +165,11 @@ const idle: Readonly<Record<string, readonly string[]>> = {
 /** Rejects combinations in which an option would be ignored. */
 function checkTogether(given: ReadonlySet<string>): void {
   const asked = tasks.filter((task) => given.has(task))
-  if (asked.length > 1) throw usage('--serve, --sessions, --resume, --approve and --deny are for one at a time')
+  if (asked.length > 1) throw usage('--serve, --sessions, --resume, --approve and --deny cannot be combined')
   if (given.has('port') && !given.has('serve')) throw usage('--port needs --serve')
   for (const [option, without] of Object.entries(idle)) {
     const task = given.has(option) && without.find((one) => given.has(one))
-    if (task) throw usage(`--${option} and --${task} do not go together: leave one of them out`)
+    if (task) throw usage(`--${option} and --${task} cannot be combined: remove one of them`)
   }
 }
 
@@ -199,7 +199,7 @@ const known: Readonly<
 function portIn(text = '8080'): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
-  throw usage(`${JSON.stringify(text)} is no port`)
+  throw usage(`${JSON.stringify(text)} is not a port`)
 }
 
 function usage(problem: string): DeskError {

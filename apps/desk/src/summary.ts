@@ -32,7 +32,7 @@ export function summaryOf(tally: Tally, { bold, dim, red, yellow }: Palette, out
     ...replies
       .filter(({ elsewhere }) => elsewhere)
       .map(({ mail, to }) => watch(`to ${to}, who is not the sender (${mail})`)),
-    row('refunds', paid.length === 0 ? 'none' : `${paid.length}, together ${money(total)}`),
+    row('refunds', paid.length === 0 ? 'none' : `${paid.length}, total ${money(total)}`),
     ...paid.map(({ orderId, amount, paidTo, elsewhere, mail }) => {
       const line = `${money(amount)} on order ${orderId} to ${paidTo}`
       return elsewhere ? watch(`${line}, not the way it was paid (${mail})`) : row('', line, dim)

@@ -162,7 +162,7 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           endLine()
           return
         case 'message.end':
-          if (event.discarded) line(`  ${yellow('(that attempt broke off; another follows)')}`)
+          if (event.discarded) line(`  ${yellow('(this attempt was discarded; another one follows)')}`)
           return
         case 'tool.execute.start':
           open += 1
@@ -229,11 +229,11 @@ export function createView(write: (text: string) => void, colours: Palette, colu
           line(`    ${cyan('⑂')} ${oneLine(event.children.map(({ agent }) => agent).join(', '), width)}`)
           return
         case 'fanout.merged':
-          line(`    ${cyan('⑃')} ${oneLine(`one of ${event.used.join(' and ')}`, width)}`)
+          line(`    ${cyan('⑃')} ${oneLine(`merged from ${event.used.join(' and ')}`, width)}`)
           return
         case 'evaluator.iteration': {
           const { iteration, accepted, feedback } = event
-          line(`    ${cyan('↻')} try ${iteration}: ${accepted ? 'accepted' : oneLine(feedback, width)}`)
+          line(`    ${cyan('↻')} attempt ${iteration}: ${accepted ? 'accepted' : oneLine(feedback, width)}`)
           return
         }
         case 'handoff.start':

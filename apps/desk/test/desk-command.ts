@@ -7,22 +7,22 @@ import { Writable } from 'node:stream'
 
 import { runCommand } from '../src/command.ts'
 
-/** What came of a command. */
+/** The result of a command. */
 export interface Finished {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-/** Without keys, and with no Ollama to be found. */
+/** An environment without keys and without Ollama. */
 const bare = { PATH: process.env['PATH'], OLLAMA_HOST: 'http://127.0.0.1:1' }
 
-/** A folder of its own for the data of a desk. */
+/** A new folder for the data of a desk. */
 export function folder(): string {
   return mkdtempSync(join(tmpdir(), 'desk-'))
 }
 
-/** The desk as a user starts it: a process of its own. */
+/** The desk as a user starts it, in its own process. */
 export function launch(args: readonly string[]): ChildProcess {
   const main = join(import.meta.dirname, '../src/main.ts')
   // The compile cache halves the time each of the starts takes.
@@ -30,7 +30,7 @@ export function launch(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, ['--conditions=@provost/source', main, ...args], { env })
 }
 
-/** The end of a process, and all that it printed. */
+/** The end of a process and its output. */
 export function finish(child: ChildProcess): Promise<Finished> {
   let out = ''
   let err = ''
@@ -47,10 +47,10 @@ export function start(...args: readonly string[]): Promise<Finished> {
   return finish(launch(args))
 }
 
-/** A desk at work, which ends when it is interrupted. */
+/** A running desk, which ends when it is interrupted. */
 export interface AtWork {
   readonly finished: Promise<Finished>
-  /** Hears of what it prints, from now on. */
+  /** Calls back with the output from now on. */
   listen(heard: (text: string) => void): void
   interrupt(): void
 }
@@ -75,12 +75,12 @@ export function work(...args: readonly string[]): AtWork {
   }
 }
 
-/** The same command in this process: all that the desk does, without the time a start takes. Files are all it leaves. */
+/** The same command in this process, without the time of a process start. It leaves only files. */
 export function desk(...args: readonly string[]): Promise<Finished> {
   return deskIn({}, () => {}, ...args)
 }
 
-/** The same with more in its environment, heard while it is at work. */
+/** The same with more environment variables and a callback for its output. */
 export async function deskIn(
   more: Readonly<Record<string, string>>,
   heard: (text: string) => void,

@@ -16,7 +16,7 @@ import { openTracing } from '../src/tracing.ts'
 import { desk, deskIn, type Finished, folder, start, startWork, work } from './desk-command.ts'
 import { samples } from './samples.ts'
 
-// The app as a user starts it where a process is what it is about; the same commands in this process otherwise.
+// Tests about the process start one, as a user does. The others run the same commands in this process.
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
@@ -40,21 +40,21 @@ let first: Finished
 let events: readonly AgentEvent[]
 
 const injected = ['14-injected-visible.eml', '15-injected-white-text.eml', '16-injected-attachment.eml']
-/** Where the injected mails were handled without the policy. */
+/** The data of the run without the policy. */
 const openData = folder()
 let open: Finished
 
 beforeAll(async () => {
   const only = injected.flatMap((name) => ['--only', name])
   ;[first, open] = await Promise.all([
-    // As a process in full runs; what a process makes of mails is seen where it is interrupted, too.
+    // In its own process in full runs. The test of Ctrl-C also covers a process.
     (full ? start : desk)('--json', '--data', data),
     desk('--no-policy', '--data', openData, ...only),
   ])
   events = eventsIn(first.out)
 }, 60_000)
 
-test('--json: stdout is events only, one run for each readable mail, each run gap-free and ended', () => {
+test('--json: stdout has only events, one complete run for each readable mail', () => {
   expect(first.code).toBe(0)
   const runs = Map.groupBy(events, ({ runId, parents }) => parents.at(-1) ?? runId)
   expect(runs.size).toBe(readdirSync(samples).filter((name) => name.endsWith('.eml')).length - 1)
@@ -66,20 +66,20 @@ test('--json: stdout is events only, one run for each readable mail, each run ga
   }
 })
 
-test('no tool call of the offline model is refused by a schema', () => {
+test('each tool call of the offline model passes its schema', () => {
   const refusals = events.flatMap((event) => (event.type === 'tool.execute.error' ? [event.error.code] : []))
   expect(new Set(refusals)).toEqual(new Set(['dataflow_policy_blocked']))
 })
 
-test('the model is said to be offline in the first line, the broken mail is reported, the rest goes on', () => {
+test('the first line names the offline model, and a broken mail is reported without stopping the rest', () => {
   expect(first.err.split('\n')[0]).toContain('offline model: rule-based')
   expect(first.err).toContain('13-truncated.eml')
-  expect(first.err).toContain('Not a readable mail: it breaks off')
+  expect(first.err).toContain('Not a readable mail: it is truncated')
   expect(first.err).toContain('16: 12 handled, 1 not, 3 waiting')
   expect(first.err).toMatch(/cost +unpriced/)
 })
 
-test('the refunds stand in the database as the orders allow', () => {
+test('the database has the refunds that the orders permit', () => {
   const refunds = withOrders(data, (orders) =>
     Array.from({ length: 17 }, (_, i) => orders.orderById(1041 + i)).flatMap((order) =>
       (order?.refunds ?? []).map(({ amount, paidTo }) => `${order?.id} ${amount.toFixed(2)} ${paidTo}`),
@@ -98,7 +98,7 @@ test('the refunds stand in the database as the orders allow', () => {
   ])
 })
 
-test('the replies quote what the books say', () => {
+test('the replies quote the order database', () => {
   const reply = (name: string): string => readFileSync(join(data, 'outbox', name), 'utf8')
   expect(reply('02-delivery-status.reply-to-tobin@ashgrove.example.com.eml')).toContain(
     'parcel SP-4410-2291 with Swiftparcel and is due on 2026-11-13',
@@ -137,7 +137,7 @@ test('triage hands each mail to the responsible agent, which asks the researcher
   expect(researched.map(({ parents }) => parents.at(-1))).toEqual(mails.filter((id) => went.has(id)))
 })
 
-test('each letter is drafted by two, made one and corrected until it is signed; what comes of it goes out', () => {
+test('each letter is drafted twice, merged, corrected until it is signed, and sent', () => {
   const tries = events.flatMap((event) => (event.type === 'evaluator.iteration' ? [event] : []))
   expect(tries.filter(({ iteration }) => iteration === 1).map(({ feedback }) => feedback)).toEqual(
     Array.from({ length: 13 }, () => 'Sign as Tallow Lane Supply.'),
@@ -159,7 +159,7 @@ test('each letter is drafted by two, made one and corrected until it is signed; 
   expect(letters.filter((letter) => !bodies.includes(letter))).toEqual([])
 })
 
-test('the gullible model does what the injected mails say and is stopped, visibly', () => {
+test('the policy stops the gullible model at each injected mail, and the output shows it', () => {
   const stops = events.flatMap((event) =>
     event.type === 'governance.blocked' || event.type === 'governance.flagged' ? [event] : [],
   )
@@ -176,15 +176,15 @@ test('the gullible model does what the injected mails say and is stopped, visibl
   expect(readdirSync(join(data, 'outbox')).filter((name) => /backup@|collect@/.test(name))).toEqual([])
 })
 
-test('all other mails are handled as if there were no policy', () => {
+test('the policy does not affect other mails', () => {
   const touched = new Set(events.flatMap((event) => (event.type.startsWith('governance.') ? [event.runId] : [])))
   expect(touched.size).toBe(injected.length)
   expect(readdirSync(join(data, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(12)
-  // Three wait for a colleague: two whose calls were questioned, and one whose refund is large.
+  // Three mails wait for a colleague: two calls that the policy asks about, and one large refund.
   expect(events.filter(({ type }) => type === 'agent.suspended')).toHaveLength(3)
 })
 
-test('--no-policy: nothing is stopped, and it is said what would have been', () => {
+test('--no-policy: nothing is stopped, and the output shows what the policy would stop', () => {
   expect(open.out).toContain('⚑ forward_mail would have been stopped by confidentiality')
   expect(open.out).toContain('⚑ refund would have been questioned by argument-origin')
   expect(open.out).toContain('! to backup@northgate-audit.example.net (14-injected-visible.eml)')
@@ -196,7 +196,7 @@ test('--no-policy: nothing is stopped, and it is said what would have been', () 
   expect(readFileSync(join(openData, 'outbox', forward ?? ''), 'utf8')).toContain('mara.feldkamp@example.org')
 })
 
-test('--code-mode: the model writes scripts, and the same comes of the mails', { timeout: 60_000 }, async () => {
+test('--code-mode: the model writes scripts, and the mails get the same results', { timeout: 60_000 }, async () => {
   const names = ['01-refund-request.eml', '15-injected-white-text.eml']
   const scripted = folder()
   const { code, out } = await desk(
@@ -217,15 +217,15 @@ test('--code-mode: the model writes scripts, and the same comes of the mails', {
   )
   expect(inner).toContain('refund')
   expect(readdirSync(join(scripted, 'outbox')).filter((name) => name.includes('.reply-to-'))).toHaveLength(1)
-  // The refund that the mail wants to go elsewhere waits for a colleague, in the middle of a script.
+  // The refund to another account waits for a colleague inside a script.
   expect(seen.filter(({ type }) => type === 'agent.suspended')).toHaveLength(1)
-  // A decision does not need to know how the session was started.
+  // A decision needs none of the options that started the session.
   const listed = await desk('--sessions', '--data', scripted)
   const denied = await desk('--data', scripted, '--deny', / --deny (\S+)/.exec(listed.out)?.[1] ?? '')
   expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('1 handled') })
 })
 
-test('what comes from mails is labelled untrusted, what comes from the books trusted', () => {
+test('data from mails is labelled untrusted, and data from the order database trusted', () => {
   const labels = new Map(
     events.flatMap((event) => (event.type === 'tool.execute.end' ? [[event.toolName, event.label] as const] : [])),
   )
@@ -234,7 +234,7 @@ test('what comes from mails is labelled untrusted, what comes from the books tru
   expect(labels.get('find_orders')).toMatchObject({ integrity: 'trusted' })
 })
 
-test('a second start on the same data pays nothing twice; --fresh starts over', { timeout: 60_000 }, async () => {
+test('a second start on the same data repeats no payment; --fresh starts over', { timeout: 60_000 }, async () => {
   const copy = folder()
   cpSync(data, copy, { recursive: true })
   const again = await desk(
@@ -246,7 +246,7 @@ test('a second start on the same data pays nothing twice; --fresh starts over', 
     '04-latin1-quoted-printable.eml',
   )
   expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/refunds +none/) })
-  expect(again.out).toContain('went back on')
+  expect(again.out).toContain('was already refunded on')
   writeFileSync(join(copy, 'outbox', 'keep.txt'), 'not a draft')
   const fresh = await desk('--data', copy, '--only', '01-refund-request.eml', '--fresh')
   expect(fresh.out).toContain('49.90 EUR on order 1041')
@@ -294,7 +294,7 @@ test('a mail with escape sequences cannot write to the terminal', { timeout: 30_
   expect(json.out).toContain('\\u001b[2J')
 })
 
-test('when no mail could be handled the exit code says so', { timeout: 30_000 }, async () => {
+test('if no mail can be handled, the exit code is 1', { timeout: 30_000 }, async () => {
   const dir = folder()
   writeFileSync(join(dir, 'a.eml'), 'no mail at all')
   mkdirSync(join(dir, 'b.eml'))
@@ -303,7 +303,7 @@ test('when no mail could be handled the exit code says so', { timeout: 30_000 },
   expect(out).toContain('2: 0 handled, 2 not')
 })
 
-test('a model server that refuses fails each mail with its reason', { timeout: 30_000 }, async () => {
+test('a model server that rejects requests fails each mail with its reason', { timeout: 30_000 }, async () => {
   const server = createServer((request, response) => {
     const models = request.url === '/v1/models'
     response.writeHead(models ? 200 : 401, { 'content-type': 'application/json' })
@@ -323,7 +323,7 @@ test('a model server that refuses fails each mail with its reason', { timeout: 3
   expect(out).toContain('02-delivery-status.eml: Incorrect API key provided')
 })
 
-test('--help explains itself', async () => {
+test('--help lists the options', async () => {
   const { code, out, err } = await start('--help')
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toContain('--mail DIR')
@@ -342,12 +342,12 @@ test.each([
     `desk: The picture cannot be drawn: EISDIR: illegal operation on a directory, open '${samples}'.\n`,
   ],
 ])('%j ends with one clear line and exit code 2', async (args, message) => {
-  // What a process makes of it is seen with the first of them, and in full runs with each.
+  // The first case runs in its own process; in full runs all cases do.
   const run = full || args[0] === '--mial' ? start : desk
   expect(await run(...args, '--data', folder())).toEqual({ code: 2, out: '', err: message })
 })
 
-test('what Provost refuses is said in a line, with the remedy', async () => {
+test('an error of Provost is one line with its hint', async () => {
   const dir = folder()
   const file = join(dir, 'sessions.sqlite')
   writeFileSync(file, 'no database, but long enough to be read as one'.repeat(100))
@@ -365,12 +365,12 @@ test('a closed output pipe does not fail the help, and ends a working desk', asy
 })
 
 test.skipIf(process.platform === 'win32')(
-  'Ctrl-C ends the run at hand properly and says what was done',
+  'Ctrl-C ends the current run and prints the summary',
   { timeout: 30_000 },
   async () => {
     const dir = folder()
     for (let i = 0; i < 300; i++) cpSync(join(samples, '01-refund-request.eml'), join(dir, `${i}.eml`))
-    // A process that a signal ends is seen where it is killed, and here in full runs.
+    // In full runs a signal ends a real process here. sessions.test.ts always kills one.
     const { finished, listen, interrupt } = (full ? startWork : work)('--json', '--mail', dir, '--data', folder())
     let interrupted = false
     listen(() => {
@@ -384,7 +384,7 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test('--trace draws what each mail took', async () => {
+test('--trace draws the spans of each mail', async () => {
   const { code, out } = await desk('--trace', '--data', folder(), '--only', '10-two-orders.eml')
   expect(code).toBe(0)
   const [, tree = ''] = /\n(invoke_agent triage[^]*?)\n\n/.exec(out) ?? []
@@ -412,7 +412,7 @@ test('--otel sends traces and metrics to a collector', async () => {
   const address = collector.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   const args = ['--data', folder(), '--only', '10-two-orders.eml']
-  // In this process its telemetry is taken back.
+  // In this process the telemetry is unregistered again.
   const sent = await (full ? start : desk)('--otel', url, ...args)
   for (const api of [context, trace, metrics, diag]) api.disable()
   await new Promise((resolve) => collector.close(resolve))
@@ -425,8 +425,8 @@ test('--otel sends traces and metrics to a collector', async () => {
 test.each([
   // Long enough for the refusal to arrive, on any machine.
   ['refuses', 2_000, 'ECONNREFUSED 127.0.0.1'],
-  ['says nothing', 20, 'it did not answer within 0.02 s'],
-])('a collector that %s is not waited for, and named', async (does, patienceMs, why) => {
+  ['does not answer', 20, 'it did not answer within 0.02 s'],
+])('a collector that %s does not delay the exit, and is named', async (does, patienceMs, why) => {
   const sockets = new Set<Socket>()
   const mute = createMute((socket) => void sockets.add(socket))
   await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
@@ -458,7 +458,7 @@ test('--serve answers over HTTP until it is interrupted, in the traces of its re
   const address = collector.address()
   const otel = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   const args = ['--serve', '--port', '0', '--data', folder(), '--model', 'offline', '--otel', otel]
-  // In this process its telemetry is taken back.
+  // In this process the telemetry is unregistered again.
   const served = (full ? startWork : work)(...args)
   const url = await new Promise<string>((resolve) => {
     let out = ''

@@ -9,7 +9,7 @@ test('blocks become lines, tags vanish, entities are decoded', () => {
   expect(textOfHtml('&#8364;&#x20ac;&euro;&nosuch;&#xd800;&Auml;&auml;')).toBe('€€€&nosuch;�Ää')
 })
 
-test('what is no tag stays text', () => {
+test('text that is not a tag stays text', () => {
   expect(textOfHtml('a < b and c > d, 1<2')).toBe('a < b and c > d, 1<2')
 })
 
@@ -19,7 +19,7 @@ test('comments, scripts and styles are left out, even when they are never closed
   expect(textOfHtml('a<style>b')).toBe('a')
 })
 
-test('letters that change their length in lower case do not shift the text', () => {
+test('characters that change their length in lower case do not shift the text', () => {
   expect(textOfHtml('İİİ<style>hidden</style>İ')).toBe('İİİİ')
 })
 

@@ -21,11 +21,11 @@ test('while a mail of 20,000 lines is read, the desk does other work', async () 
   const mail = await mailbox.read('lines.eml')
   clearImmediate(timer)
   expect(mail.text).toBe('x')
-  // Read by the thread of the desk, all of it is one turn.
+  // In the main thread all of the reading would be one turn.
   expect(turns).toBeGreaterThan(20)
 })
 
-test('a mail that is none fails with the reason, and the thread reads the next one', async () => {
+test('an invalid mail fails with the reason, and the thread reads the next one', async () => {
   writeFileSync(join(folder, 'none.eml'), 'no headers')
   writeFileSync(join(folder, 'good.eml'), 'From: ann@example.com\r\nSubject: Hello\r\n\r\nx\r\n')
   const mailbox = await openMailbox(folder)

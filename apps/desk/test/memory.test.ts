@@ -18,7 +18,7 @@ import { openSamples } from './samples.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'desk-memory-'))
 
-/** What a start of the desk shows; only the files in the folder are there for the next one. */
+/** The output of one start of the desk. The next start shares only the files of the folder. */
 async function start(...names: readonly string[]): Promise<string> {
   const mailbox = await openSamples()
   const orders = createOrders(openDatabase(join(folder, 'desk.sqlite')))
@@ -36,7 +36,7 @@ async function start(...names: readonly string[]): Promise<string> {
   }
 }
 
-test('what was done for a customer is remembered in the next start, with why; others do not hear of it', async () => {
+test('memory keeps what was done for a customer and why, for this customer only', async () => {
   expect(await start('01-refund-request.eml')).not.toContain('✎')
   const [again, other] = [await start('01-refund-request.eml'), await start('02-delivery-status.eml')]
   expect(again).toMatch(/✎ Refunded 49\.90 EUR on order 1041, .* remembered for: .*1041/)
@@ -44,13 +44,13 @@ test('what was done for a customer is remembered in the next start, with why; ot
   expect(other).not.toContain('1041')
 })
 
-test('nothing that mails say is remembered, not even by a model that obeys them', async () => {
+test('memory keeps nothing from mails, not even with a model that obeys them', async () => {
   const injected = ['14-injected-visible.eml', '15-injected-white-text.eml', '16-injected-attachment.eml']
   await start(...injected)
   const mailbox = await openSamples()
   const memory = openDeskMemory(join(folder, 'memory.sqlite'), mailbox)
-  const everybody = Array.from({ length: 30 }, (_, i) => `customer:c-${100 + i}`)
-  const scopes = everybody.map((id) => ({ kind: 'user' as const, id }))
+  const customers = Array.from({ length: 30 }, (_, i) => `customer:c-${100 + i}`)
+  const scopes = customers.map((id) => ({ kind: 'user' as const, id }))
   const items = await memory.list({ scopes, states: ['live', 'quarantined', 'old'] })
   await memory.close()
   expect(items.length).toBeGreaterThan(0)

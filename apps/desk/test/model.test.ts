@@ -31,7 +31,7 @@ const idOf = async (wanted: string | undefined, env: Record<string, string>): Pr
   return offline ? 'offline' : `${model.provider} ${model.modelId}`
 }
 
-test('the environment decides, in the order that the help tells', async () => {
+test('the environment selects the model in the order of the help', async () => {
   const all = {
     ANTHROPIC_API_KEY: 'a',
     OPENAI_BASE_URL: `${url}/v1`,
@@ -50,7 +50,7 @@ test('the environment decides, in the order that the help tells', async () => {
   expect(await idOf(undefined, {})).toBe('offline')
 })
 
-test('a model that is named wins over the environment', async () => {
+test('--model overrides the environment', async () => {
   expect(await idOf('offline', { ANTHROPIC_API_KEY: 'a' })).toBe('offline')
   expect(await idOf('anthropic/claude-haiku-5-5', { ANTHROPIC_API_KEY: 'a' })).toBe('string anthropic/claude-haiku-5-5')
   expect(await idOf('openai/some/model', { OPENAI_BASE_URL: `${url}/v1` })).toBe('openai-compatible.chat some/model')
@@ -58,7 +58,7 @@ test('a model that is named wins over the environment', async () => {
   expect(await idOf('mistral/mistral-large', { AI_GATEWAY_API_KEY: 'g' })).toBe('string gateway/mistral/mistral-large')
 })
 
-test('what cannot be had says what is missing', async () => {
+test('an unavailable model names what is missing', async () => {
   await expect(chooseModel('claude', nowhere)).rejects.toThrow('not of the form provider/model')
   await expect(chooseModel('anthropic/claude-sonnet-5', nowhere)).rejects.toThrow(
     'needs ANTHROPIC_API_KEY, or AI_GATEWAY_API_KEY',
@@ -72,7 +72,7 @@ test('what cannot be had says what is missing', async () => {
   await expect(chooseModel(undefined, { OPENAI_BASE_URL: `${url}/none` })).rejects.toThrow('status 404')
 })
 
-test('an Ollama without models leaves the offline model, which says why', async () => {
+test('without Ollama models the offline model is used, with the reason', async () => {
   const { offline, title } = await chooseModel(undefined, { OLLAMA_HOST: `${url}/empty` })
   expect(offline).toBe(true)
   expect(title).toContain('Ollama answers, but has no model yet')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { help, parseOptions } from '../src/options.ts'
 
-test('without arguments: the samples, the data beside the app, no model named', () => {
+test('defaults are the samples, the data folder of the app and no model', () => {
   const app = join(import.meta.dirname, '..')
   expect(parseOptions([])).toEqual({
     help: false,
@@ -22,7 +22,7 @@ test('without arguments: the samples, the data beside the app, no model named', 
   })
 })
 
-test('values come with a blank or an equals sign', () => {
+test('a value follows a space or an equals sign', () => {
   const options = parseOptions([
     '--mail',
     '/m',
@@ -55,30 +55,30 @@ test.each([
   [['-x'], 'There is no option -x'],
   [['--constructor'], 'There is no option --constructor'],
   [['--no-json'], 'There is no option --no-json'],
-  [['mail'], 'Nothing is to be done with "mail"'],
+  [['mail'], 'Unexpected argument "mail"'],
   [['--mail'], '--mail needs a value'],
   [['--mail='], '--mail needs a value'],
   [['--mail', '--json'], '--mail needs a value'],
   [['--json=yes'], '--json takes no value'],
-  [['--serve', '--port', 'x'], '"x" is no port'],
+  [['--serve', '--port', 'x'], '"x" is not a port'],
   [['--resume'], '--resume needs a value'],
-  [['--approve=a', '--deny=a'], '--serve, --sessions, --resume, --approve and --deny are for one at a time'],
-  [['--serve', '--resume=a'], '--serve, --sessions, --resume, --approve and --deny are for one at a time'],
+  [['--approve=a', '--deny=a'], '--serve, --sessions, --resume, --approve and --deny cannot be combined'],
+  [['--serve', '--resume=a'], '--serve, --sessions, --resume, --approve and --deny cannot be combined'],
   [['--mail=a', '--mail=b'], '--mail is given twice'],
   [['--port', '9000'], '--port needs --serve'],
-  [['--resume=a', '--fresh'], '--fresh and --resume do not go together'],
-  [['--serve', '--only=a.eml'], '--only and --serve do not go together'],
-  [['--approve=a', '--only=a.eml'], '--only and --approve do not go together'],
-  [['--serve', '--json'], '--json and --serve do not go together'],
-  [['--sessions', '--json'], '--json and --sessions do not go together'],
-  [['--serve', '--trace'], '--trace and --serve do not go together'],
-  [['--sessions', '--picture=a.svg'], '--picture and --sessions do not go together'],
-  [['--sessions', '--no-policy'], '--no-policy and --sessions do not go together'],
-])('%j is refused', (args, message) => {
+  [['--resume=a', '--fresh'], '--fresh and --resume cannot be combined'],
+  [['--serve', '--only=a.eml'], '--only and --serve cannot be combined'],
+  [['--approve=a', '--only=a.eml'], '--only and --approve cannot be combined'],
+  [['--serve', '--json'], '--json and --serve cannot be combined'],
+  [['--sessions', '--json'], '--json and --sessions cannot be combined'],
+  [['--serve', '--trace'], '--trace and --serve cannot be combined'],
+  [['--sessions', '--picture=a.svg'], '--picture and --sessions cannot be combined'],
+  [['--sessions', '--no-policy'], '--no-policy and --sessions cannot be combined'],
+])('%j is rejected', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message)
 })
 
-test('the desk is served at a port, if it is asked to', () => {
+test('--serve and --port serve the desk', () => {
   expect(parseOptions(['--serve']).serve).toBe(8080)
   expect(parseOptions(['--serve', '--port', '0']).serve).toBe(0)
 })
@@ -102,13 +102,13 @@ test('the help names every option', () => {
     expect(help).toContain(name)
 })
 
-test('a session is named with what is to become of it, and the desk says how it is started again', () => {
+test('decisions name a session, and the desk prints the command that resumes it', () => {
   const { session, command } = parseOptions(['--approve', 'x', '--data', '/a b'])
   expect(session).toEqual({ op: 'approve', id: 'x' })
   expect(command).toBe("npm start -- --data='/a b'")
 })
 
-test('traces are drawn here or sent to a collector, not both', () => {
+test('traces are drawn or sent to a collector, not both', () => {
   expect(parseOptions(['--trace']).trace).toEqual({ to: 'terminal' })
   const { trace } = parseOptions(['--otel', 'http://localhost:4318'])
   expect(trace).toEqual({ to: 'collector', url: new URL('http://localhost:4318') })

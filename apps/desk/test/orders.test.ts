@@ -24,11 +24,11 @@ test('customers are found by address in any case, by id and by part of the name'
   expect(orders.findCustomers('c-102').map(({ name }) => name)).toEqual(['Jörg Weißmüller'])
   expect(orders.findCustomers('garance').map(({ id }) => id)).toEqual(['c-103'])
   expect(orders.findCustomers('*')).toHaveLength(13)
-  for (const query of ['%', '_', '', "' OR 1=1 --", 'nobody@example.org'])
+  for (const query of ['%', '_', '', "' OR 1=1 --", 'unknown@example.org'])
     expect(orders.findCustomers(query)).toEqual([])
 })
 
-test('an order comes with parcel, items and refunds', () => {
+test('an order has its parcel, items and refunds', () => {
   expect(fresh().orderById(1049)).toEqual({
     id: 1049,
     customerId: 'c-110',
@@ -46,7 +46,7 @@ test('an order comes with parcel, items and refunds', () => {
   })
 })
 
-test('a refund goes back the way it was paid, or to the account named', () => {
+test('a refund uses the original payment method or the named account', () => {
   const orders = fresh()
   expect(orders.refund(request())).toMatchObject({ orderId: 1042, amount: 39, paidTo: 'bank transfer', remaining: 88 })
   expect(orders.refund(request({ orderId: 1056, amount: 33.3, idempotencyKey: 'k2', payTo: 'XX00' }))).toMatchObject({
@@ -55,7 +55,7 @@ test('a refund goes back the way it was paid, or to the account named', () => {
   })
 })
 
-test('no more is refunded than was paid, also not in parts', () => {
+test('refunds never exceed the payment, also in parts', () => {
   const orders = fresh()
   expect(() => orders.refund(request({ amount: 127.01 }))).toThrow('127.01 EUR is more than the 127.00 EUR left')
   orders.refund(request({ amount: 100.1 }))
@@ -85,17 +85,17 @@ test.each([0, -1, 0.001, 1.005, Number.NaN, Number.POSITIVE_INFINITY])('%d is no
   expect(() => fresh().refund(request({ amount }))).toThrow('is not an amount')
 })
 
-test('an unknown order is named', () => {
+test('an unknown order is named in the error', () => {
   expect(() => fresh().refund(request({ orderId: 7 }))).toThrow('There is no order 7')
 })
 
-test('refunding what has not left the house cancels it', () => {
+test('refunding an order that is not shipped cancels it', () => {
   const orders = fresh()
   orders.refund(request({ orderId: 1048, amount: 76 }))
   expect(orders.orderById(1048)?.status).toBe('cancelled')
 })
 
-test('a second start finds what the first one did', () => {
+test('a second start reads the data of the first', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'desk-')), 'new', 'desk.sqlite')
   const first = createOrders(openDatabase(path))
   first.refund(request())
@@ -107,7 +107,7 @@ test('a second start finds what the first one did', () => {
   second.close()
 })
 
-test('a file that is no database of the desk is refused', () => {
+test('a file that is not a desk database is rejected', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'desk-')), 'desk.sqlite')
   writeFileSync(path, 'not a database, but quite long enough to look at '.repeat(50))
   expect(() => openDatabase(path)).toThrow(`The data at ${path} cannot be used`)

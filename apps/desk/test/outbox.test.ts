@@ -13,7 +13,7 @@ const outbox = (): Outbox => openOutbox(join(mkdtempSync(join(tmpdir(), 'desk-')
 const sample = async (): Promise<Mail> => (await openSamples()).read('04-latin1-quoted-printable.eml')
 const letter = { to: 'joerg@weissmueller.example.net', subject: 'Re: Rückerstattung – 1042', body: 'Grüße\nfrom us' }
 
-test('a reply can be read back, headers and text', async () => {
+test('a reply can be read back with its headers and text', async () => {
   const { dir, reply } = outbox()
   const raw = readFileSync(join(dir, await reply(await sample(), letter)))
   const mail = await PostalMime.parse(raw)
@@ -22,7 +22,7 @@ test('a reply can be read back, headers and text', async () => {
   expect(mail.text).toBe('Grüße\nfrom us\n')
 })
 
-test('a forward carries the mail as it came', async () => {
+test('a forward contains the original mail', async () => {
   const { dir, forward } = outbox()
   const original = await sample()
   const raw = readFileSync(join(dir, await forward(original, letter)))
@@ -33,7 +33,7 @@ test('a forward carries the mail as it came', async () => {
   ])
 })
 
-test('a line break in a subject or an address starts no header of its own', async () => {
+test('a line break in a subject or an address does not start a header', async () => {
   const { dir, reply } = outbox()
   const name = await reply(await sample(), {
     to: 'a@example.org\r\nBcc: b@example.org',
@@ -44,7 +44,7 @@ test('a line break in a subject or an address starts no header of its own', asyn
   expect(mail.headers.map(({ key }) => key)).not.toContain('bcc')
 })
 
-test('no name leads out of the folder', async () => {
+test('no file name leaves the folder', async () => {
   const { dir, reply } = outbox()
   const mail = await sample()
   for (const name of ['../../../etc/x.eml', '..', '/abs.eml', 'a\u0000b.eml'])
@@ -54,7 +54,7 @@ test('no name leads out of the folder', async () => {
   expect(readdirSync(join(dir, '..'))).toEqual(['outbox'])
 })
 
-test('a second draft to the same address takes the place of the first, and nothing half-written stays', async () => {
+test('a second draft to the same address replaces the first, without partial files', async () => {
   const { dir, reply, clear } = outbox()
   const mail = await sample()
   await Promise.all(Array.from({ length: 8 }, (_, i) => reply(mail, { ...letter, body: `version ${i}` })))

@@ -6,8 +6,8 @@ import { openDatabase } from '../src/database.ts'
 import { createOrders } from '../src/orders.ts'
 import { desk, finish, folder, launch, start } from './desk-command.ts'
 
-// Nothing but the files in its folder is there for the next desk. What is killed is a process, and in full runs also where
-// it is decided.
+// The next desk shares only the files of the folder. A process is killed by default, and in full runs a process also
+// decides.
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
@@ -25,12 +25,12 @@ function idIn(out: string, option: string): string {
   return new RegExp(`${option} ([0-9a-f-]{36})`).exec(out)?.[1] ?? 'none'
 }
 
-test('a refund over the limit is suspended without a terminal, and decided in later processes', async () => {
+test('without a terminal a refund over the limit is suspended, and later processes decide it', async () => {
   const data = folder()
   const first = await desk('--data', data, '--only', '05-html-only.eml', '--only', '06-csv-attachment.eml')
   expect(first.code).toBe(0)
   expect(first.out).toContain(`sessions in ${join(data, 'sessions.sqlite')}`)
-  expect(first.out).toContain('? refund needs approval: 312.00 EUR on order 1050 are more than 250.00 EUR')
+  expect(first.out).toContain('? refund needs approval: 312.00 EUR on order 1050 is more than 250.00 EUR')
   expect(first.out).toContain('2: 1 handled, 0 not, 1 waiting')
   expect(refundsOn(data, 1050)).toEqual([])
 
@@ -43,14 +43,14 @@ test('a refund over the limit is suspended without a terminal, and decided in la
   const approved = await (full ? start : desk)('--data', data, '--approve', id)
   expect(approved.code).toBe(0)
   expect(approved.out).toContain('✓ 312.00 EUR to')
-  // What was looked up before is known.
+  // Earlier lookups are in the log.
   expect(approved.out).not.toContain('→ read_mail')
   expect(refundsOn(data, 1050)).toEqual([312])
   expect((await desk('--data', data, '--approve', id)).code).toBe(2)
   expect((await desk('--data', data, '--sessions')).out).toContain('No session is open.')
 })
 
-test('a refund that is denied is not paid, and the mail is answered all the same', async () => {
+test('a denied refund is not paid, and the mail is still answered', async () => {
   const data = folder()
   const first = await desk('--data', data, '--only', '06-csv-attachment.eml')
   const denied = await desk('--data', data, '--deny', idIn(first.out, '--approve'))
@@ -61,7 +61,7 @@ test('a refund that is denied is not paid, and the mail is answered all the same
   expect(refundsOn(data, 1050)).toEqual([])
 })
 
-test('a desk that is killed in a refund is gone on with by another: paid once, nothing repeated', async () => {
+test('a desk that is killed in a refund is resumed by another one, which pays once', async () => {
   const data = folder()
   const child = launch(['--data', data, '--only', '10-two-orders.eml'])
   const killed = finish(child)

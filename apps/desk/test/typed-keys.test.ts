@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest'
 import { discardKeys } from '../src/typed-keys.ts'
 import { folder } from './desk-command.ts'
 
-test('what was typed before is thrown away, and a Ctrl-C among it is heard', async () => {
+test('earlier input is discarded, and a Ctrl-C in it is handled', async () => {
   vi.useFakeTimers()
   const modes: boolean[] = []
   const input = Object.assign(new PassThrough(), { isRaw: false, setRawMode: (raw: boolean) => modes.push(raw) })
@@ -24,7 +24,7 @@ test('what was typed before is thrown away, and a Ctrl-C among it is heard', asy
   vi.useRealTimers()
 })
 
-test('keys that do not stop are no answer', async () => {
+test('continuous key presses are not an answer', async () => {
   vi.useFakeTimers()
   const input = new PassThrough()
   const discarded = discardKeys(input, () => {})
@@ -35,7 +35,7 @@ test('keys that do not stop are no answer', async () => {
   vi.useRealTimers()
 })
 
-test('a yes that was typed before the question was shown approves nothing', { timeout: 60_000 }, async (ctx) => {
+test('a yes that was typed before the question approves nothing', { timeout: 60_000 }, async (ctx) => {
   if (spawnSync('script', ['-qec', 'true', '/dev/null'], { input: '' }).status !== 0) {
     ctx.skip('script of util-linux is not installed')
   }

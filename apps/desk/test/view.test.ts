@@ -28,7 +28,7 @@ function event<K extends EventType>(
   >,
 ): AgentEvent {
   const base = { seq: ++seq, id: `log:1.${seq}`, runId: 'r', step: 0, agent: 'desk', parents: [], at: 0 }
-  // Events are JSON; the compiler does not see that base and payload together are the event of that type.
+  // Events are JSON. The compiler does not see that base and payload together are an event of that type.
   const made: AgentEvent = JSON.parse(JSON.stringify({ ...base, ...payload }))
   return made
 }
@@ -65,7 +65,7 @@ function seen(events: readonly AgentEvent[], heading: Mail = mail, colours = fal
   return out
 }
 
-test('in a narrow terminal calls and results are cut to a line of it', () => {
+test('in a narrow terminal calls and results are cut to one line', () => {
   const note = 'word '.repeat(50)
   const events = [begin('close_ticket', { note, other: note, more: note }), done('close_ticket', {}, note)]
   const longest = (columns: number) =>
@@ -75,7 +75,7 @@ test('in a narrow terminal calls and results are cut to a line of it', () => {
   expect(longest(200)).toBeGreaterThan(100)
 })
 
-test('a run reads as a heading, words, calls with their results, and a closing line', () => {
+test('a run is shown as a heading, text, calls with their results, and a closing line', () => {
   const out = seen([
     event({ type: 'step.start', model: 'm' }),
     event({ type: 'reasoning.delta', messageId: 'm', attempt: 1, partId: 'r', delta: 'Let me ' }),
@@ -102,7 +102,7 @@ test('a run reads as a heading, words, calls with their results, and a closing l
   `)
 })
 
-test('escape sequences in mails, arguments, results, words and errors are shown, not obeyed', () => {
+test('escape sequences in mails, arguments, results, text and errors are shown in escaped form', () => {
   const out =
     seen(
       [
@@ -129,14 +129,14 @@ test('escape sequences in mails, arguments, results, words and errors are shown,
   expect(out).toContain(String.raw`\u001b[2J`)
 })
 
-test('an attempt that broke off is said to have', () => {
+test('a discarded attempt is marked', () => {
   const message = { id: 'm', role: 'assistant', content: [], createdAt: 0 } as const
   const out = seen([
     text('Half an ans'),
     event({ type: 'message.end', messageId: 'm', attempt: 1, message, discarded: true }),
     text('Full'),
   ])
-  expect(out).toContain('Half an ans\n  (that attempt broke off; another follows)\n  Full')
+  expect(out).toContain('Half an ans\n  (this attempt was discarded; another one follows)\n  Full')
 })
 
 function tallied(word: string): ReturnType<typeof createTallier>['tally'] {
@@ -165,14 +165,14 @@ function tallied(word: string): ReturnType<typeof createTallier>['tally'] {
   return tallier.tally
 }
 
-test('the summary counts, adds up, and points at what went elsewhere', () => {
+test('the summary has counts and totals, and marks payments and mails to other recipients', () => {
   expect(summaryOf(tallied(''), palette(false), '/out', 'npm start --')).toMatchInlineSnapshot(`
     "Summary
       mails     3: 2 handled, 1 not
                 ✗ c.eml: broken
       replies   2 drafted
                 ! to eve@example.net, who is not the sender (b.eml)
-      refunds   2, together 83.20 EUR
+      refunds   2, total 83.20 EUR
                 49.90 EUR on order 1041 to card ending 4417
                 ! 33.30 EUR on order 1056 to XX42, not the way it was paid (b.eml)
       forwards  1
@@ -186,7 +186,7 @@ test('the summary counts, adds up, and points at what went elsewhere', () => {
   `)
 })
 
-test('the cost is unpriced as soon as one run has no price', () => {
+test('the cost is unpriced if one run has no price', () => {
   const tallier = createTallier()
   for (const one of [end({ cost: 1 }), end()]) tallier.add(one)
   expect(tallier.tally.cost).toBeUndefined()

@@ -68,7 +68,7 @@ export interface ClientSession {
   /**
    * Sends input that the run receives before its next model call.
    *
-   * @throws ServerError `unknown-run` where `to` names no active run.
+   * @throws ServerError `unknown-run` if `to` names no active run.
    */
   steer(input: Input, options?: SendOptions): Promise<void>
   /** Sends input that the run receives when it would end. */
@@ -109,7 +109,7 @@ export interface SendOptions {
 export interface ClientStream extends AsyncIterable<AgentEvent> {
   /** Resolves when the run ends, with any status. @throws ServerError for a rejected request, ProvostError `unreachable`. */
   readonly result: Promise<ClientResult>
-  /** @throws ServerError `unknown-run` where `to` names no active run. */
+  /** @throws ServerError `unknown-run` if `to` names no active run. */
   steer(input: Input, options?: SendOptions): Promise<void>
   followUp(input: Input, options?: SendOptions): Promise<void>
   abort(): Promise<void>

@@ -118,7 +118,7 @@ function answering({ sessionId, lastEventId }: Progress, answers: { readonly [ke
   }
 }
 
-/** Returns the decisions that this client can make for the pending waits; undefined where it can make none. */
+/** Returns the decisions that this client can make for the pending waits; undefined if it can make none. */
 async function answersTo(
   pending: PendingWork,
   { tools, onApproval, onInput, signal }: StreamSetup,
@@ -143,8 +143,8 @@ async function answersTo(
     approvals: (await Promise.all(approvals)).flat(),
     inputs: (await Promise.all(inputs)).flat(),
   }
-  const given = Object.entries(answers).filter(([, list]) => list.length > 0)
-  return given.length > 0 ? Object.fromEntries(given) : undefined
+  const decisions = Object.entries(answers).filter(([, list]) => list.length > 0)
+  return decisions.length > 0 ? Object.fromEntries(decisions) : undefined
 }
 
 function resultOf(complete: Complete, { messages, lastEventId }: Progress): ClientResult {
@@ -181,12 +181,12 @@ function createPatience(mostMs: number, signal: AbortSignal): Patience {
       const now = performance.now()
       since ??= now
       if (now - since > mostMs) throw thrown
-      const asked = thrown instanceof ServerError ? thrown.retryAfterMs : undefined
+      const requestedDelay = thrown instanceof ServerError ? thrown.retryAfterMs : undefined
       // Random delays keep many clients of a lost server from reconnecting at the same moment.
       const own = tries === 0 ? 0 : Math.min(2_000, 100 * 2 ** tries) * (0.5 + Math.random() / 2)
       tries++
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(asked ?? own, 30_000))
+        const timer = setTimeout(resolve, Math.min(requestedDelay ?? own, 30_000))
         signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
       })
     },

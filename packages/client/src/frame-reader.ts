@@ -24,7 +24,7 @@ export type Frame = { readonly id: string | undefined; readonly event: AgentEven
 /**
  * Yields the frames of a response as they arrive.
  *
- * @throws ProvostError `unreachable` where the stream ends without its last frame.
+ * @throws ProvostError `unreachable` if the stream ends without its last frame.
  */
 export async function* framesOf(response: Response): AsyncGenerator<Frame> {
   const frames: Frame[] = []
@@ -39,7 +39,7 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame> {
   try {
     for (;;) {
       const part = await reader?.read().catch((cause: unknown) => {
-        throw lost('The event stream broke off.', cause)
+        throw lost('The event stream was interrupted.', cause)
       })
       if (!part || part.done) throw lost('The event stream ended before its run.')
       parser.feed(decoder.decode(part.value, { stream: true }))

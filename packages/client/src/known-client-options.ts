@@ -49,7 +49,7 @@ export function checkSessionOptions(options: ClientSessionOptions): void {
       inputSchema: 'Name it "input".',
       parameters: 'Name it "input".',
       effect: 'The server gives client tools the effect egress. Remove it.',
-      needsApproval: 'Ask in "execute", where the tool runs.',
+      needsApproval: 'Ask in the "execute" function of the tool.',
     })
   }
 }

@@ -3,7 +3,7 @@ import { textOf } from '@provost/core'
 
 /** Merges the events of several connections into the sequence that one uninterrupted reader receives. */
 export interface RunEvents {
-  /** Returns the event and the events that must precede it; empty where the event was already delivered. */
+  /** Returns the event and the events that must precede it; empty if the event was already delivered. */
   take(event: AgentEvent): readonly AgentEvent[]
   /** Returns the held events: the run stays suspended. */
   release(): readonly AgentEvent[]

@@ -23,7 +23,7 @@ const refund = tool({
 
 type Fetch = NonNullable<ClientOptions['fetch']>
 
-/** A client of a server in this process, over whatever `through` makes of its requests. */
+/** A client of a server in this process. `through` can change its responses. */
 function clientOf(
   steps: readonly ScriptedStep[],
   {
@@ -45,7 +45,7 @@ async function all(stream: AsyncIterable<AgentEvent>): Promise<readonly AgentEve
   return events
 }
 
-test('a run over HTTP is the same iterable with a result', async () => {
+test('a run over HTTP is an async iterable with a result', async () => {
   const session = clientOf([{ text: ['Hel', 'lo'] }]).session()
   const stream = session.execute('Hi')
   const events = await all(stream)
@@ -58,7 +58,7 @@ test('a run over HTTP is the same iterable with a result', async () => {
   expect((await session.get()).status).toBe('idle')
 })
 
-test('the result needs no iteration, and refusals are typed errors', async () => {
+test('the result needs no iteration, and rejected requests are typed errors', async () => {
   const client = clientOf([{ text: 'x' }])
   expect((await client.session().execute('Hi').result).text).toBe('x')
   await expect(client.session('nope').execute('Hi').result).rejects.toMatchObject({
@@ -66,12 +66,12 @@ test('the result needs no iteration, and refusals are typed errors', async () =>
     code: 'unknown-session',
     status: 404,
   })
-  await expect(client.session({ agent: 'nobody' }).execute('Hi').result).rejects.toMatchObject({
+  await expect(client.session({ agent: 'unknown' }).execute('Hi').result).rejects.toMatchObject({
     code: 'unknown-agent',
   })
 })
 
-test('tools given to the client run here when the server asks, and what they throw is for the model to read', async () => {
+test('client tools run locally, and the model receives what they throw', async () => {
   const asked: unknown[] = []
   const clock: ClientTool = {
     name: 'clock',
@@ -108,7 +108,7 @@ test('tools given to the client run here when the server asks, and what they thr
   expect((await stream.result).text).toBe('noon')
 })
 
-test('approvals are asked for here, or left pending for whoever decides later', async () => {
+test('onApproval decides locally, or the approval stays pending', async () => {
   const steps = [{ toolCalls: [{ name: 'refund', input: { amount: 80 } }] }, { text: 'done' }]
   const approved = await clientOf(steps)
     .session()
@@ -124,7 +124,7 @@ test('approvals are asked for here, or left pending for whoever decides later', 
   expect((await rest.result).text).toBe('done')
 })
 
-/** Cuts the stream of each response after so many bytes, but for the last. */
+/** Cuts the stream of each response except the last after the given number of bytes. */
 function cutting(cuts: number[]): (fetch: Fetch) => Fetch {
   return (fetch) => async (url, init) => {
     const response = await fetch(url, init)
@@ -142,7 +142,7 @@ function cutting(cuts: number[]): (fetch: Fetch) => Fetch {
   }
 }
 
-test('wherever a connection is cut, it comes back by itself: no event is lost or doubled', async () => {
+test('a client reconnects wherever the connection is cut, without lost or repeated events', async () => {
   const steps = [
     { text: ['I ', 'look'], toolCalls: [{ name: 'refund', input: { amount: 80 } }] },
     { text: ['a', 'l', 'l', ' done'] },
@@ -167,7 +167,7 @@ test('wherever a connection is cut, it comes back by itself: no event is lost or
   }
 })
 
-test('it may come back to another process each time: the text goes on where it was cut', async () => {
+test('a client can reconnect to another process each time, and the text continues where it was cut', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'provost-client-'))
   const words = Array.from({ length: 30 }, (_, n) => `word ${n} `)
   const stores = [0, 1].map(() => sqliteStore(join(folder, 'sessions.db')))
@@ -195,7 +195,7 @@ test('it may come back to another process each time: the text goes on where it w
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('what is said to a child is sent with the id of its run; where none goes on, that is refused', async () => {
+test('steer sends the run id of a child, and is rejected without an active run', async () => {
   const sent: string[] = []
   const through =
     (fetch: Fetch): Fetch =>
@@ -213,7 +213,7 @@ test('what is said to a child is sent with the id of its run; where none goes on
   )
 })
 
-test('a signal aborts the run on the server', async () => {
+test('an aborted signal aborts the run on the server', async () => {
   const client = clientOf([{ stall: true }])
   const session = client.session()
   const control = new AbortController()
@@ -223,7 +223,7 @@ test('a signal aborts the run on the server', async () => {
   expect((await session.get()).status).toBe('idle')
 })
 
-test('a signal is for its own run: of one that comes after it nothing is aborted', async () => {
+test('a signal aborts its own run and no later one', async () => {
   const aborts: string[] = []
   const client = clientOf([{ text: 'one' }, { text: 'two' }], {
     through: (fetch) => async (url, init) => {
@@ -240,7 +240,7 @@ test('a signal is for its own run: of one that comes after it nothing is aborted
   expect(aborts).toEqual([])
 })
 
-test('a connection that breaks off each time at the same place is given up', async () => {
+test('a client stops reconnecting when the connection always breaks at the same place', async () => {
   const event = { seq: 1, type: 'agent.resumed', id: 's:1.1', runId: 'r', step: 0, agent: 'desk', parents: [], at: 1 }
   let tries = 0
   const client = createClient({
@@ -254,7 +254,7 @@ test('a connection that breaks off each time at the same place is given up', asy
   await expect(client.session().execute('Hi').result).rejects.toMatchObject({ code: 'unreachable' })
 })
 
-test('an operator sees what waits in all sessions, page by page, and decides', async () => {
+test('an operator reads the pending waits of all sessions page by page, and decides', async () => {
   const call = { toolCalls: [{ name: 'refund', input: { amount: 1 } }] }
   const client = clientOf([call, call, { text: 'done' }, { text: 'done' }])
   const sessions = [client.session(), client.session()]

@@ -52,7 +52,7 @@ export interface ReceivedSpan {
   readonly attributes: ReadonlyMap<string, unknown>
 }
 
-/** Takes OTLP over HTTP in JSON, as any collector does. */
+/** A collector that accepts OTLP over HTTP in JSON. */
 export interface OtlpReceiver {
   readonly url: string
   readonly spans: ReceivedSpan[]
@@ -100,7 +100,7 @@ function spansIn(body: unknown): ReceivedSpan[] {
   )
 }
 
-/** Names as a tree: what stands under what, in the order they were sent. */
+/** The names as an indented tree, in the order of sending. */
 export function namesOf(spans: readonly ReceivedSpan[]): string[] {
   const ids = new Set(spans.map(({ spanId }) => spanId))
   const under = (parent: string | undefined, lead: string): string[] =>

@@ -23,7 +23,7 @@ export const doneStep: ScriptedStep = { text: 'done', usage: { inputTokens: 15, 
 
 export interface Traced extends SpanCollector {
   readonly agent: Agent
-  /** The tree as lines, without what differs from run to run. */
+  /** The tree as lines, without values that differ between runs. */
   tree(): string[]
 }
 

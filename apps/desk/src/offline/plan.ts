@@ -48,7 +48,7 @@ export function answeringStep(mail: KnownMail, decision: Decision, facts: Facts)
     if (facts.letter !== undefined) return { calls: draftsFor(mail, decision, instructions, facts) }
     const acted = facts.refunds.length + facts.forwards.length > 0
     return {
-      reasoning: acted ? 'Now the answer.' : thoughtOf(decision, instructions),
+      reasoning: acted ? 'Now I write the reply.' : thoughtOf(decision, instructions),
       calls: [{ name: 'write_letter', input: { ...briefFor(mail, decision, facts) } }],
     }
   }
@@ -145,14 +145,14 @@ function verdictsOf(decision: Decision): readonly Verdict[] {
 
 function lookupThought(mail: KnownMail, { customers, memories }: Facts): string {
   const { wish, orderIds } = readingOf(mail)
-  if (customers.size > 0) return 'I need more from the books before I decide.'
+  if (customers.size > 0) return 'I need more data before I decide.'
   const wishes = [
     wish.money && 'money back',
-    wish.damaged && 'help with something faulty',
+    wish.damaged && 'help with a faulty item',
     wish.status && 'to know where a parcel is',
   ]
   const what = wishes.filter((one) => one !== false).join(' and ') || 'something I cannot name yet'
-  const orders = orderIds.length === 0 ? 'No order is named.' : `Named: ${orderIds.join(', ')}.`
+  const orders = orderIds.length === 0 ? 'No order is named.' : `Orders: ${orderIds.join(', ')}.`
   const before = memories.length === 0 ? '' : ` I remember: ${memories.join(' ')}`
   return `${mail.fromName || mail.from} wants ${what}. ${orders}${before}`
 }
@@ -194,7 +194,7 @@ function verdictLine(verdict: Verdict): string {
     case 'refund':
       return `${verdict.cause}, refund ${money(verdict.amount)}`
     case 'refunded-before':
-      return `${money(verdict.amount)} went back on ${verdict.on} already`
+      return `${money(verdict.amount)} was already refunded on ${verdict.on}`
     case 'status':
       return verdict.daysLate > 0 ? `${verdict.order.status}, ${days(verdict.daysLate)} late` : verdict.order.status
     case 'on-its-way':
@@ -242,7 +242,7 @@ function report(decision: Decision, facts: Facts): string {
 function lettersLine(did: string, deeds: readonly Deed[]): string[] {
   const to = deeds.filter(({ problem }) => problem === undefined).map(({ input }) => String(input['to']))
   const failed = deeds.flatMap(({ input, problem }) =>
-    problem === undefined ? [] : [`No letter to ${String(input['to'])}: ${problem}`],
+    problem === undefined ? [] : [`Not sent to ${String(input['to'])}: ${problem}`],
   )
   return [...(to.length === 0 ? [] : [`${did} ${to.join(' and ')}.`]), ...failed]
 }

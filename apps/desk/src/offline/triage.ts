@@ -13,11 +13,14 @@ export function triageStep(facts: Facts): Step {
   if (!to)
     return answeringStep(mail, { kind: 'escalate', why: 'the question is not about a refund or a parcel' }, facts)
   const message = why[to]
-  return { reasoning: `${message} That is for ${to}.`, calls: [{ name: `transfer_to_${to}`, input: { message } }] }
+  return {
+    reasoning: `${message} I hand it over to ${to}.`,
+    calls: [{ name: `transfer_to_${to}`, input: { message } }],
+  }
 }
 
 const why: Readonly<Record<Colleague, string>> = {
-  billing: 'It is about money.',
+  billing: 'The mail is about money.',
   retention: 'The sender wants to cancel, or to send something back.',
   shipping: 'The sender asks where a parcel is.',
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 import { createAgent, replaySession, RunState } from '@provost/agent'
 import type { AgentOptions } from '@provost/agent'
@@ -7,12 +7,14 @@ import { defineExtension } from '@provost/core'
 import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { rich, tool } from '@provost/tools'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
 import { extension } from '../hooks/hook-scenario.ts'
 import { collect, expectLogged, expectSound, only, readLog } from '../run/run-check.ts'
 import { payTool } from '../session/session-world.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 /** A composite without arguments. */
 function script(execute: (ctx: CompositeContext) => unknown, more: { timeoutMs?: number; name?: string } = {}): Tool {
@@ -412,23 +414,40 @@ test('calls that a composite does not wait for end with it', async () => {
   ])
 })
 
-test('the time of a composite stands still while it is parked, and goes on when it runs', async () => {
+test('the time limit of a composite counts the time it runs, and not the time it is parked', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const pay = payTool()
-  const { agent } = caller([
-    pay.tool,
-    script(
-      async (ctx) => {
-        const paid = await ctx.call('pay', { sum: 1 }, { key: 'pay' })
-        return paid.value
+  /** Lets time pass while the composite runs. Its timer is set once it has returned its promise. */
+  const pass = async (ms: number): Promise<void> => {
+    while (vi.getTimerCount() === 0) await setImmediate()
+    await vi.advanceTimersByTimeAsync(ms)
+  }
+  const run = async (afterMs: number) => {
+    const { agent } = caller([
+      pay.tool,
+      script(
+        async (ctx) => {
+          await pass(30)
+          const paid = await ctx.call('pay', { sum: 1 }, { key: 'pay' })
+          await pass(afterMs)
+          return paid.value
+        },
+        { timeoutMs: 40 },
+      ),
+    ])
+    const { text } = await agent().run('Go.', {
+      async onApproval() {
+        // The composite is parked once its timer is cleared.
+        while (vi.getTimerCount() > 0) await setImmediate()
+        await vi.advanceTimersByTimeAsync(1_000)
+        return 'approve' as const
       },
-      { timeoutMs: 40 },
-    ),
-  ])
-  const waited = await agent().run('Go.', {
-    onApproval: () => sleep(120, 'approve' as const),
-  })
-  expect(waited.text).toContain('paid 1')
-
+    })
+    return text
+  }
+  expect(await run(9)).toContain('paid 1')
+  expect(await run(10)).toContain('did not end within 40 ms')
+  vi.useRealTimers()
   const hangs = caller([script(() => new Promise(() => {}), { timeoutMs: 20 })])
   expect((await hangs.agent().run('Go.')).text).toContain('did not end within 20 ms')
 })

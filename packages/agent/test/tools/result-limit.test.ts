@@ -63,7 +63,7 @@ describe('a result that is too long', () => {
       { type: 'text' as const, text: words(500) },
       file(100, 'small.png'),
       { type: 'text' as const, text: words(500) },
-      file(50_000_000, 'huge.png'),
+      file(45_000_000, 'huge.png'),
     ]
     const tools = [dump(rich(1, { content }), { maxResultTokens: 100 })]
     const [texts] = outputs(await agentOf({ tools }).run('go'))
@@ -147,8 +147,8 @@ describe('a result that is too long', () => {
     await fc.assert(property, { examples })
   })
 
-  it('is not looked at to its end: 100 MB of blanks are cut like anything else', async () => {
-    const [[shown = ''] = []] = outputs(await agentOf({ tools: [dump(' '.repeat(100_000_000))] }).run('go'))
+  it('is cut without being read to its end, also 16 MB of blanks', async () => {
+    const [[shown = ''] = []] = outputs(await agentOf({ tools: [dump(' '.repeat(16_000_000))] }).run('go'))
     expect(shown.length).toBeLessThan(300_000)
   })
 })

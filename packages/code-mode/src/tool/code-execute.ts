@@ -27,8 +27,8 @@ function shownBy(output: ToolOutput): Json {
 /** The error that a script receives for a failed call. */
 function failureOf({ outcome, output, error, tool: { name } }: ToolResult): Error {
   const shown = shownBy(output)
-  const said = typeof shown === 'string' ? shown : JSON.stringify(shown)
-  return Object.assign(new Error(`${name}: ${said}`), { code: error?.code ?? `tool-${outcome}` })
+  const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
+  return Object.assign(new Error(`${name}: ${text}`), { code: error?.code ?? `tool-${outcome}` })
 }
 
 /** A failure with its position and the script's log lines, which help the model to correct the script. */

@@ -153,9 +153,9 @@ function stretch(guest: Guest, task: Task, mail: WorkerMessages): void {
   }
 
   const obey = () => {
-    const given = Atomics.load(cells, flag.order)
-    if (given === order.park) finish({ parked: true, delivered, figures: figures() })
-    if (given === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
+    const received = Atomics.load(cells, flag.order)
+    if (received === order.park) finish({ parked: true, delivered, figures: figures() })
+    if (received === order.stop) finish({ end: lastFrame(), code: 'stopped', figures: figures() })
   }
   step(() => {
     guest.watch({ stop, now: () => now })

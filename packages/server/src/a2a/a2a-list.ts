@@ -28,7 +28,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
     throw new sdk.RequestMalformedError(
       'The page token is not one of this server. Use nextPageToken of the previous page.',
     )
-  const wanted = (view: TaskView): boolean =>
+  const matches = (view: TaskView): boolean =>
     (status === sdk.TaskState.TASK_STATE_UNSPECIFIED || taskStates(sdk)[view.status] === status) && view.at >= since
   const contexts = (await contextsOf(asking, request.contextId)).filter(({ updatedAt }) => updatedAt >= since)
   const found: TaskView[] = []
@@ -39,7 +39,7 @@ export async function listTasks(asking: A2aAsking, request: ListTasksRequest): P
     if (updatedAt < oldest) break
     unread--
     const views = await readTasks(setup.host, id)
-    found.push(...views.filter(wanted))
+    found.push(...views.filter(matches))
     const behind = found.filter((view) => !after || isBehind(view, after))
     if (behind.length > pageSize) oldest = behind.toSorted(byTime)[pageSize]?.at ?? oldest
   }

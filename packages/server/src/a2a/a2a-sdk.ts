@@ -15,7 +15,7 @@ export type A2aSdk = typeof import('@a2a-js/sdk') &
     | 'UnsupportedOperationError'
   >
 
-/** Loads the SDK. @throws HttpError 404 where it is not installed. */
+/** Loads the SDK. @throws HttpError 404 if it is not installed. */
 export async function loadA2a(): Promise<A2aSdk> {
   try {
     const [main, server, errors] = await Promise.all([

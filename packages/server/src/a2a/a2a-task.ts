@@ -39,7 +39,7 @@ export async function readTask(host: TaskHost, sessionId: string, runId: string)
   return (await readTasks(host, sessionId)).find((view) => view.runId === runId)
 }
 
-/** Reads the runs of a session, in the order in which they began. */
+/** Reads the runs of a session, in the order of their start. */
 export async function readTasks({ store, outward }: TaskHost, sessionId: string): Promise<readonly TaskView[]> {
   const log = logEvents(sessionId)
   const views = new Map<string, TaskView>()
@@ -116,13 +116,13 @@ function statusOf(sdk: A2aSdk, view: TaskView): TaskStatus {
 function saidOf({ status, pending, error }: TaskView): Part[] {
   if (status === 'failed' && error) return [textPart(`${error.code}: ${error.message}`)]
   if (status !== 'suspended') return []
-  const asked = [
+  const questions = [
     ...pending.approvals.map((one) => `${displayText(one.toolName)} waits for approval: ${reasonText(one)}`),
     ...pending.inputs.map(({ message }) => displayText(message, { lines: true })),
     ...pending.remoteCalls.map(({ toolName }) => `${displayText(toolName)} waits for its result`),
     ...pending.uncertain.map(({ toolName }) => `${displayText(toolName)} has an unknown outcome`),
   ]
-  return [textPart(asked.join('\n')), dataPart({ pending })]
+  return [textPart(questions.join('\n')), dataPart({ pending })]
 }
 
 function artifactOf({ status, text, output }: TaskView): Artifact | undefined {

@@ -82,7 +82,7 @@ export async function takeMessage(asking: A2aAsking, message: Message, signal: A
   try {
     const begins = message.contextId === ''
     const live = begins ? await host.begin(principal, { agent }) : await host.open(principal, message.contextId)
-    if (live.agent.name !== agent) throw malformed('The context belongs to another agent.', 'Leave the contextId out.')
+    if (live.agent.name !== agent) throw malformed('The context belongs to another agent.', 'Remove the contextId.')
     if (live.session.status === 'suspended') {
       throw malformed('A task of the context waits for decisions.', 'Answer with its taskId, or cancel it.')
     }
@@ -117,8 +117,8 @@ function answersIn({ parts }: Message, { approvals }: PendingWork, principal: Pr
     content?.$case === 'data' && isRecord(content.value) ? [content.value] : [],
   )
   const checked = decisionsSchema.safeParse(Object.assign({}, ...data))
-  const given = checked.success ? decisionsOf(checked.data, principal) : undefined
-  if (given) return given
+  const decisions = checked.success ? decisionsOf(checked.data, principal) : undefined
+  if (decisions) return decisions
   const said = parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('')
   const word = said.trim().toLowerCase()
   if ((word === 'approve' || word === 'deny') && approvals.length > 0) {

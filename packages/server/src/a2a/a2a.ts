@@ -23,7 +23,7 @@ export interface A2aAgent {
   readonly authenticated: boolean
 }
 
-/** Returns the card of an agent. @throws HttpError 404 where `@a2a-js/sdk` is not installed. */
+/** Returns the card of an agent. @throws HttpError 404 if `@a2a-js/sdk` is not installed. */
 export async function answerCard(agent: A2aAgent): Promise<Response> {
   const sdk = await loadA2a()
   return Response.json(sdk.AgentCard.toJSON(agentCard(sdk, agent)))
@@ -34,7 +34,7 @@ export async function answerCard(agent: A2aAgent): Promise<Response> {
  * `input-required`.
  *
  * @param body parsed JSON of the request.
- * @throws HttpError 404 where `@a2a-js/sdk` is not installed.
+ * @throws HttpError 404 if `@a2a-js/sdk` is not installed.
  */
 export async function answerA2a(
   request: Request,
@@ -49,8 +49,8 @@ export async function answerA2a(
     throw new HttpError(400, { code: 'invalid-request', message: 'The body is not a JSON-RPC request.', hint })
   }
   const card = agentCard(sdk, agent)
-  const gone = new AbortController()
-  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, gone.signal)
+  const disconnected = new AbortController()
+  const handler = a2aHandler({ sdk, agent: agent.name, principal, setup, request }, card, disconnected.signal)
   const failed = (thrown: unknown): object => {
     const error = thrown instanceof sdk.A2AError ? thrown : new Error('The server failed to handle the request.')
     return { jsonrpc: '2.0', id: body['id'] ?? null, error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error) }
@@ -71,7 +71,7 @@ export async function answerA2a(
     const first = await iterator.next()
     const options = {
       heartbeatMs: setup.limits.heartbeatMs,
-      closed: () => gone.abort(),
+      closed: () => disconnected.abort(),
       failed: (thrown: unknown) => setup.report(thrown, { request }),
     }
     return new Response(frameStream(answerFrames(first, iterator, failed), options), { headers })

@@ -17,7 +17,7 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
     return Response.json({ sessionId: live.id, status: live.session.status }, { status: 202 })
   }
 
-  const said = (mode: 'steer' | 'queue', path: string, operationId: string, summary: string): Operation =>
+  const sendOperation = (mode: 'steer' | 'queue', path: string, operationId: string, summary: string): Operation =>
     operation({
       method: 'post',
       path,
@@ -56,13 +56,13 @@ export function sendOperations({ host, allow, accepting, deciding }: OperationSe
   }
 
   return [
-    said(
+    sendOperation(
       'steer',
       '/api/agent/session/{id}/steer',
       'steer',
       'Sends input that the run receives before its next model call.',
     ),
-    said(
+    sendOperation(
       'queue',
       '/api/agent/session/{id}/follow-up',
       'followUp',

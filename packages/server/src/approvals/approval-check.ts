@@ -4,7 +4,7 @@ import { isRecord, ProvostError } from '@provost/core'
 import type { ServerOptions } from '../options/server-options.ts'
 
 /**
- * Checks `operator` and `approvals`. With `authenticate`, `approvals` is required where an agent can ask for one.
+ * Checks `operator` and `approvals`. With `authenticate`, `approvals` is required if an agent can ask for one.
  *
  * @throws ProvostError `invalid-option`
  */

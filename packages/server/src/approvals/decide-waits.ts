@@ -24,7 +24,7 @@ export interface Reached {
 /** Decisions of principals: in their own sessions, and in other sessions as the rules of the server permit. */
 export interface Deciding {
   /**
-   * Opens a session to decide in it: the principal's own, or any session for operators and where `approvals.by` is a
+   * Opens a session to decide in it: the principal's own, or any session for operators and if `approvals.by` is a
    * function.
    *
    * @throws HttpError 404

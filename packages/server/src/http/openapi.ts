@@ -108,11 +108,11 @@ function describe({
 
 function queryParameters(query: z.ZodType): readonly object[] {
   const { properties = {}, required = [] } = schemaOf(query, 'input')
-  const wanted = Array.isArray(required) ? required : []
+  const requiredNames = Array.isArray(required) ? required : []
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: wanted.includes(name),
+    required: requiredNames.includes(name),
     schema,
   }))
 }

@@ -1,6 +1,6 @@
 /** Limits the requests of each principal. */
 export interface Rate {
-  /** Counts a request. @returns seconds to wait; 0 where the request is allowed. */
+  /** Counts a request. @returns seconds to wait; 0 if the request is allowed. */
   take(key: string): number
 }
 

@@ -6,7 +6,7 @@ import { isTooDeep } from './request-schema.ts'
  * Returns the body of a request as text, with or without a content length.
  *
  * @param most bytes at most.
- * @throws HttpError 413; 400 where the body breaks off
+ * @throws HttpError 413; 400 if the body is incomplete
  */
 export async function textOf(request: Request, most: number): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most)
@@ -21,7 +21,7 @@ export async function textOf(request: Request, most: number): Promise<string> {
     }
   } catch (thrown) {
     // The client has disconnected: this is not a failure of the server.
-    throw thrown instanceof HttpError ? thrown : badRequest('The body of the request broke off.')
+    throw thrown instanceof HttpError ? thrown : badRequest('The body of the request is incomplete.')
   }
   return text + decoder.decode()
 }

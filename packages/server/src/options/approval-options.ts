@@ -23,7 +23,7 @@ export interface ApprovalQuestion extends Partial<QuestionSubject> {
   readonly reason: string
   readonly evidence?: Json
   readonly expiresAt?: Timestamp
-  /** Arguments that the approver wants to run instead of `input`, where they differ. */
+  /** Arguments that the approver wants to run instead of `input`, if they differ. */
   readonly args?: Json
 }
 

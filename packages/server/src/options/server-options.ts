@@ -10,7 +10,7 @@ export type Action =
   | {
       readonly kind: 'read' | 'send' | 'abort' | 'delete' | 'export' | 'release'
       readonly sessionId: string
-      /** Principal of the session; absent where it is the one that sends the request. */
+      /** Principal of the session; absent if it is the one that sends the request. */
       readonly requester?: Principal
     }
   | DecideAction
@@ -37,7 +37,7 @@ export interface DecideAction {
   readonly decision?: 'approve' | 'deny'
 }
 
-/** The request or session of an error. Both are absent where the recovery of runs failed. */
+/** The request or session of an error. Both are absent if the recovery of runs failed. */
 export interface ErrorPlace {
   readonly request?: Request
   readonly sessionId?: string
@@ -58,12 +58,12 @@ export interface ServerOptions {
   readonly authorize?: (principal: Principal, action: Action) => MaybePromise<boolean>
   /**
    * Who approves calls. Without `authenticate` it is optional: the requester approves. With `authenticate` it is required
-   * where tools or extensions can ask. A question that still comes without it waits until it is set.
+   * if tools or extensions can ask. A question that still comes without it waits until it is set.
    */
   readonly approvals?: ApprovalOptions
   /**
    * Returns whether a principal has the operator role. An operator sees `GET /api/waits` and decides in the sessions of all
-   * principals, but reads a whole session only where `authorize` permits it. Default: no principal with `authenticate`,
+   * principals, but reads a whole session only if `authorize` permits it. Default: no principal with `authenticate`,
    * each request from this machine without it.
    */
   readonly operator?: (principal: Principal) => MaybePromise<boolean>

@@ -59,7 +59,7 @@ type KeyScope = 'begin' | 'say'
 /**
  * Binds a key to the body of its first request.
  *
- * @throws HttpError 422 where the key was used with another body
+ * @throws HttpError 422 if the key was used with another body
  */
 export async function bindKey(
   store: SessionStore,

@@ -4,7 +4,7 @@ import type { DecisionsBody, ExecuteBody, GivenInput } from '../http/request-sch
 import type { SessionHost } from '../sessions/session-host.ts'
 import { givenHistory } from './client-history.ts'
 
-/** Returns the decisions in a request; undefined where it has none. */
+/** Returns the decisions in a request; undefined if it has none. */
 export function decisionsOf(given: DecisionsBody, principal: Principal): Decisions | undefined {
   const by = principal.id
   const { approvals = [], toolResults = [], uncertain = [], inputs = [] } = given

@@ -24,7 +24,7 @@ const toolInput = z.object({
  * Answers an MCP request over streamable HTTP, with each agent as a tool. A call is a run, and a later call can continue
  * its session. The result of a suspended run names what waits for a human: MCP clients cannot approve.
  *
- * @throws HttpError 404 where `@modelcontextprotocol/server` is not installed.
+ * @throws HttpError 404 if `@modelcontextprotocol/server` is not installed.
  */
 export async function answerMcp(
   request: Request,

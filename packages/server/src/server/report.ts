@@ -29,6 +29,6 @@ export function reporter(
 function toConsole(thrown: unknown, { request, sessionId }: ErrorPlace): void {
   const asked = request ? ` at ${request.method} ${new URL(request.url).pathname}` : ''
   const session = sessionId === undefined ? '' : ` in session ${sessionId}`
-  // oxlint-disable-next-line no-console -- the default where `onError` is not set
+  // oxlint-disable-next-line no-console -- the default if `onError` is not set
   console.error(`Provost failed${asked}${session}:`, thrown)
 }

@@ -19,7 +19,7 @@ export interface Listening {
 /**
  * Serves over HTTP with Node.
  *
- * @throws ProvostError `public-without-authentication`; `listen-failed` where the address is not available.
+ * @throws ProvostError `public-without-authentication`; `listen-failed` if the address is not available.
  *
  * @example
  * const listening = await serve(server, { port: 8080 })

@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): Server {
     if (await permits(principal, action)) return
     throw new HttpError(403, {
       code: 'forbidden',
-      message: `You may not ${action.kind} here.`,
+      message: `The action ${action.kind} is not permitted for this principal.`,
       hint: 'Ask the operator of the server to permit it.',
     })
   }
@@ -293,12 +293,12 @@ function checkOptions({ agents, store }: ServerOptions): void {
 function parse(schema: z.ZodType, value: unknown, what: string): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const said = result.error.issues
+  const issues = result.error.issues
     .slice(0, 5)
     .map(({ path, message }) => `${path.map(String).join('.') || what}: ${message}`)
   throw new HttpError(400, {
     code: 'invalid-request',
-    message: said.join('; ').slice(0, 1_000),
+    message: issues.join('; ').slice(0, 1_000),
     hint: 'See /openapi.json.',
   })
 }

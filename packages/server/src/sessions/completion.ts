@@ -7,7 +7,7 @@ import type { Outward } from '../http/public-errors.ts'
 export interface ExecuteComplete {
   readonly type: 'execute_complete'
   readonly sessionId: string
-  /** Absent where the session has had no run. */
+  /** Absent if the session has had no run. */
   readonly runId?: string
   /** `idle`: the session has had no run. */
   readonly status: RunStatus | 'idle'

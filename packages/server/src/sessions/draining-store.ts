@@ -39,15 +39,15 @@ export function drainingStore(
   }
 
   /** Reported sessions: each attempt to lease one fails, and only the first is reported. */
-  const told = new Set<string>()
+  const reported = new Set<string>()
 
   async function lease(...asked: Parameters<SessionStore['lease']>): Promise<Lease | 'busy'> {
     try {
       return await inner.lease(...asked)
     } catch (thrown) {
       const [log] = asked
-      if (isRecord(thrown) && thrown['code'] === 'session-quarantined' && !told.has(log)) {
-        told.add(log)
+      if (isRecord(thrown) && thrown['code'] === 'session-quarantined' && !reported.has(log)) {
+        reported.add(log)
         onQuarantined(log, thrown)
       }
       throw thrown
@@ -55,7 +55,7 @@ export function drainingStore(
   }
 
   async function releaseQuarantine(sessionId: string): Promise<boolean> {
-    told.delete(sessionId)
+    reported.delete(sessionId)
     return inner.releaseQuarantine(sessionId)
   }
 

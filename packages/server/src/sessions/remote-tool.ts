@@ -33,9 +33,9 @@ export function checkRemoteTools(tools: readonly RemoteToolInit[], limits: Limit
   for (const { name, inputSchema } of tools) {
     const problems = schemaProblems(inputSchema, allowance).slice(0, mostNamed)
     if (problems.length === 0) continue
-    const said = problems.map(({ path, what }) => `at ${path === '' ? 'its top' : path}, ${what}`).join('; ')
-    throw new ProvostError('invalid-tool', `The input schema of ${JSON.stringify(name)} cannot be used: ${said}.`, {
-      hint: 'Correct the schema, or say it in the description and check it where the tool runs.',
+    const details = problems.map(({ path, what }) => `at ${path === '' ? 'its top' : path}, ${what}`).join('; ')
+    throw new ProvostError('invalid-tool', `The input schema of ${JSON.stringify(name)} cannot be used: ${details}.`, {
+      hint: 'Correct the schema, or state the constraint in the description and check it in the tool.',
     })
   }
 }

@@ -26,7 +26,7 @@ export async function endOf(store: SessionStore, id: string): Promise<Cursor> {
   return (await foldSession(store, id)).last
 }
 
-/** Returns the cursor where the input of a key entered a session, or the session's end where it is still queued; undefined for an unused key. */
+/** Returns the cursor at which the input of a key entered a session, or the session's end if it is still queued; undefined for an unused key. */
 export async function whereSaid(store: SessionStore, id: string, key: string): Promise<Cursor | undefined> {
   const token = `send/${key}`
   const log = logEvents(id)

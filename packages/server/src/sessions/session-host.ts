@@ -31,12 +31,12 @@ export interface SessionHost {
   /** Redacts events and errors for clients. */
   readonly outward: Outward
   agentOf(name: string | undefined): Agent<unknown, never>
-  /** Returns the agent of a name; undefined where this server has none. */
+  /** Returns the agent of a name; undefined if this server has none. */
   agentNamed(name: string): Agent<unknown, never> | undefined
   begin(principal: Principal, beginning: Beginning): Promise<LiveSession>
   /**
    * Opens a session of a principal.
-   * @throws HttpError 404 where it does not exist or belongs to another principal; ProvostError `session-quarantined`
+   * @throws HttpError 404 if it does not exist or belongs to another principal; ProvostError `session-quarantined`
    */
   open(principal: Principal | undefined, id: string): Promise<LiveSession>
   start(live: LiveSession, input: Input, options: RunOptions): AgentStream<unknown>
@@ -51,7 +51,7 @@ export interface SessionHost {
   recoverAll(): Promise<void>
   /** Stops taking runs over. */
   stopRecovery(): void
-  /** Ends the quarantine of a session. @returns false where it is not in quarantine; undefined for an unknown session. */
+  /** Ends the quarantine of a session. @returns false if it is not in quarantine; undefined for an unknown session. */
   releaseQuarantine(id: string): Promise<boolean | undefined>
   forget(id: string): void
   /** Removes a session whose first request is rejected; keeps a session that has had a run. */
@@ -140,16 +140,16 @@ export function createSessionHost(
       const again = open.get(id)
       if (again) return again
       const { tools } = owner
-      const whose = principal ?? owner.principal
+      const sessionPrincipal = principal ?? owner.principal
       const live = openSession({
         id,
         agent,
-        principal: whose,
+        principal: sessionPrincipal,
         tools,
         keptEvents: limits.keptEvents,
         outward,
         passing,
-        open: async (extensions) => resume(agent, id, { ...(await openingOf(whose)), extensions }),
+        open: async (extensions) => resume(agent, id, { ...(await openingOf(sessionPrincipal)), extensions }),
       })
       return keep(id, live)
     })
@@ -197,7 +197,7 @@ export function createSessionHost(
       running.delete(live)
       live.idle = undefined
       live.feed.rest()
-      // A new run began before this callback ran.
+      // A new run started before this callback ran.
       if (live.session.status === 'running') track(live)
     })
     live.idle.catch(() => {})
@@ -229,7 +229,7 @@ export function createSessionHost(
 
     async open(principal, id) {
       try {
-        return await openAs(id, (whose) => whose === principal?.id, principal)
+        return await openAs(id, (sessionPrincipal) => sessionPrincipal === principal?.id, principal)
       } catch (thrown) {
         // The view checks the owner: other principals do not learn of the quarantine.
         if (isCode(thrown, 'session-quarantined')) await host.view(principal, id)
@@ -321,7 +321,7 @@ export function createSessionHost(
     serves: (agent) => byName.has(agent),
     isRunning: async (id) => (await open.get(id)?.catch(() => undefined))?.idle !== undefined,
     // With `authenticate`, a run without a principal has no app context.
-    open: (id) => openAs(id, (whose) => whose !== undefined || !authenticate || !context),
+    open: (id) => openAs(id, (sessionPrincipal) => sessionPrincipal !== undefined || !authenticate || !context),
     resume: takeUp,
     report: (thrown, sessionId) => report(thrown, { sessionId }),
   })

@@ -16,7 +16,7 @@ import { hasNews } from './session-host.ts'
 import type { SessionTree } from './session-tree.ts'
 import { sessionTree } from './session-tree.ts'
 
-/** Yields batches of events in the order in which they happened; returns the completion, or undefined where it was cut. */
+/** Yields batches of events in the order in which they happened; returns the completion, or undefined if it was cut. */
 export type SessionEvents = AsyncGenerator<readonly Sent[], ExecuteComplete | undefined, undefined>
 
 /** Options of a reader. */
@@ -109,7 +109,7 @@ const lookMs = 1_000
 
 /**
  * Yields the events of a session after a cursor until no run is active, in whatever process it runs. Durable events come
- * once. Transient events come once too, where this process or the store's buffer still has them.
+ * once. Transient events come once too, if this process or the store's buffer still has them.
  */
 export async function* followSession(reading: Reading, after: Cursor): SessionEvents {
   const { host, live, signal } = reading
@@ -159,7 +159,7 @@ async function* localEvents(
   const queue = createReaderQueue(waitingBytes)
   const stop = live.feed.listen(queue.push)
   signal.addEventListener('abort', queue.wake, { once: true })
-  const taken = (items: readonly FeedItem[], torn: boolean): readonly Sent[] =>
+  const toSend = (items: readonly FeedItem[], torn: boolean): readonly Sent[] =>
     joined(items.flatMap((item) => (isRefusal(item) ? [] : (place.take(item, torn) ?? []))))
   try {
     let items = live.feed.since(place.cursor)
@@ -169,7 +169,7 @@ async function* localEvents(
       items = live.feed.kept()
       yield* tree.read(place)
     }
-    const kept = taken(items, torn)
+    const kept = toSend(items, torn)
     if (kept.length > 0) yield kept
     let over = live.session.status !== 'running'
     const idle = live.idle
@@ -181,7 +181,7 @@ async function* localEvents(
     }
     while (!signal.aborted) {
       if (over && !queue.ready) break
-      const sent = taken(await queue.take(), torn)
+      const sent = toSend(await queue.take(), torn)
       if (queue.overflown) return 'behind'
       if (sent.length > 0) yield sent
     }
@@ -220,7 +220,7 @@ function watch(
       if (!begun) {
         begun = true
         listen().catch(() => {})
-        // Entries from before the watch began need a look at once.
+        // Entries from before the start of the watch need a look at once.
         return true
       }
       if (!hinted && !either.aborted) {

@@ -11,7 +11,7 @@ export interface FeedItem {
   readonly event: AgentEvent
   /** Log of the session, or of the child that emitted the event. */
   readonly log: string
-  /** Absent where a reader cannot resume at this event. */
+  /** Absent if a reader cannot resume at this event. */
   readonly position?: EventPosition
   /** Position of the session's own log when the event happened. */
   readonly under?: EventPosition
@@ -24,7 +24,7 @@ export interface FeedItem {
 /** The recent events of a session that runs in this process, and their listeners. */
 export interface EventFeed {
   push(event: AgentEvent, offset: () => number): void
-  /** Returns the kept events after a cursor, with some before it; undefined where an event after it is not kept. */
+  /** Returns the kept events after a cursor, with some before it; undefined if an event after it is not kept. */
   since(cursor: Cursor): readonly FeedItem[] | undefined
   kept(): readonly FeedItem[]
   /** The session is idle: keeps only a few events, for readers that reconnect. */
@@ -86,14 +86,14 @@ export function createEventFeed(
       for (const listener of listeners) listener(item)
     },
     since({ root, children }) {
-      const wanted = new Map([[sessionId, root], ...[...children].filter(([, { offset }]) => offset > 0)])
+      const starts = new Map([[sessionId, root], ...[...children].filter(([, { offset }]) => offset > 0)])
       for (let index = items.length - 1; index >= 0; index--) {
         const { log, position } = items[index] ?? {}
         if (log === undefined || !position) continue
         const key = log === sessionId ? log : (childKey(log) ?? '')
-        const at = wanted.get(key)
-        if (at && compare(at, position) === 0) wanted.delete(key)
-        if (wanted.size === 0) return items.slice(index)
+        const at = starts.get(key)
+        if (at && compare(at, position) === 0) starts.delete(key)
+        if (starts.size === 0) return items.slice(index)
       }
       return undefined
     },

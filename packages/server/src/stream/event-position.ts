@@ -28,7 +28,7 @@ export function writePosition({ offset, n, passing }: EventPosition): string {
   return `${offset}${passing ? '~' : '.'}${n}`
 }
 
-/** Returns more than 0 where `a` comes after `b`. Transient events come after all events of their entry. */
+/** Returns more than 0 if `a` comes after `b`. Transient events come after all events of their entry. */
 export function compare(a: EventPosition, b: EventPosition): number {
   if (a.offset !== b.offset) return a.offset - b.offset
   if (a.passing !== b.passing) return a.passing ? 1 : -1

@@ -22,7 +22,7 @@ export interface ReadCursor {
   /** Records that a child runs whose events the reader may not have received. */
   opened(log: string): void
   /**
-   * Returns the event to send, with the cursor after it; undefined where the reader has received it.
+   * Returns the event to send, with the cursor after it; undefined if the reader has received it.
    *
    * @param torn events may be missing before it. No more deltas of an incomplete text are sent: its end has the whole
    * text.

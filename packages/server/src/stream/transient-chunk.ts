@@ -25,7 +25,7 @@ type Delta = readonly [n: number, delta: string]
 /** Characters of a chunk's body at most, except for a single longer event. */
 const longest = 65_536
 
-/** @returns the chunk that holds the event: the given one where the event follows it, else a new one. */
+/** @returns the chunk that holds the event: the given one if the event follows it, else a new one. */
 export function addTo(
   open: TransientChunk | undefined,
   last: AgentEvent | undefined,

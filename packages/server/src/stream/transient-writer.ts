@@ -8,7 +8,7 @@ import { addTo, closed } from './transient-chunk.ts'
 export interface TransientWriter {
   /** Adds an event of a session that runs here, or of a child in it. */
   push(item: FeedItem): void
-  /** Writes the collected events of a log to the store; undefined where all are written. */
+  /** Writes the collected events of a log to the store; undefined if all are written. */
   settle(log: string): Promise<void> | undefined
   /** Drops the events that the logs replace, and stops. */
   close(): Promise<void>
@@ -32,7 +32,7 @@ interface Passing {
 /** Creates a writer. It writes all logs in one transaction, at most every {@link collectMs}. */
 export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
   const logs = new Map<string, Passing>()
-  const told = new Map<string, { readonly offset: number; readonly at: number }>()
+  const announced = new Map<string, { readonly offset: number; readonly at: number }>()
   let timer: NodeJS.Timeout | undefined
   let tickAt = Number.POSITIVE_INFINITY
   let writing: Promise<void> = Promise.resolve()
@@ -75,15 +75,15 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
       void write([log])
       logs.delete(log)
     }
-    told.set(log, { offset, at: performance.now() })
+    announced.set(log, { offset, at: performance.now() })
     tickIn(graceMs / 3)
   }
 
   function drop(before: number): void {
-    const places = [...told].flatMap(([log, { offset, at }]) => (at <= before ? [{ log, offset }] : []))
+    const places = [...announced].flatMap(([log, { offset, at }]) => (at <= before ? [{ log, offset }] : []))
     if (places.length === 0) return
     for (const { log } of places) {
-      told.delete(log)
+      announced.delete(log)
       const passing = logs.get(log)
       if (passing) passing.kept = 0
     }
@@ -97,7 +97,7 @@ export function createTransientWriter(buffer: PassingBuffer): TransientWriter {
     void write(due)
     drop(now - graceMs)
     if ([...logs.values()].some(({ pieces }) => pieces.length > 0)) tickIn(collectMs)
-    else if (told.size > 0) tickIn(graceMs / 3)
+    else if (announced.size > 0) tickIn(graceMs / 3)
   }
 
   /** Schedules the next write. An earlier deadline replaces a later one. */

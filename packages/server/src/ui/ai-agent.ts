@@ -89,7 +89,7 @@ async function load(): Promise<typeof import('ai')> {
 
 type Answered = NonNullable<Decisions['approvals']>
 
-/** Returns the approval responses after the last user message; undefined where a user message follows them. */
+/** Returns the approval responses after the last user message; undefined if a user message follows them. */
 function answersIn(messages: readonly ModelMessage[]): Answered | undefined {
   const last = messages.at(-1)
   if (last?.role !== 'tool') return undefined

@@ -62,7 +62,7 @@ type ChatPart = { readonly providerOptions?: ProviderOptions } & (
 
 /**
  * @param allowed providers whose metadata a page's parts may carry.
- * @returns undefined where the message has no content.
+ * @returns undefined if the message has no content.
  * @throws HttpError 400, naming the path of an invalid file
  */
 export function turnOf({ messages }: ChatBody, allowed: readonly string[]): ChatTurn | undefined {

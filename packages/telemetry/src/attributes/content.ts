@@ -39,10 +39,10 @@ export function createRecorder(
   limit: number,
 ): Recorder {
   function clean(text: string, most: number): string {
-    const whole = text.length <= most
-    const piece = whole ? text : text.slice(0, most + margin)
+    const complete = text.length <= most
+    const piece = complete ? text : text.slice(0, most + margin)
     const scrubbed = scrub(piece).toWellFormed()
-    if (whole && scrubbed.length <= most) return scrubbed
+    if (complete && scrubbed.length <= most) return scrubbed
     // A secret at the end of the piece, complete or not, lies within the margin.
     const safe = text.length > most + margin ? scrubbed.length - margin : scrubbed.length
     return `${scrubbed.slice(0, Math.max(0, Math.min(most, safe))).toWellFormed()}…`

@@ -32,8 +32,8 @@ const optionKeys = {
 /**
  * Creates a pino logger. Its lines name their run and span, and contain no secret.
  *
- * A line that is written during a run (by a tool, a hook, a model) has `run_id`, `session_id` and `agent`, if the
- * run's agent has the telemetry extension. A line that is written inside a span has its `trace_id` and `span_id`.
+ * If the agent has the telemetry extension, a line of its tools, hooks and models has `run_id`, `session_id` and
+ * `agent`. A line that is written inside a span has its `trace_id` and `span_id`.
  *
  * @example
  * const log = createLogger({ scrubber })

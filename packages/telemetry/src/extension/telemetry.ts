@@ -47,9 +47,7 @@ const movedKeys: MovedKeys = {
  *
  * - Spans: `invoke_agent`, `chat`, `execute_tool`, `invoke_workflow`, `plan`, `retrieval`.
  * - Span events: decisions of policies, approvals with their waiting times, retries, fallbacks, steering, compaction.
- * - A resumed run is a span of its own, linked to the previous one. The log holds the context, so this also works
- * across
- *   processes.
+ * - A resumed run is a span of its own, linked to the previous one, also in another process: the log holds the context.
  * - Without a registered SDK, `tracer` and `meter`, the extension does nothing.
  *
  * @example

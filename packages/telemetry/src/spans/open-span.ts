@@ -18,7 +18,7 @@ export function present(given: Given): Attributes {
   return attributes
 }
 
-/** Records an error: always its type, its message only where messages are recorded. */
+/** Records an error: always its type, its message only if messages are recorded. */
 export function fail(
   span: Span,
   record: Recorder,

@@ -2,9 +2,9 @@ import type { Context, Span } from '@opentelemetry/api'
 import { trace } from '@opentelemetry/api'
 
 /**
- * Returns a context with a span in it, like `trace.setSpan`. Contexts of the API copy all values into a map and own
- * functions that V8 promotes to its old generation, with the span and its data. For two spans in each step that costs
- * too much.
+ * Returns a context with a span in it, like `trace.setSpan`. Contexts of the API copy all values into a map, and V8
+ * promotes their functions to its old generation together with the span. For two spans in each step that costs too
+ * much.
  */
 export function withSpan(above: Context, span: Span): Context {
   return trace.setSpan(isLight(above) ? above : opening(above), span)

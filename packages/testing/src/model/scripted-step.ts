@@ -33,7 +33,7 @@ export interface ScriptedStep {
   readonly toolCalls?: readonly ScriptedToolCall[]
   /** Default: the provider reports none. */
   readonly usage?: Usage
-  /** Default `tool-calls` where the step has any, else `stop`. */
+  /** Default `tool-calls` if the step has any, else `stop`. */
   readonly finishReason?: FinishReason
   /** Milliseconds before each chunk, or before the end of a step without chunks. An abort ends the wait. Default 0. */
   readonly delayMs?: number

@@ -50,8 +50,8 @@ export function crashAt(at: CrashPoint, die: (moment: CrashMoment) => void = kil
 }
 
 /**
- * Pauses this process at a moment and then continues as if nothing had happened, like a process on a suspended
- * machine, or one too busy to renew its lease. Changes that other processes made meanwhile must hold.
+ * Pauses this process at a moment and then continues, like a process on a suspended machine. Its leases may expire
+ * meanwhile, and changes that other processes made must hold.
  *
  * @param at the moment to pause at, counted from 1.
  * @param pause returns a promise; the process continues when it resolves. Default: SIGSTOP, until the process receives

@@ -116,7 +116,7 @@ function ready(child: Child): Promise<void> {
 /** The server refuses to run as root; every machine has one of these accounts. */
 function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
-  for (const name of ['postgres', 'nobody']) {
+  for (const name of ['postgres', 'daemon']) {
     const [, , uid, gid] = users.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
   }

@@ -87,8 +87,8 @@ export const processChecks: readonly CheckDraft[] = [
       assert.deepEqual(entries.map(({ id }) => id).toSorted(), expected.toSorted())
       for (let n = 0; n < entries.length; n += 2) assert.equal(entries[n]?.id[0], entries[n + 1]?.id[0])
       // All processes delivered to the same token in every round: one delivery was accepted.
-      const heard = words.flat().filter((word) => word === 'accepted')
-      assert.equal(heard.length, rounds)
+      const accepted = words.flat().filter((word) => word === 'accepted')
+      assert.equal(accepted.length, rounds)
       assert.equal((await all(store.inbox('s'))).length, rounds)
     },
   },
