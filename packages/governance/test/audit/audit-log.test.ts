@@ -13,7 +13,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 

@@ -1,7 +1,7 @@
 import { approvalPolicy, causalityMonitor } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from '../guards/guarded-run.ts'
 
 describe('causalityMonitor', () => {
   const denySend = approvalPolicy(({ tool }) => (tool.name === 'send' ? 'deny' : 'allow'))

@@ -6,7 +6,7 @@ import { memoryStore } from '@provost/sessions'
 import { scriptedModel } from '@provost/testing'
 import { expect, test } from 'vitest'
 
-import { reader } from '../governed.ts'
+import { reader } from './governed.ts'
 
 const key = reader('read_page', 'The passphrase is tallow-lane-forty-one', { confidentiality: 'internal' })
 

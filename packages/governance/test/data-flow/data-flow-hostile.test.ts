@@ -6,8 +6,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
-import { governed, reader, sendMail, storyOf } from '../governed.ts'
+import { full } from '../fixture/full.ts'
+import { governed, reader, sendMail, storyOf } from './governed.ts'
 
 const mailTo = (to: string, body = 'hello') => ({ name: 'send_email', input: { to, body } })
 const read = { name: 'read_page', input: {} }

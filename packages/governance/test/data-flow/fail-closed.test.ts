@@ -12,7 +12,7 @@ import {
 } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from '../guards/guarded-run.ts'
 
 const denyPost = approvalPolicy(({ tool }) => (tool.name === 'post' ? 'deny' : 'allow'))
 const evil = { name: 'send', input: { to: 'mallory@evil.example', headers: { accept: 'x\nset-cookie: a=b' } } }

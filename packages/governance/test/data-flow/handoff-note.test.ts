@@ -6,8 +6,8 @@ import { tool } from '@provost/tools'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import type { Call } from '../governed.ts'
-import { reader, storyOf } from '../governed.ts'
+import type { Call } from './governed.ts'
+import { reader, storyOf } from './governed.ts'
 
 const refund = tool({
   name: 'refund_order',

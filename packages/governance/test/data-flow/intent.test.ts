@@ -3,7 +3,7 @@ import { tool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { governed, reader, sendMail, storyOf, verdict } from '../governed.ts'
+import { governed, reader, sendMail, storyOf, verdict } from './governed.ts'
 
 const target = z.object({ name: z.string() })
 const createEvent = tool({

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 // Paths: steps, parallel calls, approvals, remote results, agents as tools, fan-outs of every kind, results that are read
 // page by page, views that replace history by words without a label, messages of memory behind it, handoffs of both kinds,

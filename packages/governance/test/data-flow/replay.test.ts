@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 
 import { beforeAll, expect, test } from 'vitest'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 // A suite of our own in the recorded format: a library desk.
 const injected =

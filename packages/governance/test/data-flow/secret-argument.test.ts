@@ -9,8 +9,8 @@ import { secretRef, tool } from '@provost/tools'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
-import { reader, storyOf } from '../governed.ts'
-import type { Story } from '../governed.ts'
+import { reader, storyOf } from './governed.ts'
+import type { Story } from './governed.ts'
 
 const value = 'sk-tallow-4471'
 const token = '⟦secret:API_KEY⟧'

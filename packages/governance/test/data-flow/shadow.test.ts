@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 const input = z.object({ to: z.string() })
 const tools = [

@@ -2,7 +2,7 @@ import { defineExtension } from '@provost/core'
 import { approvalPolicy } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from './guarded-run.ts'
 
 describe('approvalPolicy', () => {
   const call = { name: 'send', input: { to: 'ann' } }

@@ -2,7 +2,7 @@ import type { ChildResult, Entry, Fold, HookContext, Json } from '@provost/core'
 import { mergeGuard } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 describe('mergeGuard', () => {
   const child = (

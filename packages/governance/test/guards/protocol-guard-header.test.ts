@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from './guarded-run.ts'
 
 const send = async (input: object, extensions: readonly Extension<unknown>[] = [protocolGuard()]) =>
   (await guarded(extensions, [{ name: 'send', input }])).ran

@@ -1,7 +1,7 @@
 import { protocolGuard } from '@provost/governance'
 import { describe, expect, test } from 'vitest'
 
-import { guarded } from '../guarded-run.ts'
+import { guarded } from './guarded-run.ts'
 
 describe('protocolGuard', () => {
   const fetchWith = (headers: unknown) => ({ name: 'send', input: { url: 'https://example.com', headers } })

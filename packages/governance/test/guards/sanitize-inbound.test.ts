@@ -2,8 +2,8 @@ import { inspectInbound, sanitizeInbound, stripInbound } from '@provost/governan
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { full } from '../full.ts'
-import { guarded } from '../guarded-run.ts'
+import { full } from '../fixture/full.ts'
+import { guarded } from './guarded-run.ts'
 
 const kinds = (text: string) => [...new Set(inspectInbound(text).map(({ kind }) => kind))]
 const tags = (text: string) =>

@@ -3,7 +3,7 @@ import { createTaintIndex } from '@provost/governance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 import { coveredLetters, letters } from './reference-index.ts'
 
 const label: Label = { integrity: 'untrusted', confidentiality: 'internal', sources: ['mail'] }

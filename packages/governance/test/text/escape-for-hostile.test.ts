@@ -3,7 +3,7 @@ import type { Boundary } from '@provost/governance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { full } from '../full.ts'
+import { full } from '../fixture/full.ts'
 
 const boundaries: readonly Boundary[] = [
   'http-header',

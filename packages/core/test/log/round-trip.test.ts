@@ -2,7 +2,7 @@ import { deepFreeze, eventTypes, isEventType, toJson } from '@provost/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { entryOf, entryTypes, eventOf, message } from './arbitrary.ts'
+import { entryOf, entryTypes, eventOf, message } from '../arbitrary.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 

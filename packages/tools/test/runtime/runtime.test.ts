@@ -15,9 +15,9 @@ import type { VercelSandbox } from '@provost/tools'
 import type { Sandbox } from '@vercel/sandbox'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 
+import { call, seen } from '../executor/call.ts'
 import { folder } from '../files/folder.ts'
-import { fakeSandbox } from '../runtime/fake-sandbox.ts'
-import { call, seen } from './call.ts'
+import { fakeSandbox } from './fake-sandbox.ts'
 
 const runtimes: readonly (readonly [string, () => Runtime | Promise<Runtime>])[] = [
   ['node', async () => nodeRuntime({ cwd: await folder() })],

@@ -2,7 +2,7 @@ import { nodeRuntime, globTool, grepTool } from '@provost/tools'
 import { describe, expect, test } from 'vitest'
 
 import { call } from '../executor/call.ts'
-import { folder } from '../files/folder.ts'
+import { folder } from './folder.ts'
 
 type Files = Readonly<Record<string, string>>
 

@@ -3,7 +3,7 @@ import type { Message, Part } from '@provost/core'
 import { createPrompt } from '@provost/provider'
 import { describe, expect, it } from 'vitest'
 
-import { hear, streamOf } from './stream-model.ts'
+import { hear, streamOf } from '../call/stream-model.ts'
 
 function v3(parts: readonly LanguageModelV3StreamPart[], asked: LanguageModelV3CallOptions[] = []): LanguageModelV3 {
   return {

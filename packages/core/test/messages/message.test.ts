@@ -2,7 +2,7 @@ import { addUsage, positionId, textOf, uuidv7 } from '@provost/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { message } from './arbitrary.ts'
+import { message } from '../arbitrary.ts'
 
 test('textOf joins the text of a message and leaves out what is none', () => {
   expect(textOf({ content: 'hello' })).toBe('hello')

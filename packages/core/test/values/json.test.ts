@@ -3,7 +3,7 @@ import type { Json } from '@provost/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { json } from './arbitrary.ts'
+import { json } from '../arbitrary.ts'
 
 describe('toJson', () => {
   test.for<[string, unknown, Json]>([

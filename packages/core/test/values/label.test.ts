@@ -3,7 +3,7 @@ import type { Label } from '@provost/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { label } from './arbitrary.ts'
+import { label } from '../arbitrary.ts'
 
 const ranks = ['public', 'internal', 'secret'] as const
 

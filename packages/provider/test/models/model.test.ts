@@ -9,7 +9,7 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { chooseModel, modelName, resolveModel } from '@provost/provider'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { modelOf } from './stream-model.ts'
+import { modelOf } from '../call/stream-model.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()
