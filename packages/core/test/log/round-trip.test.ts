@@ -11,8 +11,8 @@ function sent(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
 
-describe('survives a round trip through JSON', () => {
-  test.for(eventTypes)('event %s', (type) => {
+describe('a JSON round trip preserves', () => {
+  test.for(eventTypes)('the event %s', (type) => {
     fc.assert(
       fc.property(eventOf(type), (event) => {
         expect(event.type).toBe(type)
@@ -24,7 +24,7 @@ describe('survives a round trip through JSON', () => {
     )
   })
 
-  test.for(entryTypes)('entry %s', (type) => {
+  test.for(entryTypes)('the entry %s', (type) => {
     fc.assert(
       fc.property(entryOf(type), (entry) => {
         expect(entry.type).toBe(type)
@@ -35,7 +35,7 @@ describe('survives a round trip through JSON', () => {
     )
   })
 
-  test('message', () => {
+  test('a message', () => {
     fc.assert(
       fc.property(message, (one) => {
         expect(sent(one)).toStrictEqual(one)
@@ -44,7 +44,7 @@ describe('survives a round trip through JSON', () => {
   })
 })
 
-test('eventTypes names every event once, and nothing else is one', () => {
+test('eventTypes lists every event type once, and isEventType accepts no other', () => {
   expect(new Set(eventTypes).size).toBe(eventTypes.length)
   expect(eventTypes).toContain('agent.end')
   expect(isEventType('agent.end')).toBe(true)

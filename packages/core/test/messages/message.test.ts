@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 import { message } from '../arbitrary.ts'
 
-test('textOf joins the text of a message and leaves out what is none', () => {
+test('textOf joins the text parts of a message and ignores other parts', () => {
   expect(textOf({ content: 'hello' })).toBe('hello')
   fc.assert(
     fc.property(message, (one) => {
@@ -14,7 +14,7 @@ test('textOf joins the text of a message and leaves out what is none', () => {
   )
 })
 
-test('usages add up, and an unreported counter is absent', () => {
+test('addUsage adds the counters and leaves an unreported counter absent', () => {
   expect(addUsage({}, {})).toStrictEqual({})
   expect(addUsage({ inputTokens: 2 }, { inputTokens: 3, outputTokens: 1 })).toStrictEqual({
     inputTokens: 5,
@@ -23,7 +23,7 @@ test('usages add up, and an unreported counter is absent', () => {
   expect(addUsage({ cacheReadTokens: 0 }, {})).toStrictEqual({ cacheReadTokens: 0 })
 })
 
-test('ids come from their position, and session ids are ordered by time', () => {
+test('an id follows from its position, and session ids sort by time', () => {
   expect(positionId('run', 2, 'call', 0)).toBe('run/2/call/0')
   const ids = Array.from({ length: 200 }, uuidv7)
   expect(ids.toSorted()).toEqual(ids)

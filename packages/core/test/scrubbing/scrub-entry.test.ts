@@ -16,7 +16,7 @@ const label: Label = {
 }
 const clean = { ...label, readers: [shown], sources: [`mail:${shown}`] }
 
-test('parts of every type lose what their label, their provider and their file hold', () => {
+test('parts of every type lose secrets in labels, provider options and files', () => {
   const parts: Message['content'] = [
     { type: 'text', text: 'x', label, providerOptions: { test: { said: secret } } },
     { type: 'reasoning', text: 'x', providerOptions: { test: { signature: secret } } },
@@ -106,7 +106,7 @@ test.each<[string, NewEntry]>([
       bytes: 4711,
     }),
   ],
-])('%s loses it, and measures stay numbers', (_, entry) => {
+])('%s loses the secret, and its measures stay numbers', (_, entry) => {
   const scrubbed = scrubEntry(scrubber, entry)
   const text = JSON.stringify(scrubbed)
   expect(text).not.toMatch(/hunter2|aHVudGVy/)
@@ -114,7 +114,7 @@ test.each<[string, NewEntry]>([
   expect(scrubEntry(scrubber, scrubbed)).toBe(scrubbed)
 })
 
-test('events lose it in labels, lists and fields of any name, and keep what the runtime says of itself', () => {
+test('events lose the secret in labels, lists and fields of any name, and keep the fields of the runtime', () => {
   const usage = { inputTokens: 4711 }
   const ended = { usage, cost: 4711, finishReason: 'stop' } as const
   expect(scrubPayload<'step.end'>(scrubber, ended)).toBe(ended)

@@ -13,7 +13,7 @@ function scrubber() {
   return one
 }
 
-describe('a value is found by what it is', () => {
+describe('the scrubber finds the value of a secret', () => {
   test.each([
     ['as it is', secret],
     ['in other case', secret.toUpperCase()],
@@ -26,7 +26,7 @@ describe('a value is found by what it is', () => {
     ['in HTML', secret.replaceAll('"', '&quot;')],
   ])('%s', (_, written) => expect(scrubber().scrub(`before ${written} after`)).toBe(`before ${shown} after`))
 
-  test('in base64, wherever it begins', () => {
+  test('in base64, at any offset', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (before, after) => {
         const encoded = Buffer.from(`${before}${secret}${after}`)
@@ -38,7 +38,7 @@ describe('a value is found by what it is', () => {
   })
 })
 
-test('nested keys, numbers, messages, stacks and causes of errors are scrubbed; the value itself stays as it was', () => {
+test('the scrubber replaces secrets in nested keys, numbers, and messages, stacks and causes of errors, and leaves its input unchanged', () => {
   const one = scrubber()
   one.add('PIN', '90210')
   const cause = new TypeError(`bad ${secret}`)
@@ -53,7 +53,7 @@ test('nested keys, numbers, messages, stacks and causes of errors are scrubbed; 
   expect(value.error.message).toContain(secret)
 })
 
-test('cycles and depth end', () => {
+test('the scrubber ends at cycles and at too deep values', () => {
   const cyclic: Record<string, unknown> = { text: secret }
   cyclic.self = cyclic
   expect(scrubber().scrubValue(cyclic)).toMatchObject({ text: shown })
@@ -62,20 +62,20 @@ test('cycles and depth end', () => {
   expect(JSON.stringify(scrubber().scrubValue(deep))).not.toContain('pa$$')
 })
 
-test('a key that would be a prototype is only a key', () => {
+test('the key __proto__ is an ordinary key', () => {
   const scrubbed = scrubber().scrubValue(JSON.parse('{"__proto__":{"admin":true}}'))
   expect(Reflect.get(Object(scrubbed), 'admin')).toBeUndefined()
 })
 
-test('very short values are scrubbed only where they stand alone, and unrelated text is left as it is', () => {
+test('the scrubber replaces a very short value only as a whole word, and leaves unrelated text unchanged', () => {
   const one = createScrubber()
   one.add('PIN', 'ab')
   expect([one.scrub('ab'), one.scrub('absolutely')]).toEqual(['⟦secret:PIN⟧', 'absolutely'])
   expect(scrubber().scrub('nothing here')).toBe('nothing here')
 })
 
-describe('arguments of calls', () => {
-  test('a value as it is becomes a token that can be told back; any other writing does not', () => {
+describe('in the arguments of a call', () => {
+  test('a plain secret becomes a token that can be reversed, and an encoded one does not', () => {
     const one = scrubber()
     const encoded = Buffer.from(secret).toString('base64')
     expect(one.tokenise({ [secret]: [`a${secret}b`, encoded.slice(0, -2), secret.toUpperCase(), 7, null] })).toEqual({
@@ -83,7 +83,7 @@ describe('arguments of calls', () => {
     })
   })
 
-  test('what holds no secret is the very same object, and a number that only has its digits stays one', () => {
+  test('a value without a secret stays the same object, and a number with the digits of a secret stays a number', () => {
     const one = scrubber()
     one.add('PIN', '9021')
     const args = { a: [1, { b: 'text' }], n: 190215 }
@@ -93,7 +93,7 @@ describe('arguments of calls', () => {
   })
 })
 
-test('what was scrubbed stays as it is, even where a secret is the word secret', () => {
+test('scrubbing twice equals scrubbing once, even if a secret is the word secret', () => {
   const one = createScrubber()
   one.add('secret', 'secret')
   one.add('DB', 'hunter2')
@@ -104,7 +104,7 @@ test('what was scrubbed stays as it is, even where a secret is the word secret',
   expect(one.scrub('⟦secret:hunter2⟧')).not.toContain('hunter2')
 })
 
-test('in pieces a text is scrubbed as it is whole, wherever it was cut', () => {
+test('a text in pieces is scrubbed like the whole text, wherever it is cut', () => {
   const one = scrubber()
   one.add('AB', 'abab-cd')
   one.add('BC', 'ab-cdef')
@@ -127,7 +127,7 @@ test('in pieces a text is scrubbed as it is whole, wherever it was cut', () => {
   )
 })
 
-test('an error that holds none is the very same; one that does is another, without it anywhere', () => {
+test('an error without a secret stays the same object, and one with a secret becomes a clean copy', () => {
   const one = scrubber()
   const clean = new ProvostError('x', 'clean', { cause: new TypeError('clean') })
   expect(scrubError(one, clean)).toBe(clean)
@@ -141,7 +141,7 @@ test('an error that holds none is the very same; one that does is another, witho
   expect(inspect(scrubbed, { depth: 9, showHidden: true })).not.toContain('pa$$')
 })
 
-describe('an error that hides a secret is another one without it, where it is hidden', () => {
+describe('scrubError returns a copy without the secret if it is', () => {
   const chain = (length: number): Error =>
     Array.from({ length }).reduce<Error>((cause) => new Error('failed', { cause }), new Error(secret))
   const holding = (held: unknown) => Object.assign(new Error('failed'), { held })

@@ -135,7 +135,7 @@ const writings: Readonly<Record<string, (text: string) => string>> = {
   'read as Latin-1': (text) => Buffer.from(text).toString('latin1'),
 }
 
-describe('a value is found as it is commonly written', () => {
+describe('the scrubber finds a secret in common encodings', () => {
   test.each(Object.entries(writings))('%s', (_, write) => {
     const text = knowing().scrub(`before ${write(secret)} after`)
     expect(text).toContain(shown)
@@ -143,7 +143,7 @@ describe('a value is found as it is commonly written', () => {
     expect(text).not.toContain('unter')
   })
 
-  test('base64 of base64 and base64url of it, wherever either begins', () => {
+  test('base64 of base64 and its base64url, at any offset', () => {
     const formats = fc.constantFrom('base64' as const, 'base64url' as const)
     fc.assert(
       fc.property(fc.string(), fc.string(), formats, formats, (before, after, inner, outer) => {
@@ -154,7 +154,7 @@ describe('a value is found as it is commonly written', () => {
     )
   })
 
-  test('any value, in any of the writings with escapes, with any characters left as they are', () => {
+  test('any value, in any escaping, with any characters left plain', () => {
     const value = anyText.filter((text) => text.trim().length >= 4)
     const escapes = ['\\u of every character', 'percent of every byte', 'HTML decimal', 'JSON', 'HTML'] as const
     const plain = (char: string) => /^[a-z0-9 ]$/i.test(char)
@@ -171,7 +171,7 @@ describe('a value is found as it is commonly written', () => {
   })
 })
 
-test('what is no secret stays as it is, whatever escapes it has', () => {
+test('text without a secret stays unchanged, whatever escapes it has', () => {
   const text = String.raw`C:\new\x41 100% &amp; &#104; &ampere %zz \u00e9 %E0%A4%A &#x110000; AT&T "a\"b" \u{0} ` + '\\'
   expect(knowing().scrub(text)).toBe(text)
   const one = knowing()
@@ -182,20 +182,20 @@ test('what is no secret stays as it is, whatever escapes it has', () => {
   )
 })
 
-test('a token of a secret hides nothing that stands beside it, and stays as it is', () => {
+test('the token of a secret stays unchanged and hides nothing beside it', () => {
   const one = knowing('KEY⟧')
   expect(one.scrub('⟦secret:KEY⟧')).toBe('⟦secret:KEY⟧')
   expect(one.scrub(String.raw`⟦secret:KEY⟧ K\u0045Y⟧`)).toBe('⟦secret:KEY⟧ ⟦secret:KEY⟧')
 })
 
-test('of secrets that share characters nothing is left', () => {
+test('secrets that share characters are removed entirely', () => {
   const one = createScrubber()
   one.add('A', 'abab-cd')
   one.add('B', 'ab-cdef')
   expect(one.scrub('x abab-cdef y')).toMatch(/^x ⟦secret:[AB]⟧ y$/)
 })
 
-test('in pieces a text is scrubbed as it is whole, in any writing, wherever it is cut', () => {
+test('an encoded text in pieces is scrubbed like the whole text, wherever it is cut', () => {
   const one = knowing()
   const written = fc.constantFrom(...Object.values(writings)).map((write) => write(secret))
   const bits = fc.oneof(
@@ -219,7 +219,7 @@ test('in pieces a text is scrubbed as it is whole, in any writing, wherever it i
   )
 })
 
-describe('bytes of any kind that hold text', () => {
+describe('bytes with text in them', () => {
   const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
   const wide = (text: string) => Buffer.from(text, 'utf16le')
   test.each<[string, Uint8Array]>([
@@ -242,7 +242,7 @@ describe('bytes of any kind that hold text', () => {
     expect(Buffer.from(one.scrubBase64(encoded(bytes)), 'base64')).toEqual(Buffer.from(scrubbed))
   })
 
-  test('what holds none is the very same, and a text that is no base64 is scrubbed as a text', () => {
+  test('bytes without a secret stay the same object, and invalid base64 is scrubbed as text', () => {
     const one = knowing()
     const bytes = Uint8Array.from({ length: 5_000 }, (_, n) => (n * 7_919) & 255)
     expect(one.scrubBytes(bytes)).toBe(bytes)
@@ -252,7 +252,7 @@ describe('bytes of any kind that hold text', () => {
   })
 })
 
-test('hostile text of a megabyte costs a scan of it', () => {
+test('a hostile text of one megabyte costs one scan', () => {
   const one = knowing()
   for (const part of ['\\', '%', '&', '\\u{', '&#', '&a', '%25', '\\\\u005c', 'hunter2', '⟦', '&amp;']) {
     const text = part.repeat(1_000_000 / part.length)

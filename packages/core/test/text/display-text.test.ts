@@ -21,17 +21,17 @@ test.each([
   ['a line break', 'x\ny\tz\r', String.raw`x\ny\tz\u000d`],
   ['a lone surrogate', 'x\ud800', String.raw`x\ud800`],
   ['a private character', 'x\ue000', String.raw`x\ue000`],
-])('%s is shown escaped', (_, text, shown) => {
+])('displayText escapes %s', (_, text, shown) => {
   expect(displayText(text)).toBe(shown)
 })
 
-test('whole emoji, other scripts and accents stay as they are', () => {
+test('displayText keeps emoji, other scripts and accents', () => {
   const text = 'Grüße 東京　こんにちは שלום ❤️ 👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿 é'
   expect(displayText(text)).toBe(text)
   expect(hasHidden(text)).toBe(false)
 })
 
-test('line breaks stay in a place of their own, and what is too long is cut with its length', () => {
+test('displayText keeps line breaks in block texts, and cuts a long text and states its length', () => {
   expect(displayText('a\n\tb\u0007', { lines: true })).toBe('a\n\tb\\u0007')
   expect(displayText('abcdef', { limit: 4 })).toBe('abcd… (2 more characters)')
   expect(displayText('abc😀', { limit: 4 })).toBe('abc… (2 more characters)')
@@ -41,7 +41,7 @@ test('line breaks stay in a place of their own, and what is too long is cut with
   expect(displayText(undefined)).toBe('undefined')
 })
 
-test('nothing that is shown hides anything, whatever the text, and what hides nothing is unchanged', () => {
+test('displayText hides nothing of any text, and leaves a text without hidden characters unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const shown = displayText(text)
@@ -53,7 +53,7 @@ test('nothing that is shown hides anything, whatever the text, and what hides no
   )
 })
 
-test('a question is one bounded line with its warnings', () => {
+test('questionText returns one bounded line with its warnings', () => {
   const question = {
     ...{ id: 't', callId: 'c', toolName: 'send\u001b', agent: 'desk', runPath: ['r'] },
     ...{ input: { to: 'a@b.c\n', body: 'x'.repeat(5_000) }, reason: 'really?\nrefund: approved' },

@@ -27,7 +27,7 @@ describe('argsByRole', () => {
     other: 'eve@example.com',
   }
 
-  test('gives a row for each string and number under arguments of the roles, and where it stands', () => {
+  test('returns each string and number under arguments of the roles, with its path', () => {
     expect(argsByRole(callOf(roles, input), 'destination')).toEqual([
       { path: '/to', role: 'destination', value: 'ann@example.com' },
       { path: '/cc/0', role: 'destination', value: 'bob@example.com' },
@@ -49,7 +49,7 @@ describe('argsByRole', () => {
     expect(argsByRole(callOf(roles, odd), 'destination', 'content', 'selector')).toEqual([])
   })
 
-  test('its paths lead to its values, whatever the keys are', () => {
+  test('returns paths that resolve to the values, whatever the keys are', () => {
     const leaf = fc.oneof(fc.string(), fc.integer().map(String))
     const key = fc.constantFrom('a', '/', '~', '~1', 'a/b', '', ' ', 'é')
     const value = fc.array(fc.tuple(key, leaf), { maxLength: 4 }).map((pairs) => Object.fromEntries(pairs))
@@ -72,7 +72,7 @@ describe('argsByRole', () => {
   })
 })
 
-test('isCallTo tells the calls of a tool by its name', () => {
+test('isCallTo compares the tool name of a call', () => {
   const call = callOf({}, { n: 1 })
   const named = (name: string): Tool => ({
     ...call.tool,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const seen = ({ items, length }: AppendOnlyList<string>): readonly string[] => items.slice(0, length)
 
-test('a list stays what it was, whatever grows from it, and knows where its keys stand', () => {
+test('an append-only list stays unchanged when others grow from it, and finds the index of its keys', () => {
   const steps = fc.array(fc.record({ from: fc.nat(30), key: fc.constantFrom('a', 'b', 'c', 'd') }), { maxLength: 40 })
   fc.assert(
     fc.property(steps, (grown) => {
@@ -28,7 +28,7 @@ test('a list stays what it was, whatever grows from it, and knows where its keys
   )
 })
 
-test('one more item copies nothing', () => {
+test('appending an item copies nothing', () => {
   let list: AppendOnlyList<number> = emptyList
   list = append(list, 0)
   const { items } = list

@@ -5,14 +5,14 @@ describe('a ProvostError', () => {
   const cause = new Error('refused')
   const error = new ProvostError('store-gone', 'The store at x is gone.', { hint: 'Start it.', retryable: true, cause })
 
-  test('says what happened, what to do and why', () => {
+  test('states what happened, what to do and why', () => {
     expect(error).toBeInstanceOf(Error)
     expect(error).toMatchObject({ name: 'ProvostError', code: 'store-gone', hint: 'Start it.', retryable: true, cause })
     expect(String(error)).toBe('ProvostError: The store at x is gone.')
     expect(error.stack).toContain('error.test.ts')
   })
 
-  test('is data without its stack and its cause', () => {
+  test('serializes without its stack and its cause', () => {
     expect(JSON.parse(JSON.stringify(error))).toStrictEqual({
       code: 'store-gone',
       message: 'The store at x is gone.',
@@ -21,14 +21,14 @@ describe('a ProvostError', () => {
     })
   })
 
-  test('has no hint and no cause unless given', () => {
+  test('has no hint and no cause by default', () => {
     const bare = new ProvostError('odd', 'Odd.')
     expect(bare).toMatchObject({ hint: '', retryable: false })
     expect('cause' in bare).toBe(false)
     expect(JSON.parse(JSON.stringify(bare))).toStrictEqual({ code: 'odd', message: 'Odd.' })
   })
 
-  test('comes back from its data', () => {
+  test('is restored from its data', () => {
     const again = fromErrorInfo(error.toJSON(), 'somewhere')
     expect(again).toBeInstanceOf(ProvostError)
     expect(again.toJSON()).toEqual(error.toJSON())
@@ -36,7 +36,7 @@ describe('a ProvostError', () => {
   })
 })
 
-test('SessionBusyError names the session, and can be told by its class, its name and its code', () => {
+test('SessionBusyError names the session, and is recognised by its class, its name and its code', () => {
   const error = new SessionBusyError('s-1')
   expect(error).toBeInstanceOf(ProvostError)
   expect(error).toMatchObject({ name: 'SessionBusyError', code: 'session-busy', retryable: true })
@@ -61,11 +61,11 @@ test.for<[string, unknown, string | undefined, object]>([
   ['that is a string', 'just text', undefined, { code: 'unexpected', message: 'just text' }],
   ['that is nothing', undefined, undefined, { code: 'unexpected', message: expect.stringContaining('undefined') }],
   ['that is an object', { status: 429 }, undefined, { code: 'unexpected', message: expect.stringContaining('object') }],
-])('whatever is thrown becomes data: an error %s', ([, thrown, code, expected]) => {
+])('toErrorInfo accepts any thrown value: an error %s', ([, thrown, code, expected]) => {
   expect(toErrorInfo(thrown, code)).toEqual(expected)
 })
 
-test('assertNever throws where data of a newer version arrives', () => {
+test('assertNever throws for data of a newer version', () => {
   const unknown: unknown = { type: 'later' }
   expect(() => assertNever(unknown as never)).toThrow(
     expect.objectContaining({ code: 'unhandled-case', message: expect.stringContaining('later') }),

@@ -24,7 +24,7 @@ describe('toJson', () => {
     expect(toJson(value)).toStrictEqual(expected)
   })
 
-  test('gives a copy that shares nothing, and is the same again', () => {
+  test('returns a copy that shares nothing, and converting it again changes nothing', () => {
     fc.assert(
       fc.property(json, (value) => {
         const copy = toJson(value)
@@ -39,7 +39,7 @@ describe('toJson', () => {
     for (let level = 0; level < levels; level++) value = around(value)
     return value
   }
-  test('gives what is as deep as may be', () => {
+  test('accepts a value of the greatest depth', () => {
     const value = nested(500, (inner) => [1, { inner }])
     expect(JSON.stringify(toJson(value))).toBe(JSON.stringify(value))
   })
@@ -63,7 +63,7 @@ describe('toJson', () => {
       },
       /no way/,
     ],
-  ])('refuses %s, naming it, in one line', ([, value, what]) => {
+  ])('rejects %s and names it in one line', ([, value, what]) => {
     const write = (): Json => toJson(value)
     expect(write).toThrow(
       expect.objectContaining({
@@ -77,7 +77,7 @@ describe('toJson', () => {
 })
 
 describe('canonicalJson', () => {
-  test('is JSON of the same value', () => {
+  test('parses to the same value', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(JSON.parse(canonicalJson(value))).toStrictEqual(value)
@@ -85,7 +85,7 @@ describe('canonicalJson', () => {
     )
   })
 
-  test('is the same for the same value, whatever the order of its keys', () => {
+  test('is equal for equal values, whatever the order of their keys', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(canonicalJson(reversed(value))).toBe(canonicalJson(value))
@@ -93,7 +93,7 @@ describe('canonicalJson', () => {
     )
   })
 
-  test('tells different values apart', () => {
+  test('differs for different values', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         const same = JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
@@ -103,7 +103,7 @@ describe('canonicalJson', () => {
     expect(new Set([{}, [], '', null, 0, false, '{}', { a: null }].map(canonicalJson)).size).toBe(8)
   })
 
-  test('passes over undefined fields, as JSON does', () => {
+  test('ignores undefined fields, as JSON does', () => {
     expect(canonicalJson({ b: 1, a: [true], c: undefined })).toBe('{"a":[true],"b":1}')
   })
 })
@@ -125,7 +125,7 @@ function rebuilt(value: Json, order: (keys: string[]) => string[]): Json {
 }
 
 describe('deepFreeze', () => {
-  test('freezes all the way down and gives the value back', () => {
+  test('freezes all levels and returns the value', () => {
     fc.assert(
       fc.property(json, (value) => {
         const copy = structuredClone(value)
@@ -136,7 +136,7 @@ describe('deepFreeze', () => {
     )
   })
 
-  test('does not walk again what is frozen', () => {
+  test('skips frozen values', () => {
     let walked = 0
     const shared = deepFreeze({
       a: 1,
@@ -150,7 +150,7 @@ describe('deepFreeze', () => {
     expect(walked).toBe(before)
   })
 
-  test('ends with a cycle', () => {
+  test('ends at a cycle', () => {
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
     expect(Object.isFrozen(deepFreeze(cycle))).toBe(true)
@@ -165,7 +165,7 @@ function isFrozenThrough(value: unknown): boolean {
   )
 }
 
-test('isPromise knows thenables, isRecord plain objects', () => {
+test('isPromise recognises thenables, isRecord plain objects', () => {
   // oxlint-disable-next-line unicorn/no-thenable -- it is what is asked about
   const [thenable, odd] = [{ then: () => 1 }, { then: 1 }]
   expect([Promise.resolve(), thenable].map((value) => isPromise<unknown>(value))).toEqual([true, true])

@@ -19,14 +19,14 @@ const known = { tokens: true, maxSteps: true } satisfies KnownKeys<Limits>
 const moved = { cost: 'Write budget({ cost }).', constructor: 'Write nothing.' }
 const check = (options: unknown) => () => checkOptions(options, known, 'limit', moved)
 
-describe('unknown options', () => {
+describe('checkOptions', () => {
   test.each<[string, unknown]>([
     ['none', undefined],
     ['an empty object', {}],
     ['known ones', { tokens: 1, maxSteps: 2 }],
     ['undefined values, which say nothing', { tokens: undefined, token: undefined }],
     ['inherited ones', Object.create({ token: 1 })],
-  ])('are not: %s', (_, options) => expect(check(options)).not.toThrow())
+  ])('accepts %s', (_, options) => expect(check(options)).not.toThrow())
 
   test.each<[string, object, string]>([
     ['one letter off', { token: 1 }, 'Unknown option "token" in limit. Did you mean "tokens"?'],
@@ -42,7 +42,7 @@ describe('unknown options', () => {
       { token: 1, retries: 2 },
       'Unknown option "token" in limit. Did you mean "tokens"? Unknown option "retries" in limit.',
     ],
-  ])('are refused, with what to do: %s', (_, options, message) => {
+  ])('rejects an unknown option and states what to do: %s', (_, options, message) => {
     const error = expect.objectContaining({
       code: 'unknown-option',
       message,
@@ -55,16 +55,16 @@ describe('unknown options', () => {
     ['null', null, 'limit takes its options as an object, not null.'],
     ['a number', 8080, 'limit takes its options as an object, not a number.'],
     ['a list', [1], 'limit takes its options as an object, not a list.'],
-  ])('what is no object is refused: %s', (_, options, message) => {
+  ])('rejects a value that is not an object: %s', (_, options, message) => {
     expect(check(options)).toThrow(expect.objectContaining({ code: 'invalid-options', message }))
   })
 
-  test('a key of any length costs no more than it shows', () => {
+  test('bounds the work for a long key', () => {
     const names = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}${'x'.repeat(100_000)}`, 1]))
     expect(check(names)).toThrow(/^(Unknown option "\d+x{70,80}" in limit\. ?){5}$/)
   })
 
-  test('one slip of the fingers is found, whatever the names', () => {
+  test('suggests the name that is one typing error away, for any names', () => {
     const name = fc.stringMatching(/^[a-z]{5,12}$/)
     fc.assert(
       fc.property(name, fc.nat(11), fc.stringMatching(/^[a-z]$/), fc.nat(2), (word, at, letter, how) => {
@@ -77,7 +77,7 @@ describe('unknown options', () => {
   })
 })
 
-test('the list of known names is complete, or the compiler says so', () => {
+test('the compiler rejects an incomplete list of known names', () => {
   expectTypeOf<KnownKeys<Limits>>().toEqualTypeOf<Readonly<Record<'tokens' | 'maxSteps', true>>>()
   // @ts-expect-error -- maxSteps is missing
   expect({ tokens: true } satisfies KnownKeys<Limits>).toBeDefined()
@@ -85,7 +85,7 @@ test('the list of known names is complete, or the compiler says so', () => {
   expect({ tokens: true, maxSteps: true, steps: true } satisfies KnownKeys<Limits>).toBeDefined()
 })
 
-test('a word that an option does not know is refused with those it knows', () => {
+test('an unknown value of an option is rejected with the list of known values', () => {
   expect(() => checkChoice(undefined, ['a'], 'sync', 'here')).not.toThrow()
   expect(() => checkChoice('b', ['a', 'c'], 'sync', 'here')).toThrow(
     expect.objectContaining({
@@ -96,18 +96,18 @@ test('a word that an option does not know is refused with those it knows', () =>
   )
 })
 
-describe('a label that an author writes', () => {
+describe('a label in a definition', () => {
   test.each<[string, object, string]>([
-    ['a misspelt key', { confidentialty: 'secret' }, 'unknown-option'],
-    ['a word of no integrity', { integrity: 'safe' }, 'invalid-label'],
-    ['a word of no confidentiality', { confidentiality: 'private' }, 'invalid-label'],
-    ['readers that are no list', { readers: 'ann' }, 'invalid-label'],
-    ['sources that are no names', { sources: [1] }, 'invalid-label'],
-  ])('is refused: %s', (_, label, code) => {
+    ['a misspelled key', { confidentialty: 'secret' }, 'unknown-option'],
+    ['an unknown integrity', { integrity: 'safe' }, 'invalid-label'],
+    ['an unknown confidentiality', { confidentiality: 'private' }, 'invalid-label'],
+    ['readers that are not a list', { readers: 'ann' }, 'invalid-label'],
+    ['sources that are not strings', { sources: [1] }, 'invalid-label'],
+  ])('is rejected: %s', (_, label, code) => {
     expect(() => checkLabel(label, 'here')).toThrow(expect.objectContaining({ code }))
   })
 
-  test('is the strictest where code makes it and misspells a key', () => {
+  test('with a misspelled key from untyped code counts as the strictest label', () => {
     const misspelt: object = { confidentialty: 'secret' }
     const label: LabelInit = misspelt
     expect(fillLabel(label, trustedLabel)).toEqual({
@@ -121,12 +121,16 @@ describe('a label that an author writes', () => {
 
 describe('an extension', () => {
   test.each<[string, object, RegExp]>([
-    ['a misspelt hook', { hooks: { 'tool.cal': () => {} } }, /unknown hook "tool\.cal"\. Did you mean "tool\.call"\?/],
-    ['a hook that is no function', { hooks: { 'tool.call': true } }, /tool\.call of extension x is not a function/],
+    [
+      'a misspelled hook',
+      { hooks: { 'tool.cal': () => {} } },
+      /unknown hook "tool\.cal"\. Did you mean "tool\.call"\?/,
+    ],
+    ['a hook that is not a function', { hooks: { 'tool.call': true } }, /tool\.call of extension x is not a function/],
     ['a hook in the wrong place', { 'tool.call': () => {} }, /Put it into "hooks"\./],
-    ['a misspelt option', { scop: 'tree' }, /Did you mean "scope"\?/],
-    ['another scope', { scope: 'trees' }, /has an unknown scope: "trees"/],
-  ])('is refused: %s', (_, more, message) => {
+    ['a misspelled option', { scop: 'tree' }, /Did you mean "scope"\?/],
+    ['an unknown scope', { scope: 'trees' }, /has an unknown scope: "trees"/],
+  ])('is rejected: %s', (_, more, message) => {
     expect(() => defineExtension({ name: 'x', ...more })).toThrow(message)
   })
 })

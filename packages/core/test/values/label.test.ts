@@ -8,7 +8,7 @@ import { label } from '../arbitrary.ts'
 const ranks = ['public', 'internal', 'secret'] as const
 
 describe('the join of labels is a semilattice', () => {
-  test('it does not matter in which order labels are joined', () => {
+  test('the join is commutative', () => {
     fc.assert(
       fc.property(label, label, (a, b) => {
         expect(joinLabels(a, b)).toStrictEqual(joinLabels(b, a))
@@ -24,7 +24,7 @@ describe('the join of labels is a semilattice', () => {
     )
   })
 
-  test('nor how they are grouped', () => {
+  test('the join is associative', () => {
     fc.assert(
       fc.property(label, label, label, (a, b, c) => {
         const all = joinLabels(a, b, c)
@@ -34,7 +34,7 @@ describe('the join of labels is a semilattice', () => {
     )
   })
 
-  test('nor how often', () => {
+  test('the join is idempotent', () => {
     fc.assert(
       fc.property(label, label, (a, b) => {
         const once = joinLabels(a, b)
@@ -45,7 +45,7 @@ describe('the join of labels is a semilattice', () => {
     )
   })
 
-  test('no labels are the least one: trusted, public, from nowhere', () => {
+  test('the join of no labels is the least label: trusted, public, without sources', () => {
     expect(joinLabels()).toEqual({ integrity: 'trusted', confidentiality: 'public', sources: [] })
     fc.assert(
       fc.property(label, (a) => {
@@ -56,7 +56,7 @@ describe('the join of labels is a semilattice', () => {
 })
 
 describe('a join', () => {
-  test('is untrusted if one is, and as confidential as the most confidential', () => {
+  test('is untrusted if one label is, and as confidential as the most confidential one', () => {
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 5 }), (labels) => {
         const { integrity, confidentiality } = joinLabels(...labels)
@@ -67,7 +67,7 @@ describe('a join', () => {
     )
   })
 
-  test('may be read by those only who may read all of it', () => {
+  test('has the readers that all labels have in common', () => {
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 5 }), (labels) => {
         const { readers } = joinLabels(...labels)
@@ -80,7 +80,7 @@ describe('a join', () => {
     )
   })
 
-  test('names all sources once and sorted, up to 32; with one more, or with a *, it says *', () => {
+  test('lists each source once and sorted, up to 32, and * for more or if one label has *', () => {
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 4 }), (labels) => {
         const { sources } = joinLabels(...labels)
@@ -94,7 +94,7 @@ describe('a join', () => {
     expect(joinLabels(...from(33), untrustedLabel('one more')).sources).toEqual(['*'])
   })
 
-  test('leaves what it was given as it is', () => {
+  test('leaves its inputs unchanged', () => {
     fc.assert(
       fc.property(label, label, (a, b) => {
         const before = structuredClone([a, b])
@@ -104,7 +104,7 @@ describe('a join', () => {
     )
   })
 
-  test('that adds nothing is the same object: long histories share one label', () => {
+  test('that adds nothing returns the same object, so long histories share one label', () => {
     fc.assert(
       fc.property(label, label, (a, b) => {
         const joined = joinLabels(a, b)
@@ -114,8 +114,8 @@ describe('a join', () => {
   })
 })
 
-describe('a label that is given in part', () => {
-  test('is filled from the defaults of its place', () => {
+describe('a partial label', () => {
+  test('takes missing fields from the defaults', () => {
     expect(fillLabel(undefined, trustedLabel)).toBe(trustedLabel)
     expect(fillLabel({}, trustedLabel)).toEqual(trustedLabel)
     expect(fillLabel({ confidentiality: 'secret' }, untrustedLabel('mail'))).toEqual({
@@ -130,7 +130,7 @@ describe('a label that is given in part', () => {
     })
   })
 
-  test('fails closed: what is no word of a label is taken for the strictest', () => {
+  test('fails closed: an invalid value counts as the strictest', () => {
     const odd: unknown = { integrity: 'sure', confidentiality: 'open', readers: 'all', sources: [1] }
     expect(fillLabel(odd as Label, trustedLabel)).toEqual({
       integrity: 'untrusted',
@@ -140,12 +140,12 @@ describe('a label that is given in part', () => {
     })
   })
 
-  test('that is whole stays the same object', () => {
+  test('stays the same object if it is complete', () => {
     const whole = untrustedLabel('mail')
     expect(fillLabel(whole, trustedLabel)).toBe(whole)
   })
 
-  test('of what is untrusted names where it is from', () => {
+  test('that is untrusted names its source', () => {
     expect(untrustedLabel('mail')).toEqual({ integrity: 'untrusted', confidentiality: 'internal', sources: ['mail'] })
   })
 })

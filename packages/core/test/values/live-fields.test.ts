@@ -9,7 +9,7 @@ const counted = liveFields<Counter, { readonly count: number; readonly shown: st
   shown: ({ count }, { unit }) => `${count} ${unit}`,
 })
 
-test('a live field is read anew each time, in the object and in one that stands on it', () => {
+test('a live field is read on each access, in the object and in one that inherits from it', () => {
   const counter = { count: 1 }
   const live = counted({ unit: 'apples' }, counter)
   const above = Object.create(live, { unit: { value: 'pears' } })
@@ -18,7 +18,7 @@ test('a live field is read anew each time, in the object and in one that stands 
   expect(above.shown).toBe('2 pears')
 })
 
-test('a copy has the values, and nothing of what they were read from', () => {
+test('a copy has the values without their source', () => {
   const live = counted({ unit: 'apples' }, { count: 3 })
   expect(Reflect.ownKeys({ ...live })).toEqual(['unit', 'count', 'shown'])
   expect(JSON.parse(JSON.stringify(live))).toEqual({ unit: 'apples', count: 3, shown: '3 apples' })

@@ -12,13 +12,13 @@ const schemas = [
 ] as const
 
 describe.for(schemas)('a schema of %s', ([, schema]) => {
-  test('is a standard schema, and takes what fits, at once', () => {
+  test('is a Standard Schema and accepts valid input synchronously', () => {
     expect(isStandardSchema(schema)).toBe(true)
     const value = { name: 'a', items: [{ n: 1 }] }
     expect(parseWith(schema, value)).toEqual({ ok: true, value })
   })
 
-  test('says where and what is wrong', () => {
+  test('reports the path and the problem', () => {
     const parsed = parseWith(schema, { name: 'a', items: [{ n: 1 }, { n: 'two' }] })
     expect(parsed).toMatchObject({
       ok: false,
@@ -26,17 +26,17 @@ describe.for(schemas)('a schema of %s', ([, schema]) => {
     })
   })
 
-  test('says so of the value itself', () => {
+  test('reports a problem of the value itself', () => {
     expect(parseWith(schema, 'text')).toMatchObject({ ok: false, issues: [{ path: '' }] })
   })
 })
 
-test('defaults and transforms are in what comes out', () => {
+test('parseWith applies defaults and transforms', () => {
   const schema = z.object({ n: z.string().transform(Number), more: z.boolean().default(true) })
   expect(parseWith(schema, { n: '7' })).toEqual({ ok: true, value: { n: 7, more: true } })
 })
 
-test('a schema that has to wait gives a promise', async () => {
+test('parseWith returns a promise for an asynchronous schema', async () => {
   const schema = z.string().refine(async (value) => value === 'yes')
   const parsed = parseWith(schema, 'no')
   expect(parsed).toBeInstanceOf(Promise)
@@ -44,6 +44,6 @@ test('a schema that has to wait gives a promise', async () => {
   expect(await parseWith(schema, 'yes')).toEqual({ ok: true, value: 'yes' })
 })
 
-test('a JSON Schema and other things are no standard schemas', () => {
+test('isStandardSchema rejects a JSON Schema and other values', () => {
   for (const other of [{ type: 'object' }, null, undefined, 'x', () => 1]) expect(isStandardSchema(other)).toBe(false)
 })

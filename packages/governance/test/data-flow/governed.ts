@@ -8,7 +8,7 @@ import { scriptedModel } from '@provost/testing'
 import { rich, tool } from '@provost/tools'
 import { z } from 'zod'
 
-/** Sends mail: where it goes is the model's to say. */
+/** Sends mail to a receiver that the model chooses. */
 export const sendMail: Tool = tool({
   name: 'send_email',
   description: 'Sends an e-mail.',
@@ -19,7 +19,7 @@ export const sendMail: Tool = tool({
   execute: ({ to }) => ({ sent: true, to }),
 })
 
-/** A tool that only says what it was told to say. */
+/** Returns a read tool with a fixed result. */
 export function reader(
   name: string,
   value: unknown,
@@ -41,7 +41,7 @@ export interface Call {
   readonly input: unknown
 }
 
-/** An agent that makes these calls, one a step, under a policy. */
+/** Returns an agent that makes these calls, one per step, under a policy. */
 export function governed(
   calls: readonly Call[],
   tools: readonly Tool[],
@@ -57,7 +57,7 @@ export function governed(
   })
 }
 
-/** What became of the calls of a run. */
+/** The outcome of a run. */
 export interface Story {
   /** By call: `ran`, or the code of its error. */
   readonly outcomes: readonly string[]
@@ -67,7 +67,7 @@ export interface Story {
   readonly text: string
 }
 
-/** Runs an agent to its end. A human is asked, and answers the same to everything. */
+/** Runs an agent to its end. Each approval request gets the same decision. */
 export async function storyOf(agent: Agent, prompt: string, decision: 'approve' | 'deny' = 'deny'): Promise<Story> {
   const asked: PendingApproval[] = []
   const events: AgentEvent[] = []
@@ -101,7 +101,7 @@ function readStory(events: readonly AgentEvent[]): Omit<Story, 'asked' | 'text'>
   return { outcomes, rows, labels }
 }
 
-/** Whether a lone sink call passed, asked or was blocked after a page of somebody else's was read. */
+/** Returns whether a sink call passes, asks or is blocked after an untrusted page was read. */
 export async function verdict(
   prompt: string,
   call: Call,

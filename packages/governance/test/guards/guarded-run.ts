@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 export interface Guarded {
   readonly result: RunResult
-  /** What the tools were run with. */
+  /** The inputs that the tools received. */
   readonly ran: readonly unknown[]
   readonly prompts: readonly ScriptedPrompt[]
   readonly rows: readonly (GovernanceRow & { readonly type: string })[]
@@ -15,7 +15,7 @@ export interface Guarded {
   readonly outputs: readonly unknown[]
 }
 
-/** Runs an agent that makes these calls, each in a step of its own. The tool `read` gives `page`. */
+/** Runs an agent that makes these calls, each in its own step. The tool `read` returns `page`. */
 export async function guarded(
   extensions: readonly Extension<unknown>[],
   calls: readonly { readonly name: string; readonly input: object }[],
@@ -24,8 +24,8 @@ export async function guarded(
   const ran: unknown[] = []
   const prompts: ScriptedPrompt[] = []
   const input = z.looseObject({})
-  const record = (given: unknown) => {
-    ran.push(given)
+  const record = (args: unknown) => {
+    ran.push(args)
     return 'sent'
   }
   const { value = 'a page', sanitize, trusted } = page

@@ -25,7 +25,7 @@ const part: Part = {
   providerOptions: { anthropic: { type: 'compaction', signature: 'sig', content: 'They spoke.' } },
 }
 
-it('what Anthropic writes of a history that it compacted is kept, and is no text of the answer', async () => {
+it('a compaction summary of Anthropic is stored as its own part, not as text of the response', async () => {
   const { answer, pieces } = await hear(modelOf([...summary('They ', 'spoke.'), end, ...text, finish()]))
   expect(pieces.map((piece) => ('delta' in piece ? piece.delta : piece.type))).toEqual([
     'text-start',
@@ -35,21 +35,21 @@ it('what Anthropic writes of a history that it compacted is kept, and is no text
   expect(answer).toMatchObject({ ok: true, parts: [part, { type: 'text', text: 'Hi.' }] })
 })
 
-it('a summary that says nothing, or breaks off, is nothing', async () => {
+it('an empty or incomplete summary is ignored', async () => {
   const empty = await hear(modelOf([...summary(), end, ...text, finish()]))
   expect(empty.answer.parts).toEqual([{ type: 'text', text: 'Hi.' }])
   const cut = await hear(modelOf([...summary('They '), ...text], { throws: new Error('gone') }))
   expect(cut.answer).toMatchObject({ ok: false, parts: [{ type: 'text', text: 'Hi.' }] })
 })
 
-it('a summary that grows without end is given up', async () => {
+it('a summary over the limit ends the call', async () => {
   const { answer } = await hear(
     modelOf([...summary(...Array.from({ length: 5 }, () => 'x'.repeat(1_000_000))), finish()]),
   )
   expect(answer).toMatchObject({ ok: false, error: { code: 'answer-too-large' } })
 })
 
-it('a summary goes back as it came; a model of another provider reads it, and it counts', () => {
+it('a summary is sent back unchanged, other providers get it as text, and its tokens count', () => {
   const message: Message = { id: 'm', role: 'assistant', createdAt: 0, content: [part, { type: 'text', text: 'Hi.' }] }
   const sent = (writer: Writer): unknown => {
     const prompt = createPrompt({ writer: () => writer })

@@ -16,8 +16,8 @@ const half: LanguageModelV4StreamPart[] = [
   { type: 'text-delta', id: '0', delta: 'Half an ans' },
 ]
 
-describe('what a model is asked', () => {
-  it('is the prompt, the tools and the settings in the words of the AI SDK', async () => {
+describe('the request to a model', () => {
+  it('has the prompt, the tools and the settings in the format of the AI SDK', async () => {
     const asked: LanguageModelV4CallOptions[] = []
     const model = streamModel((options) => {
       asked.push(options)
@@ -64,8 +64,8 @@ describe('what a model is asked', () => {
   })
 })
 
-describe('a call that fails', () => {
-  it('is a network failure when the stream ends without saying how', async () => {
+describe('a call', () => {
+  it('fails with a network error if the stream ends without a finish part', async () => {
     const { answer, pieces } = await hear(modelOf(half))
     expect(answer).toMatchObject({
       ok: false,
@@ -78,12 +78,12 @@ describe('a call that fails', () => {
     expect(pieces.at(-1)).toEqual({ type: 'text-end', partId: '0', text: 'Half an ans' })
   })
 
-  it('is a network failure when the provider says that it was interrupted, and keeps the usage', async () => {
+  it('fails with a network error if the provider reports an interruption, and keeps the usage', async () => {
     const { answer } = await hear(modelOf([...half, finish('interrupted')]))
     expect(answer).toMatchObject({ ok: false, fault: { class: 'network' }, usage: { inputTokens: 12 } })
   })
 
-  it('keeps the usage that Anthropic reports at the beginning, and does not take it for content', async () => {
+  it('keeps the usage that Anthropic reports at the start, which is no content', async () => {
     const start: LanguageModelV4StreamPart = {
       type: 'custom',
       kind: 'anthropic.message_start',
@@ -94,18 +94,18 @@ describe('a call that fails', () => {
     expect(answer.usage).toEqual({ inputTokens: 100, cacheReadTokens: 90, outputTokens: 3, estimated: true })
   })
 
-  it('can be tried again when the model stopped with an error', async () => {
+  it('fails with a retryable error if the model stopped with an error', async () => {
     const { answer } = await hear(modelOf([finish('error')]))
     expect(answer).toMatchObject({ ok: false, fault: { class: 'unknown', retryable: true } })
   })
 
-  it('ends at an error part', async () => {
+  it('fails at an error part', async () => {
     const overloaded = { type: 'overloaded_error', message: 'Overloaded' }
     const { answer } = await hear(modelOf([...half, { type: 'error', error: overloaded }], 'hang'))
     expect(answer).toMatchObject({ ok: false, error: overloaded, fault: { class: 'capacity', retryable: true } })
   })
 
-  it('ends when the provider asks for approval of a call that it runs itself, which cannot be given', async () => {
+  it('fails if the provider asks for approval of a call that it executes itself', async () => {
     const parts: LanguageModelV4StreamPart[] = [
       { type: 'tool-call', toolCallId: 'a', toolName: 'mcp', input: '{}', providerExecuted: true, dynamic: true },
       { type: 'tool-approval-request', approvalId: 'ask', toolCallId: 'a' },
@@ -119,7 +119,7 @@ describe('a call that fails', () => {
     })
   })
 
-  it('is a network failure when a retryable error with status 200 breaks the stream', async () => {
+  it('fails with a network error if a retryable error with status 200 breaks the stream', async () => {
     const error = new APICallError({
       message: 'Failed to process successful response',
       url: 'https://a.test',
@@ -131,12 +131,12 @@ describe('a call that fails', () => {
     expect(answer).toMatchObject({ ok: false, error, fault: { class: 'network', retryable: true } })
   })
 
-  it('is a network failure when the body is terminated', async () => {
+  it('fails with a network error if the body is terminated', async () => {
     const { answer } = await hear(modelOf(half, { throws: new TypeError('terminated') }))
     expect(answer).toMatchObject({ ok: false, fault: { class: 'network', retryable: true } })
   })
 
-  it('drops calls that were still being written, keeps those that were complete', async () => {
+  it('drops incomplete tool calls and keeps complete ones when it fails', async () => {
     const { answer } = await hear(
       modelOf([
         { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: '{}' },
@@ -147,7 +147,7 @@ describe('a call that fails', () => {
     expect(answer.parts).toMatchObject([{ type: 'tool-call', toolCallId: 'a' }])
   })
 
-  it('says when the provider had run a tool, and drops its call if the result is missing', async () => {
+  it('reports that the provider executed a tool, and drops the tool call if its result is missing', async () => {
     const { answer } = await hear(
       modelOf([
         { type: 'tool-call', toolCallId: 'a', toolName: 'web_search', input: '{}', providerExecuted: true },
@@ -176,19 +176,19 @@ describe('a call that fails', () => {
         },
       },
     ],
-  ])('is an answer when the model %s', async (_, model) => {
+  ])('resolves with a failure if the model %s', async (_, model) => {
     const { answer } = await hear(model)
     expect(answer).toMatchObject({ ok: false, parts: [], fault: { class: 'unknown', message: 'no', retryable: false } })
   })
 
-  it('is an answer when the stream is in use elsewhere', async () => {
+  it('resolves with a failure if another consumer reads the stream', async () => {
     const stream = streamOf([finish()])
     stream.getReader()
     const { answer } = await hear(streamModel(() => Promise.resolve(stream)))
     expect(answer.ok).toBe(false)
   })
 
-  it('is an answer when a listener throws', async () => {
+  it('resolves with a failure if a listener throws', async () => {
     const boom = new Error('listener')
     const answer = await callModel({ model: modelOf([...half, finish()]), prompt: ask, callId: () => 'c' }, () => {
       throw boom
@@ -200,14 +200,14 @@ describe('a call that fails', () => {
 describe('an abort', () => {
   const reason = new Error('enough')
 
-  it('before the call asks nothing', async () => {
+  it('before the call sends no request', async () => {
     const doStream = vi.fn<() => Promise<ReadableStream<LanguageModelV4StreamPart>>>()
     const { answer } = await hear(streamModel(doStream), { signal: AbortSignal.abort(reason) })
     expect(answer).toMatchObject({ ok: false, aborted: true, error: reason, fault: { retryable: false } })
     expect(doStream).not.toHaveBeenCalled()
   })
 
-  it('wins when the model never answers at all, and reaches it', async () => {
+  it('ends a call whose model never responds, and reaches the model', async () => {
     const abort = new AbortController()
     let inner: AbortSignal | undefined
     const model = streamModel((options) => {
@@ -220,7 +220,7 @@ describe('an abort', () => {
     expect(inner?.reason).toBe(reason)
   })
 
-  it('wins in the middle of a text when the provider ignores it, and keeps what was said', async () => {
+  it('ends a call in the middle of a text if the provider ignores it, and keeps the text so far', async () => {
     const abort = new AbortController()
     const pieces: string[] = []
     const heard = callModel(
@@ -234,7 +234,7 @@ describe('an abort', () => {
     expect(pieces).toEqual(['text-start', 'text-delta', 'text-end'])
   })
 
-  it('cancels a stream that arrives too late', async () => {
+  it('cancels a stream that arrives after it', async () => {
     const abort = new AbortController()
     const cancel = vi.fn<(reason: unknown) => void>()
     let open: ((stream: ReadableStream<LanguageModelV4StreamPart>) => void) | undefined
@@ -263,7 +263,7 @@ describe('an abort', () => {
     expect((await heard).answer).toMatchObject({ aborted: true })
   })
 
-  it('after the end changes nothing, and nothing of the call holds on to the signal', async () => {
+  it('after the end changes nothing, and the call keeps no listener on the signal', async () => {
     const abort = new AbortController()
     const add = vi.spyOn(abort.signal, 'addEventListener')
     const remove = vi.spyOn(abort.signal, 'removeEventListener')
@@ -274,7 +274,7 @@ describe('an abort', () => {
   })
 })
 
-describe('time', () => {
+describe('the time limit', () => {
   const ticking = (
     parts: readonly LanguageModelV4StreamPart[],
     ms: number,
@@ -291,7 +291,7 @@ describe('time', () => {
     })
   }
 
-  it('runs out when nothing comes for the stall limit', async () => {
+  it('ends a call that receives nothing for the stall limit', async () => {
     vi.useFakeTimers()
     let inner: AbortSignal | undefined
     const model = streamModel((options) => {
@@ -312,7 +312,7 @@ describe('time', () => {
     expect(inner?.aborted).toBe(true)
   })
 
-  it('does not run out while parts keep coming, nor after the end', async () => {
+  it('does not end a call that keeps receiving parts, or one that ended', async () => {
     vi.useFakeTimers()
     const parts: LanguageModelV4StreamPart[] = [...half, { type: 'text-delta', id: '0', delta: 'wer' }, finish()]
     const heard = hear(
@@ -324,14 +324,14 @@ describe('time', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is no longer watched when the answer is there', async () => {
+  it('stops its timers when the response is complete', async () => {
     vi.useFakeTimers()
     await hear(modelOf([...half, finish()]))
     await hear(modelOf(half))
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('runs out for the whole answer, however busy the stream', async () => {
+  it('ends a call that takes too long as a whole, however busy its stream is', async () => {
     vi.useFakeTimers()
     const pings = Array.from({ length: 100 }, (): LanguageModelV4StreamPart => ({ type: 'ping' }))
     const heard = hear(
@@ -344,7 +344,7 @@ describe('time', () => {
     expect((await heard).answer).toMatchObject({ ok: false, error: { code: 'model-timeout' } })
   })
 
-  it('has no limit where the limits are lifted', async () => {
+  it('is off when the settings lift it', async () => {
     vi.useFakeTimers()
     const heard = hear(
       streamModel(() => Promise.resolve(ticking([finish()], 10 ** 8))),
@@ -357,7 +357,7 @@ describe('time', () => {
   })
 })
 
-it('pieces arrive in the async context of the call', async () => {
+it('deltas arrive in the async context of the call', async () => {
   const store = new AsyncLocalStorage<string>()
   const seen: (string | undefined)[] = []
   const model = modelOf([...half, finish()])

@@ -44,7 +44,7 @@ function idsByOrder(body: unknown): [order: number, id: string][] {
 }
 
 describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
-  it('streams text, and counts it', async () => {
+  it('streams text and reports its usage', async () => {
     server.play({ text: 'The order was shipped on Monday.', chunkSize: 5, usage: { inputTokens: 40, outputTokens: 6 } })
     const { answer, pieces } = await hear(model())
     expect(answer).toMatchObject({
@@ -56,7 +56,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     expect(pieces.filter((piece) => piece.type === 'text-delta').length).toBeGreaterThan(3)
   })
 
-  it('calls tools in parallel, and reads their results back under the ids it gave', async () => {
+  it('calls tools in parallel, and gets their results under the ids that it gave', async () => {
     server.play(
       {
         toolCalls: [
@@ -99,7 +99,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     [429, 'rate-limit'],
     [500, 'capacity'],
     [529, 'capacity'],
-  ] as const)('fails with %i, which may pass', async (status, kind) => {
+  ] as const)('fails with a retryable error for status %i', async (status, kind) => {
     server.play({ failure: { status, retryAfterSeconds: 2 } })
     const { answer } = await hear(model())
     expect(answer).toMatchObject({ ok: false, fault: { class: kind, status, retryable: true } })
@@ -108,7 +108,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('fails for good when the prompt is too long or the key is wrong', async () => {
+  it('fails with a final error if the prompt is too long or the key is wrong', async () => {
     server.play(
       {
         failure: {
@@ -126,7 +126,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     expect((await hear(model())).answer).toMatchObject({ ok: false, fault: { class: 'auth', retryable: false } })
   })
 
-  it('fails as a network does when the stream is cut, and keeps what was said', async () => {
+  it('fails with a network error if the stream is cut, and keeps the text so far', async () => {
     const text = 'Half an answer is better than none, they say.'
     server.play({ text, chunkSize: 4, cutAfterEvents: 8 })
     const { answer } = await hear(model())
@@ -136,7 +136,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     expect(text.startsWith(part?.type === 'text' ? part.text : '-')).toBe(true)
   })
 
-  it('stops at once when it is aborted in the middle', async () => {
+  it('stops at once if it is aborted in the middle', async () => {
     server.play({
       text: 'A very long answer that the client does not read to its end. '.repeat(50),
       chunkSize: 10,
@@ -154,14 +154,14 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
     expect(answer).toMatchObject({ ok: false, aborted: true, parts: [{ type: 'text' }] })
   })
 
-  it('is a network failure when no server listens', async () => {
+  it('fails with a network error if no server listens', async () => {
     const unreachable = model()
     await server.close()
     expect((await hear(unreachable)).answer).toMatchObject({ ok: false, fault: { class: 'network', retryable: true } })
     server = await startAimock()
   })
 
-  it('asks for JSON after a schema', async () => {
+  it('requests JSON that matches a schema', async () => {
     server.play({ text: '{"order":17}' })
     const schema: JsonSchema = {
       type: 'object',
@@ -178,7 +178,7 @@ describe.each(Object.entries(providers))('%s over HTTP', (_, model) => {
 describe.each(['OpenAI Responses', 'Anthropic'])('%s over HTTP', (name) => {
   const model = (): LanguageModelV4 => providers[name]?.() ?? expect.fail(name)
 
-  it('gets its reasoning back byte for byte, or not at all', async () => {
+  it('gets its reasoning back byte for byte, or none of it', async () => {
     server.play({ reasoning: 'They ask about two orders.', signature: 'c2lnbmVk', text: 'One moment.' })
     const thinking = {
       anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } },

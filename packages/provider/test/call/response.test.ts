@@ -9,8 +9,8 @@ const text = (id: string, ...deltas: string[]): LanguageModelV4StreamPart[] => [
   { type: 'text-end', id },
 ]
 
-describe('the answer of a model', () => {
-  it('is its text, with start, deltas and end as they come', async () => {
+describe('the response of a model', () => {
+  it('has its text, with start, deltas and end in their order', async () => {
     const { answer, pieces } = await hear(modelOf([...text('0', 'Hel', 'lo'), finish()]))
     expect(pieces).toEqual([
       { type: 'text-start', partId: '0' },
@@ -26,12 +26,12 @@ describe('the answer of a model', () => {
     })
   })
 
-  it('names the model that answered, if the provider does', async () => {
+  it('names the model that the provider reports', async () => {
     const { answer } = await hear(modelOf([{ type: 'response-metadata', modelId: 'tiny-2026' }, finish()]))
     expect(answer).toMatchObject({ ok: true, responseModel: 'tiny-2026' })
   })
 
-  it('leaves out what the provider does not count, and adds up what it only itemises', async () => {
+  it('omits unreported counters, and adds up itemised ones', async () => {
     const { answer } = await hear(
       modelOf([
         {
@@ -77,7 +77,7 @@ describe('the answer of a model', () => {
     expect(answer.parts).toEqual([{ type: 'reasoning', text: '', providerOptions: redacted }])
   })
 
-  it('keeps interleaved parts apart and in the order they began', async () => {
+  it('keeps interleaved parts apart and in the order of their starts', async () => {
     const { answer, pieces } = await hear(
       modelOf([
         { type: 'text-start', id: 'a' },
@@ -101,7 +101,7 @@ describe('the answer of a model', () => {
     expect(new Set(pieces.flatMap((piece) => ('partId' in piece ? [piece.partId] : []))).size).toBe(3)
   })
 
-  it('makes two parts of an id that is started again, closed or not', async () => {
+  it('has two parts for an id that starts twice, ended or not', async () => {
     const { answer, pieces } = await hear(
       modelOf([
         ...text('0', 'one'),
@@ -117,18 +117,18 @@ describe('the answer of a model', () => {
     expect(pieces.map((piece) => piece.type)).toEqual([...one, ...one, ...one])
   })
 
-  it('opens a part for deltas that come without a start', async () => {
+  it('opens a part for deltas without a start', async () => {
     const { answer, pieces } = await hear(modelOf([{ type: 'text-delta', id: '9', delta: 'Hi' }, finish()]))
     expect(answer.parts).toEqual([{ type: 'text', text: 'Hi' }])
     expect(pieces.map((piece) => piece.type)).toEqual(['text-start', 'text-delta', 'text-end'])
   })
 
-  it('leaves out empty text', async () => {
+  it('omits empty text', async () => {
     const { answer } = await hear(modelOf([...text('0', ''), finish()]))
     expect(answer.parts).toEqual([])
   })
 
-  it('gives files as base64 or as their URL', async () => {
+  it('has files as base64 or as their URL', async () => {
     const { answer, pieces } = await hear(
       modelOf([
         { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } },
@@ -143,7 +143,7 @@ describe('the answer of a model', () => {
     expect(pieces.map((piece) => piece.type)).toEqual(['file', 'file'])
   })
 
-  it('hands on sources, and keeps content of the provider only in the parts', async () => {
+  it('emits sources, and keeps provider-specific content in the parts only', async () => {
     const { answer, pieces } = await hear(
       modelOf([
         { type: 'source', sourceType: 'url', id: '1', url: 'https://a.test', title: 'A' },
@@ -161,7 +161,7 @@ describe('the answer of a model', () => {
     ])
   })
 
-  it('is given up when it grows without end', async () => {
+  it('ends with an error when it exceeds its limit', async () => {
     const delta = 'x'.repeat(8 * 1024 * 1024)
     const endless = Array.from({ length: 10 }, (): LanguageModelV4StreamPart => ({
       type: 'text-delta',
@@ -173,7 +173,7 @@ describe('the answer of a model', () => {
   })
 })
 
-describe('tool calls of an answer', () => {
+describe('tool calls of a response', () => {
   const call = (id: string, input: string, toolName = 'look'): LanguageModelV4StreamPart => ({
     type: 'tool-call',
     toolCallId: id,
@@ -211,12 +211,12 @@ describe('tool calls of an answer', () => {
     ])
   })
 
-  it('have a start and an end even when the provider sends only the call', async () => {
+  it('have a start and an end even if the provider sends only the call', async () => {
     const { pieces } = await hear(modelOf([call('x', '{}'), finish('tool-calls')]))
     expect(pieces.map((piece) => piece.type)).toEqual(['tool-call-start', 'tool-call-end'])
   })
 
-  it('count when their input came but the call itself never did', async () => {
+  it('exist if their input arrived but the call part did not', async () => {
     const { answer, pieces } = await hear(
       modelOf([start('x'), delta('x', '{"a":1}'), end('x'), start('y'), delta('y', '{"b":2}'), finish('tool-calls')]),
     )
@@ -224,7 +224,7 @@ describe('tool calls of an answer', () => {
     expect(pieces.filter((piece) => piece.type === 'tool-call-end')).toHaveLength(2)
   })
 
-  it('are kept apart when they are written at the same time', async () => {
+  it('are kept apart when they stream at the same time', async () => {
     const { answer, pieces } = await hear(
       modelOf([
         start('x'),
@@ -248,7 +248,7 @@ describe('tool calls of an answer', () => {
   it.each([
     ['the same', 'call_0'],
     ['an empty', ''],
-  ])('are two calls when the provider gives both %s id', async (_, id) => {
+  ])('are two calls if the provider gives both %s id', async (_, id) => {
     const { answer } = await hear(
       modelOf([
         start(id),
@@ -269,7 +269,7 @@ describe('tool calls of an answer', () => {
     ])
   })
 
-  it('match in order when one id is started twice before the first call', async () => {
+  it('match in order if one id starts twice before the first call', async () => {
     const { answer } = await hear(
       modelOf([
         start('x'),
@@ -300,13 +300,13 @@ describe('tool calls of an answer', () => {
     expect(answer.parts).toMatchObject([{ input: kept }])
   })
 
-  it('take empty input for no arguments, and brackets in strings for what they are', async () => {
+  it('read empty input as no arguments, and brackets in strings as text', async () => {
     const brackets = JSON.stringify({ code: `\\"${'['.repeat(1000)}`, quote: '"\\' })
     const { answer } = await hear(modelOf([call('x', ''), call('y', brackets), finish('tool-calls')]))
     expect(answer.parts).toMatchObject([{ input: {} }, { input: JSON.parse(brackets) }])
   })
 
-  it('of the provider come with their results, preliminary ones replaced', async () => {
+  it('that the provider executes have their results, which replace preliminary ones', async () => {
     const { answer, pieces } = await hear(
       modelOf([
         { type: 'tool-input-start', id: 's', toolName: 'web_search', providerExecuted: true },

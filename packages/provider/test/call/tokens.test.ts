@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 
 const message = (...content: Part[]): Message => ({ id: 'm', role: 'assistant', createdAt: 0, content })
 
-describe('the estimate of tokens', () => {
-  it('is near what models count, in prose, code, numbers and other scripts', () => {
+describe('the token estimate', () => {
+  it('is close to the count of models, in prose, code, numbers and other scripts', () => {
     // What the o200k_base tokenizer counts.
     const counted: [string, number][] = [
       ['The quick brown fox jumps over the lazy dog and runs away from the bear.', 16],
@@ -23,7 +23,7 @@ describe('the estimate of tokens', () => {
     expect(estimateTokens('')).toBe(0)
   })
 
-  it('is that of the library, letter by letter in ASCII and nearly so elsewhere', () => {
+  it('equals that of tokenx in ASCII, and is close to it elsewhere', () => {
     const word = fc.oneof(fc.stringMatching(/^[a-z]{1,12}$/), fc.stringMatching(/^\d{1,9}$/), fc.string())
     const between = fc.stringMatching(/^[ \n\t.,:"{}-]{0,5}$/)
     const prose = fc.array(fc.tuple(word, between)).map((all) => all.flat().join(''))
@@ -41,13 +41,13 @@ describe('the estimate of tokens', () => {
     )
   })
 
-  it('grows in proportion, also beyond one window', () => {
+  it('grows linearly, also beyond one window', () => {
     const sentence = 'The order was shipped on Monday. '
     const one = estimateTokens(sentence.repeat(1000))
     expect(estimateTokens(sentence.repeat(10_000)) / one).toBeCloseTo(10, 1)
   })
 
-  it('takes hostile text without trouble', () => {
+  it('is linear for hostile text', () => {
     const most = process.env['PROVOST_TEST_FULL'] === '1' ? 1e6 : 1e5
     for (const text of [
       ' '.repeat(most),
@@ -110,7 +110,7 @@ describe('the estimate of tokens', () => {
     expect(messageTokens(message(rich))).toBeGreaterThan(1000)
   })
 
-  it('of a message is counted once', () => {
+  it('of a message is computed once', () => {
     let reads = 0
     const one = {
       ...message(),

@@ -39,12 +39,12 @@ test.each([
   ['more than any model takes', 1e15, 1e15],
   ['0, though something was read and written', 0, 0],
   ['no number', '12', null],
-])('a provider that reports %s is estimated, and marked so', async (_, input, output) => {
+])('the usage of a provider that reports %s is estimated and marked as such', async (_, input, output) => {
   const { usage } = await call([...text, reporting(input, output)])
   expect(usage).toEqual({ inputTokens: 40, outputTokens: estimateTokens(words), estimated: true })
 })
 
-test('what a provider reported is kept, and only the rest is estimated', async () => {
+test('reported counters are kept, and only missing ones are estimated', async () => {
   expect((await call([...text, reporting(7, 3)])).usage).toEqual({ inputTokens: 7, outputTokens: 3 })
   expect((await call([...text, reporting(7, undefined)])).usage).toEqual({
     inputTokens: 7,
@@ -58,7 +58,7 @@ test('what a provider reported is kept, and only the rest is estimated', async (
   })
 })
 
-test('an answer that breaks off counts what it had written, calls that are incomplete included', async () => {
+test('the usage of a broken response covers its output, incomplete tool calls included', async () => {
   const half: readonly LanguageModelV4StreamPart[] = [
     ...text,
     { type: 'tool-input-start', id: 'a', toolName: 'write' },
@@ -70,7 +70,7 @@ test('an answer that breaks off counts what it had written, calls that are incom
   expect(usage.outputTokens).toBeGreaterThan(2 * estimateTokens(words))
 })
 
-test('so does one that is aborted', async () => {
+test('the usage of an aborted response covers its output', async () => {
   const abort = new AbortController()
   const answer = callModel(
     { model: modelOf(text, 'hang'), prompt: ask, callId: () => 'c', signal: abort.signal },
@@ -86,6 +86,6 @@ test('so does one that is aborted', async () => {
   })
 })
 
-test('a request that was refused before anything came costs nothing', async () => {
+test('a rejected request without output has no usage', async () => {
   expect((await call([], { throws: new Error('429') })).usage).toEqual({})
 })

@@ -24,14 +24,14 @@ function failing(status: number, headers: Record<string, string> = {}): AnyModel
 }
 const secondsOf = (model: OneModel): number => Math.round((cooldownOf(model)?.ms ?? 0) / 1000)
 
-describe('a model that has no room for a call rests', () => {
+describe('a model enters cooldown', () => {
   it.each([
-    ['as long as it asked, in seconds', 429, { 'retry-after': '7' }, 7],
-    ['in milliseconds', 429, { 'retry-after-ms': '9000' }, 9],
-    ['until a date', 529, { 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, 30],
-    ['ten minutes at most', 429, { 'retry-after': '86400' }, 600],
-    ['five seconds where it said nothing', 429, {}, 5],
-    ['not at all where it asked for nothing', 429, { 'retry-after': '0' }, 0],
+    ['for as long as the provider asks, in seconds', 429, { 'retry-after': '7' }, 7],
+    ['for as long as the provider asks, in milliseconds', 429, { 'retry-after-ms': '9000' }, 9],
+    ['until the date that the provider states', 529, { 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, 30],
+    ['for at most ten minutes', 429, { 'retry-after': '86400' }, 600],
+    ['for five seconds by default', 429, {}, 5],
+    ['for no time if the provider asks for none', 429, { 'retry-after': '0' }, 0],
   ] as const)('%s', async (_, status, headers, seconds) => {
     const model = failing(status, headers)
     expect(await ask(model)).toBe(false)
@@ -42,7 +42,7 @@ describe('a model that has no room for a call rests', () => {
     expect(cooldownOf(model)).toBeUndefined()
   })
 
-  it('twice as long after each failure that follows a rest, within bounds', async () => {
+  it('for twice as long after each failure that follows a cooldown, up to a limit', async () => {
     const model = failing(503)
     const rests: number[] = []
     for (let i = 0; i < 9; i++) {
@@ -62,20 +62,20 @@ describe('a model that has no room for a call rests', () => {
   it.each([
     [400, 'a bad request'],
     [401, 'a wrong key'],
-    [504, 'a gateway that gave up'],
-  ])('but not after %i, %s', async (status) => {
+    [504, 'a gateway time-out'],
+  ])('never after %i, %s', async (status) => {
     const model = failing(status)
     await ask(model)
     expect(cooldownOf(model)).toBeUndefined()
   })
 
-  it('each object for itself: two of one name may be two accounts', async () => {
+  it('by object, since two models of one name may be two accounts', async () => {
     const model = failing(429)
     await ask(model)
     expect(cooldownOf(failing(429))).toBeUndefined()
   })
 
-  it('also behind its gate, and by its name', async () => {
+  it('also if it is wrapped for clearance or resolved by name', async () => {
     const model = failing(429)
     const cleared = { model, accepts: ['public', 'internal', 'secret'] } as const
     await ask(await resolveModel(cleared))
@@ -84,8 +84,8 @@ describe('a model that has no room for a call rests', () => {
   })
 })
 
-describe('a model that has rested', () => {
-  it('is well again once it answers', async () => {
+describe('a model after its cooldown', () => {
+  it('is available without a penalty once it responds', async () => {
     const busy = Object.assign(new Error('no'), { status: 429 })
     const model = scriptedModel([{ error: busy }, { error: busy }, { text: 'ok' }, { error: busy }])
     await ask(model)
@@ -98,7 +98,7 @@ describe('a model that has rested', () => {
     expect(secondsOf(model)).toBe(5)
   })
 
-  it('is not by an answer to what was asked before it failed', async () => {
+  it('keeps its penalty if the response belongs to a request from before the failure', async () => {
     const busy = Object.assign(new Error('no'), { status: 429 })
     const model = scriptedModel([{ text: 'slow', delayMs: 50 }, { error: busy }])
     const slow = ask(model)
@@ -110,7 +110,7 @@ describe('a model that has rested', () => {
   })
 })
 
-it('no rest is ever longer than ten minutes, whatever a provider says', async () => {
+it('a cooldown is at most ten minutes, whatever the provider asks for', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string(), async (header) => {
       const model = failing(429, { 'retry-after': header })

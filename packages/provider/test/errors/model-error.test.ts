@@ -302,12 +302,12 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
   ['a number', 42, 'unknown', false],
 ]
 
-describe('a failure of a model call', () => {
-  it.each(cases)('%s is known for what it is', (_, error, expected, retryable) => {
+describe('classifyError', () => {
+  it.each(cases)('recognises %s', (_, error, expected, retryable) => {
     expect(classifyError(error)).toMatchObject({ class: expected, retryable })
   })
 
-  it('keeps its status and the words of the provider, within bounds', () => {
+  it('keeps the status and a bounded message of the provider', () => {
     expect(classifyError(api({ status: 429, message: 'x'.repeat(5000) }))).toEqual({
       class: 'rate-limit',
       retryable: true,
@@ -316,11 +316,11 @@ describe('a failure of a model call', () => {
     })
   })
 
-  it('is never judged by what was sent', () => {
+  it('ignores the content of the request', () => {
     expect(classifyError(api({ status: 400 })).class).toBe('invalid-request')
   })
 
-  it('is told by the outermost error where errors are nested', () => {
+  it('uses the outermost error that it recognises', () => {
     expect(classifyError(plain('outer', { status: 503, cause: plain('inner', { status: 400 }) }))).toMatchObject({
       class: 'capacity',
       status: 503,
@@ -328,7 +328,7 @@ describe('a failure of a model call', () => {
     })
   })
 
-  it('never makes the judgement throw, whatever the error is', () => {
+  it('accepts any thrown value', () => {
     const cyclic: unknown[] = []
     cyclic.push(cyclic, { cause: cyclic })
     const { proxy, revoke } = Proxy.revocable({}, {})
@@ -350,7 +350,7 @@ describe('a failure of a model call', () => {
   })
 })
 
-describe('the wait a provider asks for', () => {
+describe('the wait that a provider asks for', () => {
   const waitOf = (headers: Record<string, string>): number | undefined =>
     classifyError(api({ status: 429, headers })).retryAfterMs
 
@@ -366,7 +366,7 @@ describe('the wait a provider asks for', () => {
   })
 
   it.each([{}, { 'retry-after': 'soon' }, { 'retry-after': '' }, { 'retry-after-ms': 'NaN' }])(
-    'is unknown from %j',
+    'is undefined for %j',
     (headers) => {
       expect(waitOf(headers)).toBeUndefined()
     },
@@ -378,7 +378,7 @@ describe('the wait a provider asks for', () => {
     expect(waitOf({ 'retry-after': 'Wed, 21 Oct 2026 07:27:00 GMT' })).toBe(0)
   })
 
-  it('is read from headers of fetch, and from what Google writes in the body', () => {
+  it('is read from fetch headers and from the body of a Google error', () => {
     expect(classifyError(plain('no', { status: 429, headers: new Headers({ 'Retry-After': '3' }) })).retryAfterMs).toBe(
       3000,
     )

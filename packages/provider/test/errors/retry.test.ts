@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest'
 
 const busy: ModelError = { class: 'capacity', message: 'busy', retryable: true }
 
-describe('the wait before another attempt', () => {
+describe('the delay before a retry', () => {
   it('starts at half a second and doubles', () => {
     expect([1, 2, 3, 4].map((attempt) => retryDelayMs(busy, attempt, () => 0))).toEqual([500, 1000, 2000, 4000])
   })
 
-  it('has up to a fifth of jitter, and an end', () => {
+  it('has up to 20 % of jitter and a maximum', () => {
     expect(retryDelayMs(busy, 1, () => 1)).toBe(600)
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2000 }), (attempt) => {
@@ -21,12 +21,12 @@ describe('the wait before another attempt', () => {
     )
   })
 
-  it('is what the provider asks for, up to a minute', () => {
+  it('is the wait that the provider asks for, up to one minute', () => {
     expect(retryDelayMs({ ...busy, retryAfterMs: 0 }, 3)).toBe(0)
     expect(retryDelayMs({ ...busy, retryAfterMs: 60_000 }, 1)).toBe(60_000)
   })
 
-  it('is not worth it when the provider asks for more, or when nothing would change', () => {
+  it('is undefined if the provider asks for more or if a retry cannot help', () => {
     expect(retryDelayMs({ ...busy, retryAfterMs: 60_001 }, 1)).toBeUndefined()
     expect(retryDelayMs({ ...busy, retryable: false }, 1)).toBeUndefined()
   })

@@ -16,7 +16,7 @@ function ask(model: AnyModel, label?: Label): Promise<ModelAnswer> {
   return callModel({ model, prompt: [], label, callId: String }, () => {})
 }
 
-describe('a model that does not accept everything', () => {
+describe('a model with limited clearance', () => {
   it.each([
     [
       ['public', 'internal'],
@@ -26,7 +26,7 @@ describe('a model that does not accept everything', () => {
     [['secret'], [true, true, true]],
     [['internal'], [true, true, false]],
     [[], [false, false, false]],
-  ] as const)('that accepts %j reads no more than that', async (accepts, expected) => {
+  ] as const)('that accepts %j rejects more confidential content', async (accepts, expected) => {
     const spec = cleared(...accepts)
     const model = await resolveModel(spec)
     const read = await Promise.all(all.map(async (word) => (await ask(model, labelled(word))).ok))
@@ -34,7 +34,7 @@ describe('a model that does not accept everything', () => {
     expect(all.map((word) => isModelCleared(spec, labelled(word)))).toEqual(expected)
   })
 
-  it('says what it refused, and that nothing was sent', async () => {
+  it('states what it rejected, and that nothing was sent', async () => {
     const answer = await ask(await resolveModel(cleared('public')), labelled('secret'))
     expect(answer).toMatchObject({
       ok: false,
@@ -47,12 +47,12 @@ describe('a model that does not accept everything', () => {
     })
   })
 
-  it('takes unlabelled content for secret', async () => {
+  it('treats unlabelled content as secret', async () => {
     expect((await ask(await resolveModel(cleared('internal')))).ok).toBe(false)
     expect((await ask(await resolveModel(cleared('secret')))).ok).toBe(true)
   })
 
-  it('keeps its gate when others wrap it, and without us', async () => {
+  it('enforces its clearance inside a wrapper, and when other code calls it', async () => {
     const gate = await resolveModel(cleared('internal'))
     const wrapped = wrapLanguageModel({ model: gate, middleware: { specificationVersion: 'v4' } })
     expect((await ask(wrapped, labelled('internal'))).ok).toBe(true)
@@ -60,12 +60,12 @@ describe('a model that does not accept everything', () => {
     await expect(generateText({ model: gate, prompt: 'hi', maxRetries: 0 })).rejects.toThrow('this call is secret')
   })
 
-  it('is opened by no word that is no confidentiality', async () => {
+  it('accepts no content if its confidentiality is unknown', async () => {
     const accepts: Confidentiality[] = JSON.parse('["top-secret", null, "constructor"]')
     expect((await ask(await resolveModel(cleared(...accepts)), labelled('public'))).ok).toBe(false)
   })
 
-  it('has the name of the model, and comes as one object each time', async () => {
+  it('has the name of the model, and is the same object each time', async () => {
     const spec = cleared('internal')
     expect(modelName(spec)).toBe('scripted/m')
     expect(await resolveModel(spec)).toBe(await resolveModel(spec))
@@ -73,6 +73,6 @@ describe('a model that does not accept everything', () => {
   })
 })
 
-it('a model that says nothing of it reads everything', () => {
+it('a model without a clearance accepts all content', () => {
   expect(isModelCleared('openai/gpt-5', labelled('secret'))).toBe(true)
 })

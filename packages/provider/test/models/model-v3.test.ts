@@ -28,8 +28,8 @@ const end: LanguageModelV3StreamPart = {
 }
 const message = (role: Message['role'], ...content: Part[]): Message => ({ id: role, role, createdAt: 0, content })
 
-describe('a model of the older specification', () => {
-  it('answers like a newer one, files included', async () => {
+describe('a model of specification v3', () => {
+  it('responds like a newer one, files included', async () => {
     const { answer } = await hear(
       v3([
         { type: 'text-start', id: '0' },
@@ -50,7 +50,7 @@ describe('a model of the older specification', () => {
     })
   })
 
-  it('reads a prompt in its own words', async () => {
+  it('receives the prompt in its own format', async () => {
     const asked: LanguageModelV3CallOptions[] = []
     const prompt = createPrompt()
     prompt.append(message('system', { type: 'text', text: 'Be brief.' }))
@@ -125,7 +125,7 @@ describe('a model of the older specification', () => {
     expect(asked[1]?.prompt.every((one, i) => one === asked[0]?.prompt[i])).toBe(true)
   })
 
-  it('fails clearly for what it has no words for', async () => {
+  it('fails with a clear error for content that its format lacks', async () => {
     const prompt = createPrompt()
     prompt.append(
       message('user', { type: 'file', mediaType: 'image/png', data: { type: 'reference', reference: { a: 'b' } } }),

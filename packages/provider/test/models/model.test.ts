@@ -24,13 +24,13 @@ describe('the name of a model', () => {
 })
 
 describe('a model', () => {
-  it('given as an object comes back at once', () => {
+  it('object is returned as it is', () => {
     const model = modelOf([])
     expect(resolveModel(model)).toBe(model)
     expect(resolveModel({ ...model, specificationVersion: 'v4' })).not.toBeInstanceOf(Promise)
   })
 
-  it('of the tier asked for is taken, else balanced, smart, fast', () => {
+  it('is chosen by the requested tier, then balanced, smart, fast', () => {
     const [fast, balanced, smart] = [modelOf([]), modelOf([]), modelOf([])]
     expect(resolveModel({ fast, balanced, smart }, 'fast')).toBe(fast)
     expect(resolveModel({ fast, balanced, smart })).toBe(balanced)
@@ -40,7 +40,7 @@ describe('a model', () => {
     expect(() => resolveModel({})).toThrow(expect.objectContaining({ code: 'no-model' }))
   })
 
-  it('named by a string is made by the installed package, once', async () => {
+  it('string is resolved by the installed package, once', async () => {
     const model = await resolveModel('openai/gpt-5')
     expect(model).toMatchObject({ specificationVersion: 'v4', modelId: 'gpt-5', provider: 'openai.responses' })
     expect(await resolveModel('openai/gpt-5')).toBe(model)
@@ -55,7 +55,7 @@ describe('a model', () => {
     })
   })
 
-  it('of a provider that is not installed is an error that says what to install', async () => {
+  it('of a provider that is not installed is an error that names the package to install', async () => {
     vi.stubEnv('AI_GATEWAY_API_KEY', '')
     await expect(resolveModel('cohere/command-a')).rejects.toMatchObject({
       code: 'provider-not-installed',
@@ -70,7 +70,7 @@ describe('a model', () => {
   })
 
   it.each(['gpt-5', '', 'openai/', '/gpt-5', '../evil/x', 'a\u0000b/x', '.hidden/x', 'Open AI/x'])(
-    'named %j is an error that says how to write it',
+    'named %j is an error that shows the format',
     async (name) => {
       await expect(resolveModel(name)).rejects.toMatchObject({
         code: 'invalid-model-name',
@@ -79,11 +79,11 @@ describe('a model', () => {
     },
   )
 
-  it('of a package without a ready-made provider is an error that says so', async () => {
+  it('of a package without a default provider is an error', async () => {
     await expect(resolveModel('openai-compatible/x')).rejects.toMatchObject({ code: 'provider-failed' })
   })
 
-  it('of an older specification is refused', () => {
+  it('of an older specification is rejected', () => {
     const old: object = { ...modelOf([]), specificationVersion: 'v2' }
     expect(() => resolveModel(old)).toThrow(expect.objectContaining({ code: 'unsupported-model' }))
   })
@@ -126,18 +126,23 @@ describe('a provider that only the app has installed', () => {
   })
   afterAll(() => rm(app, { recursive: true }))
 
-  it.each(['the working directory', 'the script'])('is found from %s, and speaks for itself', async (from) => {
-    const cwd = from === 'the script' ? tmpdir() : app
-    const script =
-      from === 'the script'
-        ? [join(app, 'app.mjs')]
-        : ['--input-type=module', '-e', `import(${JSON.stringify(`file://${app}/app.mjs`)})`]
-    const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=@provost/source', ...script], { cwd })
-    expect(JSON.parse(stdout)).toEqual([
-      'one',
-      ['provider-failed', expect.stringContaining('Keyless API key is missing.'), expect.stringContaining('key')],
-    ])
-  })
+  it.each(['the working directory', 'the script'])(
+    'is found from %s, and its own errors are reported',
+    async (from) => {
+      const cwd = from === 'the script' ? tmpdir() : app
+      const script =
+        from === 'the script'
+          ? [join(app, 'app.mjs')]
+          : ['--input-type=module', '-e', `import(${JSON.stringify(`file://${app}/app.mjs`)})`]
+      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=@provost/source', ...script], {
+        cwd,
+      })
+      expect(JSON.parse(stdout)).toEqual([
+        'one',
+        ['provider-failed', expect.stringContaining('Keyless API key is missing.'), expect.stringContaining('key')],
+      ])
+    },
+  )
 })
 
 describe('tiers', () => {
@@ -152,11 +157,11 @@ describe('tiers', () => {
     ['smart', { fast: 'a/f', balanced: 'a/b' }, 'a/b'],
     ['smart', { fast: 'a/f' }, 'a/f'],
     ['smart', 'a/one', 'a/one'],
-  ] as const)('%s of %j is %s, or the nearest there is', (tier, spec, expected) => {
+  ] as const)('chooseModel for %s of %j returns %s', (tier, spec, expected) => {
     expect(chooseModel(spec, tier)).toBe(expected)
   })
 
-  it('may have models that do not accept everything', () => {
+  it('may have models with limited clearance', () => {
     const local = { model: 'local/llama', accepts: ['secret'] } as const
     expect(chooseModel({ fast: local, smart: 'a/s' }, 'fast')).toBe(local)
     expect(chooseModel(local, 'smart')).toBe(local)

@@ -14,12 +14,12 @@ describe('the price of a model', () => {
     expect(priceOf('openai/gpt-5-2025-08-07')).toBe(priceOf('openai/gpt-5'))
   })
 
-  it('is undefined when it is not known, never 0 and never that of a relative', () => {
+  it('is undefined if it is unknown, never 0 and never that of a similar model', () => {
     for (const name of ['openai/gpt-5-turbo-max', 'azure/gpt-5', 'local/llama', 'openai/constructor', '__proto__', ''])
       expect(priceOf(name)).toBeUndefined()
   })
 
-  it('can be given or overridden', () => {
+  it('can be set or overridden', () => {
     const mine = { 'local/llama': { input: 0, output: 0 }, 'openai/gpt-5': { input: 1, output: 2 } }
     expect(priceOf('local/llama', mine)).toEqual({ input: 0, output: 0 })
     expect(priceOf('openai/gpt-5', mine)).toEqual({ input: 1, output: 2 })
@@ -32,25 +32,25 @@ describe('the price of a model', () => {
 })
 
 describe('the cost of a usage', () => {
-  it('counts cached tokens at their own rates', () => {
+  it('uses the rates of cached tokens', () => {
     const usage = { inputTokens: 100_000, cacheReadTokens: 80_000, cacheWriteTokens: 10_000, outputTokens: 1000 }
     // 10,000 × 3 + 80,000 × 0.3 + 10,000 × 3.75 + 1,000 × 15, for a million
     expect(costOf(usage, 'anthropic/claude-sonnet-4-5')).toBeCloseTo(0.1065, 10)
   })
 
-  it('counts cached tokens as plain input where a price does not tell them apart', () => {
+  it('counts cached tokens as plain input if the price has no rate for them', () => {
     const prices = { 'a/b': { input: 2, output: 0 } }
     expect(costOf({ inputTokens: 1_000_000, cacheReadTokens: 500_000 }, 'a/b', prices)).toBe(2)
   })
 
-  it('takes the other rates for a long prompt as a whole', () => {
+  it('uses the long-context rates for all tokens of a long prompt', () => {
     const usage = (inputTokens: number): number | undefined =>
       costOf({ inputTokens, outputTokens: 0 }, 'anthropic/claude-haiku-5-5')
     expect(usage(100_000)).toBeCloseTo(0.01, 10)
     expect(usage(100_001)).toBeCloseTo(0.0500005, 10)
   })
 
-  it('is undefined without a price, and without a usage; 0 only for what is free', () => {
+  it('is undefined without a price or a usage, and 0 only for a free model', () => {
     expect(costOf({ inputTokens: 1 }, 'local/llama')).toBeUndefined()
     expect(costOf({}, 'openai/gpt-5')).toBeUndefined()
     expect(costOf({ inputTokens: 5, outputTokens: 5 }, 'local/llama', { 'local/llama': { input: 0, output: 0 } })).toBe(
@@ -58,7 +58,7 @@ describe('the cost of a usage', () => {
     )
   })
 
-  it('is never less than what was read from the cache, if a provider counts that apart', () => {
+  it('includes cached tokens that a provider counts apart from its input', () => {
     const prices = { 'a/b': { input: 10, output: 0, cacheRead: 1 } }
     expect(costOf({ inputTokens: 10, cacheReadTokens: 1_000_000 }, 'a/b', prices)).toBe(1)
   })

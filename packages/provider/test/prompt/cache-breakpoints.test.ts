@@ -20,16 +20,16 @@ function points(provider: string, lasting: number, settings = {}) {
   }
 }
 
-it('Anthropic gets one behind the system prompt, and its own behind the history', () => {
+it('a prompt for Anthropic has a breakpoint behind the system prompt, and an automatic one behind the history', () => {
   expect(points('anthropic.messages', 4)).toMatchObject({ at: [0], settings: { providerOptions: point } })
 })
 
-it('Anthropic gets one in front of the tail where there is one, and where it is behind another cloud', () => {
+it('a prompt for Anthropic has a breakpoint in front of the tail, also on other clouds', () => {
   expect(points('anthropic.messages', 3)).toMatchObject({ at: [0, 2], settings: {} })
   expect(points('vertex.anthropic.messages', 4)).toMatchObject({ at: [0, 3], settings: {} })
 })
 
-it('OpenAI gets a key, and others nothing', () => {
+it('a prompt for OpenAI has a cache key, and one for other providers has nothing', () => {
   expect(points('openai.responses', 4)).toMatchObject({
     at: [],
     settings: { providerOptions: { openai: { promptCacheKey: 'k' } } },
@@ -37,7 +37,7 @@ it('OpenAI gets a key, and others nothing', () => {
   expect(points('scripted', 4)).toMatchObject({ at: [], settings: {} })
 })
 
-it('what the settings say of it holds', () => {
+it('settings of the caller take precedence', () => {
   const own = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } } } }
   expect(points('anthropic.messages', 4, own)).toMatchObject({ at: [], settings: own })
   expect(points('anthropic.messages', 4, { promptCaching: 'off' })).toMatchObject({ at: [] })
@@ -46,7 +46,7 @@ it('what the settings say of it holds', () => {
   })
 })
 
-it('the prompt that was given is not changed, and the same messages become the same objects', () => {
+it('the input prompt stays unchanged, and equal messages become the same objects', () => {
   const [first, second] = [points('anthropic.messages', 3).call, points('anthropic.messages', 3).call]
   expect(prompt.every((message) => !('providerOptions' in message))).toBe(true)
   for (const [at, message] of first.prompt.entries()) expect(second.prompt[at]).toBe(message)

@@ -61,7 +61,7 @@ describe('messages of the AI SDK', () => {
     ])
   })
 
-  it('get a call id of their own where the provider repeats its ids', () => {
+  it('get a call id of their own if the provider repeats its ids', () => {
     const call = { type: 'tool-call', toolCallId: 'call_0', toolName: 'look', input: {} } as const
     const result = {
       type: 'tool-result',
@@ -83,7 +83,7 @@ describe('messages of the AI SDK', () => {
     ])
   })
 
-  it('lose approvals, which have their place in the log', () => {
+  it('lose approvals, which the log holds', () => {
     const imported = fromModelMessages([
       { role: 'assistant', content: [{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 'x' }] },
       { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'a', approved: true }] },
@@ -91,7 +91,7 @@ describe('messages of the AI SDK', () => {
     expect(imported.map(({ content }) => content)).toEqual([[], []])
   })
 
-  it('bring older forms of rich tool output up to date, and keep what only one provider knows', () => {
+  it('update older forms of rich tool output, and keep provider-specific parts', () => {
     const [imported] = fromModelMessages([
       {
         role: 'tool',
@@ -129,7 +129,7 @@ describe('messages of the AI SDK', () => {
     expect(back).toMatchObject({ content: [{ output: { value: [{}, {}, {}, { type: 'custom' }] } }] })
   })
 
-  it('come through and back unchanged', () => {
+  it('survive a round trip unchanged', () => {
     const roles = ['system', 'user', 'assistant', 'tool'] as const
     const history = fc.array(
       fc.constantFrom(...roles).chain((role) => partsOf[role].map((content) => ({ role, content }))),
@@ -146,7 +146,7 @@ describe('messages of the AI SDK', () => {
     )
   })
 
-  it('come from UI messages as well', async () => {
+  it('can come from UI messages', async () => {
     const converted = await convertToModelMessages([
       {
         role: 'user',
@@ -168,8 +168,8 @@ describe('messages of the AI SDK', () => {
   })
 })
 
-describe('our messages for the AI SDK', () => {
-  it('leave out what no model knows, and what is for policies and people', () => {
+describe('Provost messages for the AI SDK', () => {
+  it('omit roles that no model knows, and fields for policies and users', () => {
     const label = { integrity: 'untrusted', confidentiality: 'internal', sources: ['look'] } as const
     const result: Part = {
       type: 'tool-result',
@@ -196,7 +196,7 @@ describe('our messages for the AI SDK', () => {
     ])
   })
 
-  it('keep input as the model wrote it, JSON or not', () => {
+  it('keep tool input as the model wrote it, JSON or not', () => {
     const call: Part = { type: 'tool-call', callId: 'c', toolCallId: 'x', toolName: 'look', input: '{"broken' }
     expect(toModelMessages([named([call])])).toMatchObject([{ content: [{ input: '{"broken' }] }])
   })

@@ -35,7 +35,7 @@ function idsIn(prompt: LanguageModelV4Prompt): string[] {
 }
 
 describe('a prompt', () => {
-  it('holds what each role may say to a model', () => {
+  it('has the content that each role may send to a model', () => {
     const signed = { anthropic: { signature: 'sig' } }
     const prompt = promptOf(
       message('system', 'Be brief.'),
@@ -72,14 +72,14 @@ describe('a prompt', () => {
     ])
   })
 
-  it('gives the options of a system text to its message', () => {
+  it('puts the options of a system text on its message', () => {
     const cached = { anthropic: { cacheControl: { type: 'ephemeral' } } }
     expect(promptOf(message('system', { type: 'text', text: 'Be brief.', providerOptions: cached }))).toEqual([
       { role: 'system', content: 'Be brief.', providerOptions: cached },
     ])
   })
 
-  it('leaves out roles no model knows, and messages with nothing to say', () => {
+  it('omits unknown roles and empty messages', () => {
     const prompt = promptOf(
       message('error', 'boom'),
       message('aborted', 'half'),
@@ -91,7 +91,7 @@ describe('a prompt', () => {
     expect(prompt).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }])
   })
 
-  it('hands out the same objects again, however it grows', () => {
+  it('returns the same objects again as it grows', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyMessage, fc.boolean()), { maxLength: 12 }), anyMessage, (steps, tail) => {
         const prompt = createPrompt()
@@ -110,7 +110,7 @@ describe('a prompt', () => {
     )
   })
 
-  it('is the same for the same history, appended or reset', () => {
+  it('is equal for equal histories, appended or reset', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 12 }), (messages) => {
         const appended = createPrompt()
@@ -123,21 +123,21 @@ describe('a prompt', () => {
     )
   })
 
-  it('ends with the tail of a call, which the next one does not see', () => {
+  it('ends with the tail of a call, which is absent from the next one', () => {
     const prompt = createPrompt()
     prompt.append(message('user', 'Hi'))
     expect(prompt.build([message('user', 'By the way')])).toHaveLength(2)
     expect(prompt.build()).toHaveLength(1)
   })
 
-  it('gives ids in the tail that the history does not know', () => {
+  it('has ids in the tail that differ from those of the history', () => {
     const prompt = createPrompt()
     const ids = idsIn(prompt.build([message('assistant', call('tail', 'x'))]))
     prompt.append(message('assistant', call('history', 'x')))
     expect([...ids, ...idsIn(prompt.build())]).toEqual(['x', 'x'])
   })
 
-  it('starts over with everything, also with what may still be joined', () => {
+  it('starts over after a reset, open tool messages included', () => {
     const prompt = createPrompt()
     prompt.append(message('user', 'Hi'))
     prompt.append(message('assistant', call('a', '1')))
@@ -148,7 +148,7 @@ describe('a prompt', () => {
     expect(prompt.build()).toHaveLength(1)
   })
 
-  it('is not changed by what is done to an array it handed out', () => {
+  it('stays unchanged when a returned array is mutated', () => {
     const prompt = createPrompt()
     prompt.append(message('user', 'Hi'))
     prompt.build().length = 0
@@ -167,7 +167,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('never joins a result to a message that was already sent', () => {
+  it('adds no result to a message that was already sent', () => {
     const prompt = createPrompt()
     prompt.append(message('assistant', call('a', '1'), call('b', '2')))
     prompt.append(message('tool', result('a', '1')))
@@ -177,19 +177,19 @@ describe('a prompt', () => {
     expect(prompt.build()).toHaveLength(3)
   })
 
-  it('does not join results of the history with those of the tail', () => {
+  it('keeps results of the history apart from those of the tail', () => {
     const prompt = createPrompt()
     prompt.append(message('tool', result('a', '1')))
     expect(prompt.build([message('tool', result('b', '2'))])).toHaveLength(2)
     expect(prompt.build()).toEqual([{ role: 'tool', content: [expect.objectContaining({ toolCallId: '1' })] }])
   })
 
-  it('sends an object where a model wrote arguments that are none', () => {
+  it('sends an object in place of arguments that are not an object', () => {
     const prompt = promptOf(message('assistant', call('a', '1', '{"broken'), call('b', '2', ['x'])))
     expect(prompt[0]?.content).toMatchObject([{ input: {} }, { input: {} }])
   })
 
-  it('can leave out reasoning, and what refers to it', () => {
+  it('can omit reasoning and references to it', () => {
     const prompt = createPrompt({ reasoning: 'strip' })
     const item = { openai: { itemId: 'msg_1', phase: 'final' } }
     prompt.append(
@@ -231,14 +231,14 @@ describe('files in a prompt', () => {
       { type: 'url', url: 'HTTPS://a.test' },
       { type: 'url', url: new URL('https://a.test'), originalUrl: 'HTTPS://a.test' },
     ],
-  ] satisfies [FilePart['data'], unknown][])('%j go as they are', (data, expected) => {
+  ] satisfies [FilePart['data'], unknown][])('with the data %j stay unchanged', (data, expected) => {
     expect(fileIn(data)).toMatchObject({ mediaType: 'text/plain', data: expected })
   })
 
   it.each([
     ['data:image/png;base64,AQID', 'image/png', 'AQID'],
     ['data:,Hi%20there', 'text/plain', 'SGkgdGhlcmU='],
-  ])('%s becomes bytes', (url, mediaType, data) => {
+  ])('at %s become bytes', (url, mediaType, data) => {
     expect(fileIn({ type: 'url', url })).toMatchObject({ mediaType, data: { type: 'data', data } })
   })
 
@@ -246,7 +246,7 @@ describe('files in a prompt', () => {
     ['A-_/', 'A+//'],
     ['AQID\r\nBAUG', 'AQIDBAUG'],
     ['AQ', 'AQ=='],
-  ])('bytes written as %j are sent in the standard form', (data, standard) => {
+  ])('with the base64 %j are sent in standard base64', (data, standard) => {
     expect(fileIn({ type: 'data', data })).toMatchObject({ data: { type: 'data', data: standard } })
   })
 
@@ -256,7 +256,7 @@ describe('files in a prompt', () => {
     { type: 'data', data: 'AQID====' },
     { type: 'data', data: 'AQ\ud800=' },
     { type: 'url', url: 'data:image/png;base64,%%%' },
-  ] satisfies FilePart['data'][])('%j is no base64: the model reads so, and the history goes on', (data) => {
+  ] satisfies FilePart['data'][])('with the invalid base64 %j are replaced by a notice', (data) => {
     const part = { type: 'file', mediaType: 'image/png', filename: 'a.png', data } as const
     const prompt = createPrompt()
     for (const role of ['user', 'assistant'] as const) prompt.append(message(role, part))
@@ -269,18 +269,21 @@ describe('files in a prompt', () => {
     [{ type: 'blob', hash: 'abc', bytes: 3 }, 'blob-not-loaded'],
     [{ type: 'url', url: 'not a url' }, 'invalid-file-url'],
     [{ type: 'url', url: 'data:nothing' }, 'invalid-file-url'],
-  ] satisfies [FilePart['data'], string][])('%j are refused, and the prompt stays as it was', (data, code) => {
-    const prompt = createPrompt()
-    prompt.append(message('user', 'Hi'))
-    expect(() => prompt.append(message('user', { type: 'file', mediaType: 'image/png', data }))).toThrow(
-      expect.objectContaining({ code }),
-    )
-    expect(prompt.build()).toHaveLength(1)
-  })
+  ] satisfies [FilePart['data'], string][])(
+    'with the data %j are rejected, and the prompt stays unchanged',
+    (data, code) => {
+      const prompt = createPrompt()
+      prompt.append(message('user', 'Hi'))
+      expect(() => prompt.append(message('user', { type: 'file', mediaType: 'image/png', data }))).toThrow(
+        expect.objectContaining({ code }),
+      )
+      expect(prompt.build()).toHaveLength(1)
+    },
+  )
 })
 
 describe('tool-call ids on the wire', () => {
-  it('are the provider’s own where they are usable', () => {
+  it('are the provider’s own if they are valid', () => {
     const prompt = promptOf(
       message('assistant', call('r/1/call/0', 'toolu_01A-b')),
       message('tool', result('r/1/call/0', 'toolu_01A-b')),
@@ -288,7 +291,7 @@ describe('tool-call ids on the wire', () => {
     expect(idsIn(prompt)).toEqual(['toolu_01A-b', 'toolu_01A-b'])
   })
 
-  it('are made unique where a provider repeats them, within a step and across steps', () => {
+  it('are made unique if a provider repeats them, within a step and across steps', () => {
     const prompt = promptOf(
       message('assistant', call('a', 'call_0'), call('b', 'call_0')),
       message('tool', result('b', 'call_0'), result('a', 'call_0')),
@@ -298,7 +301,7 @@ describe('tool-call ids on the wire', () => {
     expect(idsIn(prompt)).toEqual(['call_0', 'call_0_2', 'call_0_2', 'call_0', 'call_0_3', 'call_0_3'])
   })
 
-  it('do not collide with an id that looks like a made one', () => {
+  it('do not collide with an id that looks generated', () => {
     for (const order of [
       ['x_2', 'x', 'x'],
       ['x', 'x_2', 'x'],
@@ -309,12 +312,12 @@ describe('tool-call ids on the wire', () => {
     }
   })
 
-  it('follow a call of an earlier answer that the provider ran', () => {
+  it('follow a call of an earlier response that the provider executed', () => {
     const prompt = promptOf(message('assistant', call('a', 'srv 1')), message('assistant', result('srv 1', 'srv 1')))
     expect(idsIn(prompt)).toEqual(['srv_1', 'srv_1'])
   })
 
-  it('stay linear for a thousand equal ids', () => {
+  it('cost linear time for a thousand equal ids', () => {
     const calls = Array.from({ length: 1000 }, (_, i) => call(`c${i}`, ''))
     const ids = idsIn(promptOf(message('assistant', ...calls)))
     expect(new Set(ids).size).toBe(1000)
@@ -345,7 +348,7 @@ describe('tool-call ids on the wire', () => {
 })
 
 describe('tool names on the wire', () => {
-  it('fit every provider, whatever a model made up', () => {
+  it('are valid for every provider, whatever the model wrote', () => {
     const odd = (toolName: string): Part => ({
       type: 'tool-call',
       callId: toolName,
@@ -363,8 +366,8 @@ describe('tool names on the wire', () => {
   })
 })
 
-describe('messages converted by hand', () => {
-  it('replace the default, leave the message out, or leave it to the default', () => {
+describe('convertToModel', () => {
+  it('replaces the default conversion, omits the message, or keeps the default', () => {
     const prompt = createPrompt({
       convert: ({ role, content }) => {
         if (role === 'custom:note') return { role: 'user', content: `Note: ${JSON.stringify(content)}` }
@@ -381,7 +384,7 @@ describe('messages converted by hand', () => {
     ])
   })
 
-  it('are converted once, also when the prompt starts over', () => {
+  it('converts each message once, also after a reset', () => {
     const convert = vi.fn<(one: Message) => undefined>()
     const own = vi.fn<(one: Message) => []>(() => [])
     const kept = message('user', 'Hi')
@@ -397,7 +400,7 @@ describe('messages converted by hand', () => {
     }
   })
 
-  it('keep calls and results together, even when the provider repeats its ids', () => {
+  it('keeps calls and results together, even if the provider repeats its ids', () => {
     const prompt = createPrompt({ convert: (one) => toModelMessages([one]) })
     prompt.append(message('assistant', call('a', 'call 0'), call('b', 'call 0')))
     prompt.append(message('tool', result('b', 'call 0', 'second')))
