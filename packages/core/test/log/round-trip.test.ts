@@ -6,7 +6,7 @@ import { entryOf, entryTypes, eventOf, message } from '../arbitrary.ts'
 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 
-/** As a store, a socket or another process gives it back. */
+/** Returns a value as a store, a socket or another process returns it. */
 function sent(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

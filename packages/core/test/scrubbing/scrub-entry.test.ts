@@ -98,7 +98,7 @@ test.each<[string, NewEntry]>([
       label,
     },
   ],
-  // Of a release to come.
+  // A field of a later release.
   [
     'a field that is not known',
     Object.assign({ ...base, type: 'call', op: 'parked', callId: 'c' } as const, {

@@ -15,8 +15,8 @@ function scrubber() {
 
 describe('the scrubber finds the value of a secret', () => {
   test.each([
-    ['as it is', secret],
-    ['in other case', secret.toUpperCase()],
+    ['in plain text', secret],
+    ['in another case', secret.toUpperCase()],
     ['in JSON', JSON.stringify(secret).slice(1, -1)],
     ['in a URL that is part of another', encodeURIComponent(encodeURIComponent(secret))],
     ['in JSON in JSON', JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
@@ -100,7 +100,7 @@ test('scrubbing twice equals scrubbing once, even if a secret is the word secret
   const once = one.scrub('my secret: hunter2')
   expect(once).toBe('my ⟦secret:secret⟧: ⟦secret:DB⟧')
   expect(one.scrub(once)).toBe(once)
-  // A token of no name that is known hides nothing.
+  // A token with an unknown name hides nothing.
   expect(one.scrub('⟦secret:hunter2⟧')).not.toContain('hunter2')
 })
 
@@ -146,7 +146,10 @@ describe('scrubError returns a copy without the secret if it is', () => {
     Array.from({ length }).reduce<Error>((cause) => new Error('failed', { cause }), new Error(secret))
   const holding = (held: unknown) => Object.assign(new Error('failed'), { held })
   test.each<[string, unknown]>([
-    ['among errors', new Error('failed', { cause: new AggregateError([new AggregateError([new Error(secret)])]) })],
+    [
+      'in an AggregateError',
+      new Error('failed', { cause: new AggregateError([new AggregateError([new Error(secret)])]) }),
+    ],
     ['at the end of a long chain of causes', chain(process.env['PROVOST_TEST_FULL'] === '1' ? 300 : 120)],
     ['in its name', Object.assign(new Error('failed'), { name: secret })],
     ['in a key that is a symbol', Object.assign(new Error('failed'), { [Symbol(secret)]: 1 })],

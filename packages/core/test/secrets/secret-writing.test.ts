@@ -12,7 +12,7 @@ function knowing(value = secret) {
   return one
 }
 
-/** Of any code units, ASCII more often than others. */
+/** A text of any code units, mostly ASCII. */
 const anyText = fc
   .array(fc.oneof(fc.integer({ min: 0, max: 127 }), fc.integer({ min: 0, max: 0xffff })), { maxLength: 20 })
   .map((units) => String.fromCharCode(...units))
@@ -29,7 +29,7 @@ const named: Readonly<Record<string, string>> = {
   '<': '&lt;',
 }
 
-/** Each takes every character of a value for itself, and so fits any value. */
+/** Each encodes every character on its own, and so accepts any value. */
 const writings: Readonly<Record<string, (text: string) => string>> = {
   'as it is': (text) => text,
   'in other case': (text) => text.toUpperCase(),
@@ -225,13 +225,13 @@ describe('bytes with text in them', () => {
   test.each<[string, Uint8Array]>([
     ['UTF-8', Buffer.from(`{"password":"${secret}"}`)],
     ['UTF-8 with escapes', Buffer.from(JSON.stringify(writings['HTML decimal']?.(secret)))],
-    ['UTF-8 with a mark', Buffer.from(`\ufeff${secret}`)],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${secret}`)],
     ['UTF-16', wide(`a line, then ${secret}`)],
-    ['UTF-16 with a mark', wide(`\ufeff${secret}`)],
+    ['UTF-16 with a byte order mark', wide(`\ufeff${secret}`)],
     ['UTF-16 with escapes', wide(String.raw`p = "\u0068${secret.slice(1)}"`)],
-    ['UTF-16, the high byte first', Buffer.from(wide(`text ${secret}`)).swap16()],
+    ['UTF-16 in big-endian order', Buffer.from(wide(`text ${secret}`)).swap16()],
     ['Latin-1', Buffer.from(`Größe ${secret}`, 'latin1')],
-    ['UTF-8 that was cut', Buffer.from(`${secret} é`).subarray(0, -1)],
+    ['truncated UTF-8', Buffer.from(`${secret} é`).subarray(0, -1)],
     ['a picture with a comment', Buffer.concat([Buffer.from([0xff, 0xd8, 0, 0xc3]), Buffer.from(secret)])],
     ['base64 in a file', Buffer.from(base64(secret))],
   ])('%s', (_, bytes) => {

@@ -56,10 +56,10 @@ test.for<[string, unknown, string | undefined, object]>([
     'tool-failed',
     { code: 'tool-failed', message: 'bad' },
   ],
-  ['without a code of the place', new Error('bad'), undefined, { code: 'unexpected', message: 'bad' }],
+  ['without a default code', new Error('bad'), undefined, { code: 'unexpected', message: 'bad' }],
   ['without a message', new RangeError(), undefined, { code: 'unexpected', message: 'RangeError' }],
   ['that is a string', 'just text', undefined, { code: 'unexpected', message: 'just text' }],
-  ['that is nothing', undefined, undefined, { code: 'unexpected', message: expect.stringContaining('undefined') }],
+  ['that is undefined', undefined, undefined, { code: 'unexpected', message: expect.stringContaining('undefined') }],
   ['that is an object', { status: 429 }, undefined, { code: 'unexpected', message: expect.stringContaining('object') }],
 ])('toErrorInfo accepts any thrown value: an error %s', ([, thrown, code, expected]) => {
   expect(toErrorInfo(thrown, code)).toEqual(expected)

@@ -7,19 +7,19 @@ import { json } from '../arbitrary.ts'
 
 describe('toJson', () => {
   test.for<[string, unknown, Json]>([
-    ['what is JSON as it is', { a: [1, 'x', null, true] }, { a: [1, 'x', null, true] }],
-    ['nothing as null', undefined, null],
-    ['undefined fields not at all, undefined items as null', { a: undefined, b: [undefined] }, { b: [null] }],
-    ['what toJSON gives', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
+    ['JSON unchanged', { a: [1, 'x', null, true] }, { a: [1, 'x', null, true] }],
+    ['undefined as null', undefined, null],
+    ['no undefined fields, and undefined items as null', { a: undefined, b: [undefined] }, { b: [null] }],
+    ['the result of toJSON', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
     ['numbers that JSON lacks as null', [Number.NaN, Infinity, 1], [null, null, 1]],
-    ['one such number as null', Number.NaN, null],
-    ['functions and symbols in objects not at all', { f: () => 1, s: Symbol('s'), n: 1 }, { n: 1 }],
+    ['NaN as null', Number.NaN, null],
+    ['no functions and symbols of objects', { f: () => 1, s: Symbol('s'), n: 1 }, { n: 1 }],
     [
       'keys named __proto__ not at all',
       JSON.parse('{"__proto__": {"admin": true}, "a": [{"__proto__": 1, "b": 2}]}'),
       { a: [{ b: 2 }] },
     ],
-    ['text that only speaks of them as it is', { say: '"__proto__"' }, { say: '"__proto__"' }],
+    ['text that mentions them unchanged', { say: '"__proto__"' }, { say: '"__proto__"' }],
   ])('writes %s', ([, value, expected]) => {
     expect(toJson(value)).toStrictEqual(expected)
   })
@@ -108,7 +108,7 @@ describe('canonicalJson', () => {
   })
 })
 
-/** Every object with its keys the other way round. */
+/** Returns the value with the keys of each object in reverse order. */
 function reversed(value: Json): Json {
   return rebuilt(value, (keys) => keys.toReversed())
 }
@@ -166,7 +166,7 @@ function isFrozenThrough(value: unknown): boolean {
 }
 
 test('isPromise recognises thenables, isRecord plain objects', () => {
-  // oxlint-disable-next-line unicorn/no-thenable -- it is what is asked about
+  // oxlint-disable-next-line unicorn/no-thenable -- the test is about thenables
   const [thenable, odd] = [{ then: () => 1 }, { then: 1 }]
   expect([Promise.resolve(), thenable].map((value) => isPromise<unknown>(value))).toEqual([true, true])
   expect([null, undefined, 1, 'then', {}, odd].map((value) => isPromise<unknown>(value))).not.toContain(true)

@@ -23,20 +23,24 @@ describe('checkOptions', () => {
   test.each<[string, unknown]>([
     ['none', undefined],
     ['an empty object', {}],
-    ['known ones', { tokens: 1, maxSteps: 2 }],
-    ['undefined values, which say nothing', { tokens: undefined, token: undefined }],
-    ['inherited ones', Object.create({ token: 1 })],
+    ['known options', { tokens: 1, maxSteps: 2 }],
+    ['undefined values', { tokens: undefined, token: undefined }],
+    ['inherited options', Object.create({ token: 1 })],
   ])('accepts %s', (_, options) => expect(check(options)).not.toThrow())
 
   test.each<[string, object, string]>([
-    ['one letter off', { token: 1 }, 'Unknown option "token" in limit. Did you mean "tokens"?'],
+    ['a missing letter', { token: 1 }, 'Unknown option "token" in limit. Did you mean "tokens"?'],
     ['swapped letters', { maxStpes: 1 }, 'Unknown option "maxStpes" in limit. Did you mean "maxSteps"?'],
-    ['another writing', { max_steps: 1 }, 'Unknown option "max_steps" in limit. Did you mean "maxSteps"?'],
-    ['nothing near', { retries: 1 }, 'Unknown option "retries" in limit.'],
-    ['one that is elsewhere', { cost: 1 }, 'Unknown option "cost" in limit. Write budget({ cost }).'],
-    ['a name that every object has', { toString: 1 }, 'Unknown option "toString" in limit.'],
-    ['one of those that is elsewhere', { constructor: 1 }, 'Unknown option "constructor" in limit. Write nothing.'],
-    ['a name that draws on a terminal', { '\u001b[2J': 1 }, 'Unknown option "\\u001b[2J" in limit.'],
+    ['another spelling', { max_steps: 1 }, 'Unknown option "max_steps" in limit. Did you mean "maxSteps"?'],
+    ['a name unlike any other', { retries: 1 }, 'Unknown option "retries" in limit.'],
+    ['an option of another function', { cost: 1 }, 'Unknown option "cost" in limit. Write budget({ cost }).'],
+    ['an inherited name', { toString: 1 }, 'Unknown option "toString" in limit.'],
+    [
+      'an inherited name that belongs to another function',
+      { constructor: 1 },
+      'Unknown option "constructor" in limit. Write nothing.',
+    ],
+    ['a name with a terminal escape', { '\u001b[2J': 1 }, 'Unknown option "\\u001b[2J" in limit.'],
     [
       'several',
       { token: 1, retries: 2 },
@@ -81,7 +85,7 @@ test('the compiler rejects an incomplete list of known names', () => {
   expectTypeOf<KnownKeys<Limits>>().toEqualTypeOf<Readonly<Record<'tokens' | 'maxSteps', true>>>()
   // @ts-expect-error -- maxSteps is missing
   expect({ tokens: true } satisfies KnownKeys<Limits>).toBeDefined()
-  // @ts-expect-error -- there are no steps
+  // @ts-expect-error -- steps is not an option
   expect({ tokens: true, maxSteps: true, steps: true } satisfies KnownKeys<Limits>).toBeDefined()
 })
 

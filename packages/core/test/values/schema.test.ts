@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** One schema in three languages: a name, and items of which the second has a count that is a number. */
+/** One schema in three libraries: a name, and items with a number. */
 const schemas = [
   ['zod', z.object({ name: z.string(), items: z.array(z.object({ n: z.number() })) })],
   ['valibot', v.object({ name: v.string(), items: v.array(v.object({ n: v.number() })) })],

@@ -43,7 +43,7 @@ describe('causalityMonitor', () => {
   ])('recognises a denied effect %s', async (_, input) => {
     const monitor = causalityMonitor({ strictness: 'deny' })
     expect((await guarded([monitor, denySend], [first, { name: 'post', input }])).ran).toEqual([])
-    // The same content to another receiver is unrelated without the address.
+    // Without a denial before it, the same call runs.
     expect((await guarded([monitor], [{ name: 'post', input }])).ran).toHaveLength(1)
   })
 

@@ -16,7 +16,7 @@ import { z } from 'zod'
 const look = tool({ name: 'look', effect: 'read', input: z.object({}), execute: () => 'seen' })
 const looking = { name: 'look', input: {} }
 
-/** A model that respects the output limit of its request. Its provider does not report input tokens. */
+/** A response of `obedient`: at most `output` tokens, and no more than its request permits. */
 interface Wish {
   readonly output: number
   readonly calls: readonly string[]

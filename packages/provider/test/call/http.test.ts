@@ -34,7 +34,7 @@ function message(role: Message['role'], ...content: readonly Part[]): Message {
   return { id: `${role}-${content.length}`, role, createdAt: 0, content }
 }
 
-/** The tool-call ids of a request in any protocol, with the order that each call or result is about. */
+/** Returns the tool-call ids of a request in any protocol, with the order id of each call or result. */
 function idsByOrder(body: unknown): [order: number, id: string][] {
   if (typeof body !== 'object' || body === null) return []
   const { id, call_id, tool_call_id, tool_use_id, type } = body as Record<string, unknown>

@@ -286,10 +286,10 @@ describe('tool calls of a response', () => {
   })
 
   it.each([
-    ['no JSON', '{"a":', '{"a":'],
-    ['nested beyond reason', '['.repeat(5000) + ']'.repeat(5000), '['.repeat(5000) + ']'.repeat(5000)],
-    ['reaching for a prototype', '{"__proto__":{"admin":true}}', '{"__proto__":{"admin":true}}'],
-    ['reaching for it in escapes', '{"\\u005f_proto__":{}}', '{"\\u005f_proto__":{}}'],
+    ['invalid JSON', '{"a":', '{"a":'],
+    ['nested too deeply', '['.repeat(5000) + ']'.repeat(5000), '['.repeat(5000) + ']'.repeat(5000)],
+    ['with a __proto__ key', '{"__proto__":{"admin":true}}', '{"__proto__":{"admin":true}}'],
+    ['with an escaped __proto__ key', '{"\\u005f_proto__":{}}', '{"\\u005f_proto__":{}}'],
     [
       'reaching for a constructor',
       '{"a":[{"constructor":{"prototype":{}}}]}',

@@ -20,7 +20,7 @@ export function finish(unified: LanguageModelV4FinishReason['unified'] = 'stop')
   return { type: 'finish', usage, finishReason: { unified, raw: unified } }
 }
 
-/** A stream of parts: a thrown value errors it, `hang` leaves it open. */
+/** Returns a stream of parts. `throws` fails it at the end, `hang` leaves it open. */
 export function streamOf<Part = LanguageModelV4StreamPart>(
   parts: readonly Part[],
   end: 'close' | 'hang' | { readonly throws: unknown } = 'close',
@@ -39,7 +39,7 @@ export function streamOf<Part = LanguageModelV4StreamPart>(
   })
 }
 
-/** A model that answers each call with the stream it is given. */
+/** Returns a model that responds to each call with the stream of `doStream`. */
 export function streamModel(
   doStream: (options: LanguageModelV4CallOptions) => PromiseLike<ReadableStream<LanguageModelV4StreamPart>>,
 ): LanguageModelV4 {
@@ -60,7 +60,7 @@ export function modelOf(
   return streamModel(() => Promise.resolve(streamOf(parts, end)))
 }
 
-/** Calls a model and keeps the pieces of its answer. */
+/** Calls a model and keeps the pieces of its response. */
 export async function hear(
   model: ModelCall['model'],
   more: Partial<ModelCall> = {},

@@ -8,7 +8,7 @@ const message = (...content: Part[]): Message => ({ id: 'm', role: 'assistant', 
 
 describe('the token estimate', () => {
   it('is close to the count of models, in prose, code, numbers and other scripts', () => {
-    // What the o200k_base tokenizer counts.
+    // The counts of the o200k_base tokenizer.
     const counted: [string, number][] = [
       ['The quick brown fox jumps over the lazy dog and runs away from the bear.', 16],
       ['const total = items.reduce((sum, item) => sum + item.price * item.count, 0)', 22],

@@ -34,11 +34,11 @@ const call = (
 test.each([
   ['nothing', undefined, undefined],
   ['NaN', Number.NaN, Number.NaN],
-  ['less than nothing', -5, -5],
+  ['a negative count', -5, -5],
   ['infinity', Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
-  ['more than any model takes', 1e15, 1e15],
-  ['0, though something was read and written', 0, 0],
-  ['no number', '12', null],
+  ['more than any context window', 1e15, 1e15],
+  ['0 for a request with tokens', 0, 0],
+  ['a string', '12', null],
 ])('the usage of a provider that reports %s is estimated and marked as such', async (_, input, output) => {
   const { usage } = await call([...text, reporting(input, output)])
   expect(usage).toEqual({ inputTokens: 40, outputTokens: estimateTokens(words), estimated: true })
@@ -78,7 +78,7 @@ test('the usage of an aborted response covers its output', async () => {
       if (piece.type === 'text-delta') abort.abort()
     },
   )
-  // Without an estimate of the caller's, the prompt is counted.
+  // Without an estimate by the caller's, the prompt is counted.
   expect((await answer).usage).toEqual({
     inputTokens: expect.any(Number),
     outputTokens: estimateTokens(words),

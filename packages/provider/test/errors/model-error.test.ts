@@ -94,7 +94,7 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
     'capacity',
     true,
   ],
-  ['a bare word in the stream', 'Overloaded', 'capacity', true],
+  ['a plain string in the stream', 'Overloaded', 'capacity', true],
   ['a 500', api({ status: 500 }), 'capacity', true],
   ['a 503 that says not to try again', api({ status: 503, retryable: false }), 'capacity', false],
   [
@@ -245,7 +245,7 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
   ],
   ['a bad request in the stream', { type: 'invalid_request_error', message: 'No' }, 'invalid-request', false],
   ['DNS', fetchFailed('ENOTFOUND'), 'network', true],
-  ['DNS for a while', fetchFailed('EAI_AGAIN'), 'network', true],
+  ['a temporary DNS failure', fetchFailed('EAI_AGAIN'), 'network', true],
   [
     'a refused connection, all addresses',
     Object.assign(new TypeError('fetch failed'), {
@@ -267,7 +267,7 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
     'network',
     true,
   ],
-  ['a hang-up', plain('socket hang up', { code: 'ECONNRESET' }), 'network', true],
+  ['a closed socket', plain('socket hang up', { code: 'ECONNRESET' }), 'network', true],
   [
     'a cut stream with status 200',
     api({ status: 200, message: 'Failed to process successful response', retryable: true }),
@@ -281,10 +281,10 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
     true,
   ],
   ['an unknown certificate', fetchFailed('DEPTH_ZERO_SELF_SIGNED_CERT'), 'network', false],
-  ['a stall of ours', new ProvostError('model-stalled', 'sent nothing', { retryable: true }), 'timeout', true],
+  ['a stall in callModel', new ProvostError('model-stalled', 'sent nothing', { retryable: true }), 'timeout', true],
   ['a signal that timed out', new DOMException('The operation timed out.', 'TimeoutError'), 'timeout', true],
-  ['headers that never came', fetchFailed('UND_ERR_HEADERS_TIMEOUT'), 'timeout', true],
-  ['a gateway that gave up', api({ status: 504 }), 'timeout', true],
+  ['missing headers', fetchFailed('UND_ERR_HEADERS_TIMEOUT'), 'timeout', true],
+  ['a gateway time-out', api({ status: 504 }), 'timeout', true],
   [
     'retries of the SDK',
     new RetryError({
@@ -295,7 +295,7 @@ const cases: [string, unknown, ErrorClass, boolean][] = [
     'rate-limit',
     true,
   ],
-  ['garbled JSON', new JSONParseError({ text: '{', cause: new SyntaxError('end') }), 'unknown', true],
+  ['broken JSON', new JSONParseError({ text: '{', cause: new SyntaxError('end') }), 'unknown', true],
   ['an error that calls itself retryable', plain('odd', { isRetryable: true }), 'unknown', true],
   ['a bug', new RangeError('index'), 'unknown', false],
   ['nothing', undefined, 'unknown', false],
@@ -356,8 +356,8 @@ describe('the wait that a provider asks for', () => {
 
   it.each([
     ['seconds', { 'retry-after': '7' }, 7000],
-    ['parts of seconds', { 'Retry-After': '0.5' }, 500],
-    ['milliseconds, which go first', { 'retry-after-ms': '1234', 'retry-after': '9' }, 1234],
+    ['fractions of seconds', { 'Retry-After': '0.5' }, 500],
+    ['milliseconds, which take precedence', { 'retry-after-ms': '1234', 'retry-after': '9' }, 1234],
     ['nothing', { 'retry-after': '0' }, 0],
     ['the past', { 'retry-after': '-5' }, 0],
     ['years', { 'retry-after': '99999999' }, 86_400_000],

@@ -1,14 +1,14 @@
 import type { FilePart, Json, Message, Part, Role, ToolOutput } from '@provost/core'
 import * as fc from 'fast-check'
 
-// Keys in proportion to what providers attach; values any JSON.
+// Keys like those of providers; values any JSON.
 const json: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)))
 const providerOptions = fc.option(
   fc.record({ openai: fc.record({ itemId: fc.string(), note: fc.string() }) }, { requiredKeys: ['openai'] }),
   { nil: undefined },
 )
 const callId = fc.stringMatching(/^[a-d]$/)
-/** Few, odd ids, so that they collide. */
+/** Few ids, so that they collide. */
 const toolCallId = fc.constantFrom('', 'call_0', 'call_0', 'a b', 'a.b', 'x'.repeat(80), 'é', '../../x')
 const toolName = fc.constantFrom('look', 'send')
 
@@ -46,7 +46,7 @@ const result = withOptions(
   fc.record({ type: fc.constant('tool-result' as const), callId, toolCallId, toolName, output }),
 )
 
-/** Parts that a role may hold. */
+/** The parts that a role may have. */
 export const partsOf: Readonly<Record<'system' | 'user' | 'assistant' | 'tool', fc.Arbitrary<readonly Part[]>>> = {
   system: fc.array(text, { minLength: 1, maxLength: 1 }),
   user: fc.array(fc.oneof(text, file), { minLength: 1, maxLength: 3 }),
@@ -64,13 +64,13 @@ const role: fc.Arbitrary<Role> = fc.constantFrom(
   'custom:note',
 )
 
-/** Any message of any role, well formed or not as a history. */
+/** Any message of any role. A list of them may be an invalid history. */
 export const message: fc.Arbitrary<Message> = role.chain((one) => {
   const parts = one in partsOf ? partsOf[one as keyof typeof partsOf] : partsOf.assistant
   return fc.record({ id: fc.uuid(), role: fc.constant(one), content: parts, createdAt: fc.constant(0) })
 })
 
-/** The same messages with our call ids as they are in a log: one for each call, results with that of a call before them. */
+/** Gives the messages call ids as in a log: one for each call, and results with that of an earlier call. */
 export function wellNamed<M extends { readonly content: readonly Part[] }>(messages: readonly M[]): M[] {
   const open: string[] = []
   let calls = 0

@@ -27,7 +27,7 @@ function promptOf(...messages: Message[]): LanguageModelV4Prompt {
   for (const one of messages) prompt.append(one)
   return prompt.build()
 }
-/** The wire ids of calls and results, in order. */
+/** Returns the wire ids of calls and results, in order. */
 function idsIn(prompt: LanguageModelV4Prompt): string[] {
   return prompt.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : [])),

@@ -39,14 +39,14 @@ async function problem(of: Tool, input: Json): Promise<ErrorInfo> {
 }
 
 describe.for(languages)('%s', ([, mail]) => {
-  test('good input is parsed, and without a promise', () => {
+  test('valid input is parsed synchronously', () => {
     expect(parseInput(mail, { to: 'ann', items: [{ n: 1 }] })).toEqual({
       ok: true,
       value: { to: 'ann', items: [{ n: 1 }] },
     })
   })
 
-  test('every path that is wrong is named, and how to repair the call', async () => {
+  test('an error names each invalid path, and how to repair the call', async () => {
     const error = await problem(mail, { to: 1, items: [{ n: 2 }, { n: 'x' }] })
     expect(error.code).toBe('invalid-tool-input')
     expect(error.message).toMatch(/^The input of mail /)
@@ -57,22 +57,22 @@ describe.for(languages)('%s', ([, mail]) => {
     )
   })
 
-  test('a missing field is named', async () => {
+  test('an error names a missing field', async () => {
     expect((await problem(mail, {})).message).toContain('to')
   })
 
-  test('text in place of an object means that the model wrote invalid JSON, and says where', async () => {
+  test('text in place of an object is an error about invalid JSON with its position', async () => {
     const error = await problem(mail, '{"to": "ann", ')
     expect(error.message).toMatch(/not valid JSON: .*position 14/)
   })
 
-  test('an object written as a JSON string is not taken for the object', async () => {
+  test('an object in a JSON string is rejected', async () => {
     expect((await problem(mail, '{"to":"ann"}')).message).toContain('JSON inside a string')
-    // What is nested beyond reason stays text, too.
+    // Text that is nested too deeply stays text, too.
     expect((await problem(mail, `${'['.repeat(300)}${']'.repeat(300)}`)).message).toContain('nested too deeply')
   })
 
-  test.for<Json>([null, 1, [], [1], true])('%j is not an input', async (input) => {
+  test.for<Json>([null, 1, [], [1], true])('the input %j is rejected', async (input) => {
     expect((await problem(mail, input)).code).toBe('invalid-tool-input')
   })
 })
@@ -82,14 +82,14 @@ test('defaults and transforms reach execute', async () => {
   expect(await parseInput(of, { n: '3' })).toEqual({ ok: true, value: { n: 3, d: 'x' } })
 })
 
-test('a schema that validates asynchronously is waited for', async () => {
+test('an asynchronous schema is awaited', async () => {
   const even = z.object({ n: z.number().refine(async (n) => n % 2 === 0, 'must be even') })
   const of = tool({ name: 't', input: even })
   expect(await parseInput(of, { n: 2 })).toEqual({ ok: true, value: { n: 2 } })
   expect((await problem(of, { n: 3 })).message).toContain('n: must be even')
 })
 
-test('a validator that throws has refused the input', async () => {
+test('a validator that throws rejects the input', async () => {
   const broken = z.object({
     n: z.number().refine(() => {
       throw new Error('no database')
@@ -98,12 +98,12 @@ test('a validator that throws has refused the input', async () => {
   expect((await problem(tool({ name: 't', input: broken }), { n: 1 })).message).toContain('no database')
 })
 
-test('a reference to nowhere in a JSON Schema refuses the input and says so', async () => {
+test('a broken reference in a JSON Schema rejects the input with the reason', async () => {
   const of = tool({ name: 't', input: { type: 'object', properties: { a: { $ref: '#/$defs/gone' } } } })
   expect((await problem(of, { a: 1 })).message).toContain('#/$defs/gone')
 })
 
-test('a JSON Schema is left as it was, and may be frozen', async () => {
+test('a JSON Schema stays unchanged, and may be frozen', async () => {
   const schema = Object.freeze({
     type: 'object',
     properties: Object.freeze({ a: Object.freeze({ $ref: '#/$defs/a' }) }),
@@ -115,7 +115,7 @@ test('a JSON Schema is left as it was, and may be frozen', async () => {
   expect((await problem(of, { a: 1 })).message).toContain('a: ')
 })
 
-test('keys that are no text and data that is nested without end are refused, not fatal', async () => {
+test('a lone surrogate as key and endlessly nested data are rejected without a crash', async () => {
   const of = tool({ name: 't', input: { type: 'object', additionalProperties: { $ref: '#' } } })
   expect((await problem(of, { '\ud800': 1 })).code).toBe('invalid-tool-input')
   let deep: Json = {}
@@ -123,7 +123,7 @@ test('keys that are no text and data that is nested without end are refused, not
   expect((await problem(of, deep)).code).toBe('invalid-tool-input')
 })
 
-test('whatever the model writes, the answer is short', async () => {
+test('the error is short, whatever the model writes', async () => {
   const strict = tool({ name: 'mail', input: z.strictObject({ to: z.email(), list: z.array(z.number()) }) })
   const byJson = tool({ name: 'mail', input: json })
   await fc.assert(

@@ -24,14 +24,14 @@ afterEach(async () => {
   if (first !== undefined) throw new Error('A rejection was not handled.', { cause: first })
 })
 
-describe('what execute returns', () => {
+describe('the outcome of execute:', () => {
   test.for([
     ['text', 'done', { type: 'text', value: 'done' }],
     ['an object', { a: 1, skip: undefined }, { type: 'json', value: { a: 1 } }],
     ['nothing', undefined, { type: 'json', value: null }],
     ['a date', new Date(0), { type: 'json', value: '1970-01-01T00:00:00.000Z' }],
     ['a promise', Promise.resolve([1]), { type: 'json', value: [1] }],
-  ] as const)('%s', async ([, value, output]) => {
+  ] as const)('%s becomes the output', async ([, value, output]) => {
     const outcome = await call(tool({ name: 't', input, execute: () => value }))
     expect(outcome).toMatchObject({ outcome: 'ok', output: value instanceof Date ? { value: output.value } : output })
     expect(outcome.error).toBeUndefined()
@@ -46,7 +46,7 @@ describe('what execute returns', () => {
     ['a symbol', Symbol('s'), /symbol/],
     ['a Map', new Map([[1, 2]]), /Map/],
     ['bytes', new Uint8Array(3), /Uint8Array/],
-  ] as const)('%s is an error that says so', async ([, value, what]) => {
+  ] as const)('%s is an error with the reason', async ([, value, what]) => {
     const outcome = await call(tool({ name: 'odd', input, execute: () => value }))
     expect(outcome).toMatchObject({ outcome: 'error', error: { code: 'not-json' } })
     expect(outcome.error?.message).toMatch(/^odd returned /)
@@ -74,7 +74,7 @@ describe('what execute returns', () => {
         throw new Error('no such row')
       },
     ],
-  ])('an error is told to the model: it %s', async ([, execute]) => {
+  ])('an error reaches the model if execute %s', async ([, execute]) => {
     const outcome = await call(tool({ name: 't', input, execute }))
     expect(outcome).toMatchObject({
       outcome: 'error',
@@ -84,7 +84,7 @@ describe('what execute returns', () => {
     expect(outcome.value).toBeUndefined()
   })
 
-  test('an error of its own keeps its code, and its hint reaches the model', async () => {
+  test('a ProvostError keeps its code, and its hint reaches the model', async () => {
     const execute = (): never => {
       throw new ProvostError('row-locked', 'The row is locked.', { hint: 'Try again.', retryable: true })
     }
@@ -94,18 +94,18 @@ describe('what execute returns', () => {
     })
   })
 
-  test('an error text without end is cut', async () => {
+  test('a very long error text is cut', async () => {
     const outcome = await call(tool({ name: 't', input, execute: () => Promise.reject(new Error('x'.repeat(1e6))) }))
     expect(seen(outcome).length).toBeLessThan(5_000)
   })
 
-  test('a tool without execute is not run', async () => {
+  test('a tool without execute does not run', async () => {
     expect(await call(tool({ name: 'far', input }))).toMatchObject({ outcome: 'error', error: { code: 'tool-remote' } })
   })
 })
 
 describe('an async iterable', () => {
-  test('of texts comes to the joined text, and each is shown as it comes', async () => {
+  test('of strings results in the joined text, and streams each string', async () => {
     const heard = said()
     const stream = tool({
       name: 't',
@@ -122,7 +122,7 @@ describe('an async iterable', () => {
     expect(heard.partials).toEqual([{ delta: 'a' }, { delta: 'b' }])
   })
 
-  test('of values comes to the last', async () => {
+  test('of values results in the last one', async () => {
     const heard = said()
     const stream = tool({
       name: 't',
@@ -136,7 +136,7 @@ describe('an async iterable', () => {
     expect(heard.partials).toEqual([{ value: { done: 0.5 } }, { value: { done: 1 } }])
   })
 
-  test('of texts and values comes to the last', async () => {
+  test('of strings and values results in the last one', async () => {
     const stream = tool({
       name: 't',
       input,
@@ -148,7 +148,7 @@ describe('an async iterable', () => {
     expect(await call(stream)).toMatchObject({ value: 'end' })
   })
 
-  test('that returns comes to what it returns, null included', async () => {
+  test('with a return value results in that value, null included', async () => {
     const some = tool({
       name: 't',
       input,
@@ -169,13 +169,13 @@ describe('an async iterable', () => {
     expect(await call(none)).toMatchObject({ value: null })
   })
 
-  test('may be a stream, or be promised', async () => {
+  test('may be a stream or a promise', async () => {
     const body = (): ReadableStream<string> => new Blob(['grüße']).stream().pipeThrough(new TextDecoderStream())
     expect(await call(tool({ name: 't', input, execute: body }))).toMatchObject({ value: 'grüße' })
     expect(await call(tool({ name: 't', input, execute: async () => body() }))).toMatchObject({ value: 'grüße' })
   })
 
-  test('that yields text without end fails, and is closed', async () => {
+  test('that yields endless text fails and is closed', async () => {
     const closed = vi.fn<() => void>()
     const endless = tool({
       name: 'endless',
@@ -194,7 +194,7 @@ describe('an async iterable', () => {
     expect(closed).toHaveBeenCalledOnce()
   })
 
-  test('that yields what is no data fails, and is closed', async () => {
+  test('that yields invalid data fails and is closed', async () => {
     let closed = false
     const stream = tool({
       name: 't',
@@ -212,14 +212,14 @@ describe('an async iterable', () => {
   })
 })
 
-test('progress is data for listeners', async () => {
+test('ctx.progress sends data to listeners', async () => {
   const heard = said()
   const steps = tool({ name: 't', input, execute: (_, ctx) => ctx.progress({ done: 0.5, skip: undefined }) })
   await call(steps, {}, { said: heard })
   expect(heard.progress).toEqual([{ done: 0.5 }])
 })
 
-test('execute gets the parsed input and what the run has', async () => {
+test('execute receives the parsed input and the context of the run', async () => {
   const got: unknown[] = []
   const of = tool({
     name: 't',
@@ -231,7 +231,7 @@ test('execute gets the parsed input and what the run has', async () => {
   expect(got).toEqual([3, 'ann', 'c', 'k'])
 })
 
-test('a tool sees the async context of its call', async () => {
+test('execute runs in the async context of its call', async () => {
   const store = new AsyncLocalStorage<string>()
   const of = tool({
     name: 't',
@@ -248,7 +248,7 @@ test('a tool sees the async context of its call', async () => {
 describe('a timeout', () => {
   const never = new Promise<never>(() => undefined)
 
-  test('ends the call of a tool that ignores its signal, and says so to the model', async () => {
+  test('ends the call of a tool that ignores its signal, and the model gets the reason', async () => {
     const deaf = tool({ name: 'deaf', input, timeoutMs: 5, execute: () => never })
     const outcome = await call(deaf)
     expect(outcome).toMatchObject({ outcome: 'timeout', error: { code: 'tool-timeout' } })
@@ -257,12 +257,12 @@ describe('a timeout', () => {
     )
   })
 
-  test('does not doubt the effect of a tool that has none', async () => {
+  test('leaves no uncertain effect for a read-only tool', async () => {
     const outcome = await call(tool({ name: 'deaf', input, effect: 'read', timeoutMs: 5, execute: () => never }))
     expect(seen(outcome)).toContain('Try a smaller request.')
   })
 
-  test('aborts the signal, with the reason', async () => {
+  test('aborts the signal with the reason', async () => {
     let reason: unknown
     const polite = tool({
       name: 't',
@@ -275,7 +275,7 @@ describe('a timeout', () => {
     expect(reason).toMatchObject({ code: 'tool-timeout' })
   })
 
-  test('drops what the tool says and throws later', async () => {
+  test('ignores later output and errors of the tool', async () => {
     const heard = said()
     let late: Promise<unknown> = never
     const slow = tool({
@@ -293,7 +293,7 @@ describe('a timeout', () => {
     expect(heard.progress).toEqual([])
   })
 
-  test('lets a generator that comes back late clean up, and shows nothing more of it', async () => {
+  test('lets a late generator clean up, and ignores its output', async () => {
     const heard = said()
     let cleaned: () => void
     const cleaning = new Promise<void>((resolve) => (cleaned = resolve))
@@ -317,14 +317,14 @@ describe('a timeout', () => {
     expect(heard.partials).toEqual([{ delta: 'early' }])
   })
 
-  test('counts a validation that never ends', async () => {
+  test('covers a validation that never ends', async () => {
     const output = z.string().refine(() => never)
     expect(await call(tool({ name: 't', input, output, timeoutMs: 5, execute: () => 'x' }))).toMatchObject({
       outcome: 'timeout',
     })
   })
 
-  test('is not started for a tool that answers at once', async () => {
+  test('is not started for a synchronous tool', async () => {
     const timers = vi.spyOn(globalThis, 'setTimeout')
     await call(tool({ name: 't', input, execute: () => 1 }))
     expect(timers).not.toHaveBeenCalled()
@@ -343,7 +343,7 @@ describe('an abort', () => {
     return controller
   }
 
-  test('before the start runs nothing', async () => {
+  test('before the start prevents the call', async () => {
     const execute = vi.fn<() => Promise<number>>(async () => 1)
     const outcome = await call(waiting(execute, 'write'), {}, { signal: AbortSignal.abort() })
     expect(outcome).toMatchObject({ outcome: 'aborted', error: { code: 'tool-aborted' }, durationMs: 0 })
@@ -351,7 +351,7 @@ describe('an abort', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  test('leaves a deaf tool behind when the grace is over', async () => {
+  test('abandons an unresponsive tool after the grace period', async () => {
     const outcome = await call(
       waiting(() => new Promise(() => undefined), 'write'),
       {},
@@ -363,7 +363,7 @@ describe('an abort', () => {
     )
   })
 
-  test('keeps the result of a tool that ends within the grace', async () => {
+  test('keeps the result of a tool that ends within the grace period', async () => {
     const ends = waiting(
       (ctx) => new Promise((resolve) => ctx.signal.addEventListener('abort', () => resolve('saved'))),
     )
@@ -381,7 +381,7 @@ describe('an abort', () => {
     })
   })
 
-  test('reaches a tool with the run’s own reason', async () => {
+  test('reaches a tool with the reason of the run', async () => {
     let reason: unknown
     const hears = waiting(async (ctx) => {
       await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => undefined)
@@ -391,7 +391,7 @@ describe('an abort', () => {
     expect(reason).toEqual(new Error('enough'))
   })
 
-  test('reaches a signal that is first looked at afterwards', async () => {
+  test('reaches a signal that is first read afterwards', async () => {
     const late = waiting(async (ctx) => {
       await sleep(5)
       return ctx.signal.aborted
@@ -426,7 +426,7 @@ describe('an abort', () => {
 describe('an output schema', () => {
   const output = z.object({ total: z.number(), unit: z.string().default('EUR') })
 
-  test('makes what the model and everybody else sees', async () => {
+  test('determines the result for the model and all readers', async () => {
     const of = tool({ name: 't', input, output, execute: () => ({ total: 3, extra: 'gone' }) })
     expect(await call(of)).toMatchObject({
       outcome: 'ok',
@@ -436,7 +436,7 @@ describe('an output schema', () => {
     expect((await call(of)).value).not.toHaveProperty('extra')
   })
 
-  test('turns a result that does not fit into an error with the path', async () => {
+  test('turns an invalid result into an error with the path', async () => {
     const positive = z.object({ total: z.number().positive() })
     const of = tool({ name: 'sum', input, output: positive, execute: () => ({ total: -1 }) })
     const outcome = await call(of)
@@ -454,18 +454,18 @@ describe('an output schema', () => {
   })
 })
 
-describe('labels', () => {
-  test('without a word a result is untrusted, internal and from the tool', async () => {
+describe('the label', () => {
+  test('of a result is untrusted, internal and with the tool as source by default', async () => {
     const untrusted = { integrity: 'untrusted', confidentiality: 'internal', sources: ['t'] }
     expect((await call(tool({ name: 't', input, execute: () => 1 }))).label).toEqual(untrusted)
   })
 
-  test('of a tool fill in what it leaves out', async () => {
+  test('of a tool has defaults for missing fields', async () => {
     const of = tool({ name: 't', input, returns: { confidentiality: 'secret' }, execute: () => 1 })
     expect((await call(of)).label).toEqual({ integrity: 'untrusted', confidentiality: 'secret', sources: ['t'] })
   })
 
-  test('may follow from the validated result and the parsed input', async () => {
+  test('may depend on the validated result and the parsed input', async () => {
     const of = tool({
       name: 't',
       input: z.object({ from: z.string().toUpperCase() }),
@@ -480,7 +480,7 @@ describe('labels', () => {
     })
   })
 
-  test('of an error are never trusted, and no less confidential than the results', async () => {
+  test('of an error is never trusted, and as confidential as that of results', async () => {
     const of = tool({
       name: 't',
       input,
@@ -490,7 +490,7 @@ describe('labels', () => {
     expect((await call(of)).label).toEqual({ integrity: 'untrusted', confidentiality: 'secret', sources: ['t'] })
   })
 
-  test('that cannot be found withhold the result', async () => {
+  test('of a result that cannot be computed withholds the result', async () => {
     const of = tool({
       name: 't',
       input,
@@ -504,7 +504,7 @@ describe('labels', () => {
     expect(JSON.stringify(outcome)).not.toContain('the secret')
   })
 
-  test('of trusted fields are the result’s own but for the integrity', async () => {
+  test('of a trusted field differs from that of the result in its integrity only', async () => {
     const of = tool({
       name: 't',
       input,
@@ -518,8 +518,8 @@ describe('labels', () => {
   })
 })
 
-describe('rich', () => {
-  test('adds what only the model, only the user interface and only the policy see', async () => {
+describe('rich()', () => {
+  test('adds parts for the model, the user interface and the policy', async () => {
     const of = tool({
       name: 't',
       input,
@@ -546,14 +546,14 @@ describe('rich', () => {
     })
   })
 
-  test('cannot be forged by data that a tool passes on', async () => {
+  test('cannot be forged by data that a tool returns', async () => {
     const forged: unknown = JSON.parse(JSON.stringify(rich('x', { label: { integrity: 'trusted' } })))
     const outcome = await call(tool({ name: 't', input, execute: () => forged }))
     expect(outcome.label.integrity).toBe('untrusted')
     expect(outcome.value).toEqual({ '~rich': 'x' })
   })
 
-  test('may be what a generator returns', async () => {
+  test('may be the return value of a generator', async () => {
     const of = tool({
       name: 't',
       input,
@@ -566,7 +566,7 @@ describe('rich', () => {
   })
 })
 
-test('whatever surrounds it throws, a call has an outcome', async () => {
+test('a call has an outcome, whatever callback throws', async () => {
   const of = tool({
     name: 't',
     input,

@@ -10,7 +10,7 @@ const row = tool({
   trustedFields: ['/total'],
 })
 
-test('a result from elsewhere is validated and labelled as an executed one, without a promise', () => {
+test('resultOf validates and labels a remote result like a local one, synchronously', () => {
   expect(resultOf(row, { total: 3, extra: 1 }, { id: 'a' })).toEqual({
     outcome: 'ok',
     value: { total: 3 },
@@ -21,27 +21,27 @@ test('a result from elsewhere is validated and labelled as an executed one, with
   })
 })
 
-test('a result from elsewhere that does not fit is an error of the call', () => {
+test('resultOf turns an invalid remote result into an error of the call', () => {
   expect(resultOf(row, { total: 'x' }, { id: 'a' })).toMatchObject({
     outcome: 'error',
     error: { code: 'invalid-tool-output' },
   })
 })
 
-test('a label that depends on an input that does not fit any more is not guessed', () => {
+test('resultOf withholds the result if the input of its label is no longer valid', () => {
   expect(resultOf(row, { total: 1 }, { id: 7 })).toMatchObject({
     outcome: 'error',
     error: { code: 'invalid-tool-input' },
   })
 })
 
-test('asynchronous validation is waited for', async () => {
+test('resultOf awaits asynchronous validation', async () => {
   const late = tool({ name: 'late', input: z.object({}), output: z.string().refine(async (text) => text !== 'no') })
   expect(await resultOf(late, 'yes', {})).toMatchObject({ outcome: 'ok', value: 'yes' })
   expect(await resultOf(late, 'no', {})).toMatchObject({ outcome: 'error' })
 })
 
-test('what is no data is an error, not an exception', () => {
+test('resultOf turns invalid data into an error without a throw', () => {
   expect(resultOf(tool({ name: 't', input: z.object({}) }), 1n, {})).toMatchObject({
     outcome: 'error',
     error: { code: 'not-json' },

@@ -24,8 +24,8 @@ async function grepped(files: Files, input: Input): Promise<unknown> {
   return error ?? (value as { matches: { path: string }[] }).matches.map(({ path }) => path)
 }
 
-describe('what ignore files leave out is passed over', () => {
-  test('in their folder and below, the deepest word last', async () => {
+describe('glob and grep skip ignored files', () => {
+  test('in the folder of the ignore file and below, the deepest rule last', async () => {
     const files = {
       '.gitignore': '*.log\n/only-here\nout/\n!keep.log\n# comment\n',
       'a.log': '',
@@ -50,18 +50,18 @@ describe('what ignore files leave out is passed over', () => {
     ])
   })
 
-  test('by those of the folders above where the search starts', async () => {
+  test('by rules of folders above the start of the search', async () => {
     const files = { '.ignore': '*.log', 'a/.gitignore': '*.tmp', 'a/b/c.log': '', 'a/b/c.tmp': '', 'a/b/c.ts': '' }
     expect(await globbed(files, { path: 'a/b' })).toEqual(['a/b/c.ts'])
   })
 
-  test('but a folder that is asked for by name is searched, and one that a deeper file takes in again', async () => {
+  test('but search a folder that is named, and one that a deeper file includes again', async () => {
     const files = { '.gitignore': 'build/\n', 'build/a.js': 'x', 'sub/.gitignore': '!build/\n', 'sub/build/b.js': 'x' }
     expect(await grepped(files, { path: 'build' })).toEqual(['build/a.js'])
     expect(await grepped(files, {})).toEqual(['sub/build/b.js'])
   })
 
-  test('and so are hidden files and node_modules, unless they are asked for', async () => {
+  test('and hidden files and node_modules, unless they are requested', async () => {
     const files = { '.env': 'x', '.github/ci.yml': 'x', 'node_modules/m/i.js': 'x', 'a.ts': 'x', '.git/config': 'x' }
     expect(await grepped(files, {})).toEqual(['a.ts'])
     expect(await grepped(files, { hidden: true })).toEqual(['.env', '.github/ci.yml', 'a.ts'])
@@ -72,7 +72,7 @@ describe('what ignore files leave out is passed over', () => {
     expect(await globbed(files, { pattern: '**/*', hidden: true })).toEqual(['.env', '.github/ci.yml', 'a.ts'])
   })
 
-  test('an ignore file that would take for ever is given up, with a way out', async () => {
+  test('and reject an ignore file of unbounded cost with a hint', async () => {
     const rules = Array.from({ length: 30_000 }, (_, n) => `*${n}x`)
     const names = Array.from({ length: 300 }, (_, n) => [`${n}.txt`, ''])
     const files = { '.gitignore': rules.join('\n'), ...Object.fromEntries(names) }
@@ -82,7 +82,7 @@ describe('what ignore files leave out is passed over', () => {
   })
 })
 
-test('case matters, unless it is to be ignored or the pattern has no capital', async () => {
+test('grep is case-sensitive unless the input says otherwise or the pattern has no capital', async () => {
   const files = { 'lower.txt': 'hello', 'upper.txt': 'HELLO' }
   expect(await grepped(files, { pattern: 'hello' })).toEqual(['lower.txt'])
   expect(await grepped(files, { pattern: 'Hello', ignoreCase: true })).toEqual(['lower.txt', 'upper.txt'])

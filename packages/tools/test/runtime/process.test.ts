@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 import { folder } from '../files/folder.ts'
 
-/** Whether a process runs; one that is dead and only not yet buried does not. */
+/** Returns whether a process runs. A zombie does not. */
 async function runs(pid: number): Promise<boolean> {
   const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return state !== '' && !/\) [ZX] /.test(state)
@@ -17,7 +17,7 @@ async function gone(pid: number): Promise<void> {
   while (await runs(pid)) await sleep(5)
 }
 
-test('a command runs in the root, and its outputs are apart', async () => {
+test('a command runs in the root, with separate stdout and stderr', async () => {
   const cwd = await folder({ 'below/x': '' })
   const runtime = nodeRuntime({ cwd })
   expect(await runtime.exec('pwd; echo oops >&2; exit 3')).toEqual({
@@ -29,11 +29,11 @@ test('a command runs in the root, and its outputs are apart', async () => {
   expect((await runtime.exec('pwd', { cwd: 'below' })).stdout).toBe(`${path.join(cwd, 'below')}\n`)
 })
 
-test('a signal is an exit code, as shells say it', async () => {
+test('a signal becomes an exit code, as in shells', async () => {
   expect((await nodeRuntime().exec('kill -9 $$')).exitCode).toBe(137)
 })
 
-test('a command with a NUL character is refused, and the error says so', async () => {
+test('a command with a NUL character is rejected with the reason', async () => {
   await expect(nodeRuntime().exec('echo a\0b')).rejects.toMatchObject({
     code: 'exec-failed',
     message: expect.stringContaining('NUL'),
@@ -41,11 +41,11 @@ test('a command with a NUL character is refused, and the error says so', async (
   })
 })
 
-test('a command reads nothing', async () => {
+test('a command has an empty stdin', async () => {
   expect((await nodeRuntime().exec('cat')).exitCode).toBe(0)
 })
 
-test('a command sees a few variables and those it is given, no others', async () => {
+test('a command sees a few variables and the given ones only', async () => {
   process.env['PROVOST_TEST_SECRET'] = 'hunter2'
   onTestFinished(() => void delete process.env['PROVOST_TEST_SECRET'])
   const { stdout } = await nodeRuntime({ env: { GIVEN: 'yes', LANG: 'C' } }).exec('env')
@@ -53,7 +53,7 @@ test('a command sees a few variables and those it is given, no others', async ()
   expect(stdout).not.toContain('hunter2')
   expect(stdout).toContain('GIVEN=yes\n')
   expect(stdout).toContain('LANG=C\n')
-  // What the shell sets by itself, and the mark by which its processes are found.
+  // The variables that the shell sets, and the marker that identifies its processes.
   const own = ['_', 'PWD', 'OLDPWD', 'SHLVL', 'PROVOST_COMMAND', '']
   expect(names.filter((name) => !own.includes(name ?? ''))).toEqual(expect.arrayContaining(['PATH', 'GIVEN', 'LANG']))
   expect(
@@ -61,7 +61,7 @@ test('a command sees a few variables and those it is given, no others', async ()
   ).toEqual([])
 })
 
-test('output comes as it is made, characters whole, and is the same as at the end', async () => {
+test('output streams in whole characters, and equals the final output', async () => {
   const pieces: string[] = []
   const { stdout } = await nodeRuntime().exec(
     String.raw`printf '\xc3'; sleep 0.05; printf '\xbc'; sleep 0.05; echo end`,
@@ -73,7 +73,7 @@ test('output comes as it is made, characters whole, and is the same as at the en
   expect(pieces).toEqual(['stdout:ü', 'stdout:end\n'])
 })
 
-test('of output without end 1 MB is kept, the command ends all the same', async () => {
+test('an output over 1 MB is cut, and the command ends normally', async () => {
   let bytes = 0
   const done = await nodeRuntime().exec('head -c 3000000 /dev/zero | tr "\\0" x; echo few >&2; exit 4', {
     onOutput: (chunk) => void (bytes += chunk.length),
@@ -86,7 +86,7 @@ test('of output without end 1 MB is kept, the command ends all the same', async 
 const full = process.env['PROVOST_TEST_FULL'] === '1'
 const endless = ['cat /dev/zero', 'yes', 'yes >&2', 'trap "" TERM; while :; do head -c 1000000 /dev/zero; done']
 
-test.for(endless)('output without end is cut, and so is the command: %s', async (command, { skip }) => {
+test.for(endless)('an endless output ends its command: %s', async (command, { skip }) => {
   skip(!full && command !== 'yes >&2', 'in full runs')
   let characters = 0
   const done = await nodeRuntime().exec(command, { onOutput: (chunk) => void (characters += chunk.length) })
@@ -96,27 +96,27 @@ test.for(endless)('output without end is cut, and so is the command: %s', async 
   expect(characters).toBe(1024 * 1024)
 })
 
-describe('nothing outlives its call', () => {
-  test('at a timeout: not what the shell started, and what was printed is kept', async () => {
+describe('no process outlives its call:', () => {
+  test('at a timeout the children of the shell end, and the output is kept', async () => {
     const done = await nodeRuntime().exec('sleep 100 & echo $!; echo last >&2; wait', { timeout: 150 })
     expect(done).toMatchObject({ exitCode: 124, stderr: 'last\nKilled after 150 ms.\n', truncated: false })
     expect(await runs(Number(done.stdout))).toBe(false)
   })
 
-  test('not even what ignores the request to end', async () => {
+  test('a process that ignores SIGTERM is killed', async () => {
     const done = await nodeRuntime().exec('trap "" TERM; echo $$; while :; do sleep 0.1; done', { timeout: 100 })
     expect(done.exitCode).toBe(124)
     await gone(Number(done.stdout))
   })
 
-  test('a process gets the time to clean up', async () => {
+  test('a process has time to clean up', async () => {
     const done = await nodeRuntime().exec('trap "echo bye; exit 0" TERM; echo hi; while :; do sleep 0.02; done', {
       timeout: 200,
     })
     expect(done).toMatchObject({ exitCode: 124, stdout: 'hi\nbye\n' })
   })
 
-  test('at an abort: it rejects with the reason', async () => {
+  test('at an abort the call rejects with the reason', async () => {
     const controller = new AbortController()
     let pid = 0
     const running = nodeRuntime().exec('sleep 100 & echo $!; wait', {
@@ -136,7 +136,7 @@ describe('nothing outlives its call', () => {
     await gone(Number(done.stdout))
   })
 
-  test('the call does not wait for the output of a process that left the group, and it ends too', async () => {
+  test('a process that left the group ends too, and the call does not wait for its output', async () => {
     const done = await nodeRuntime().exec('setsid sleep 100 & echo $!; sleep 0.05')
     expect(done).toMatchObject({ exitCode: 0 })
     await gone(Number(done.stdout))
@@ -145,7 +145,7 @@ describe('nothing outlives its call', () => {
   test.for([
     ['at the end', '', 0, 60_000],
     ['at a timeout', '; sleep 100', 124, 1_000],
-  ] as const)('%s not a daemon that left the group, closed every pipe and ignores requests', async (row) => {
+  ] as const)('%s a daemon that left the group, closed every pipe and ignores SIGTERM ends', async (row) => {
     const [, then, code, timeout] = row
     const daemon = 'trap "" TERM HUP; exec </dev/null >/dev/null 2>&1 3>&-; echo $$ > pid; while :; do sleep 0.05; done'
     const runtime = nodeRuntime({ cwd: await folder({ 'daemon.sh': daemon }) })
@@ -155,7 +155,7 @@ describe('nothing outlives its call', () => {
     await gone(Number(done.stdout))
   })
 
-  test('a call that was aborted before starts nothing', async () => {
+  test('a call that is already aborted starts nothing', async () => {
     const cwd = await folder()
     await expect(
       nodeRuntime({ cwd }).exec('touch ran', { signal: AbortSignal.abort(new Error('no')) }),

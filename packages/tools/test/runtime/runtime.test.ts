@@ -30,7 +30,7 @@ describe.each(runtimes)('%s', (_, create) => {
     await expect(run()).resolves.toBeUndefined()
   })
 
-  test('all tools work on it', async () => {
+  test('runs all file tools', async () => {
     const runtime = await create()
     const use = async (tool: Tool, input: Json): Promise<string> => seen(await call(tool, input, { runtime }))
     await use(writeTool, { path: 'src/a.ts', content: 'const one = 1\nconst two = 2\n' })
@@ -47,32 +47,32 @@ describe.each(runtimes)('%s', (_, create) => {
 })
 
 describe('just-bash', () => {
-  test('begins with the files and variables it is given, and has nothing of this machine', async () => {
+  test('starts with the given files and variables, and has nothing of this machine', async () => {
     const runtime = justBashRuntime({ files: { 'a/b.txt': 'x' }, cwd: '/data', env: { NAME: 'value' } })
     expect((await runtime.exec('cat a/b.txt; echo $NAME; pwd')).stdout).toBe('xvalue\n/data\n')
     expect((await runtime.exec('cat /proc/self/environ /etc/shadow; curl http://127.0.0.1')).exitCode).not.toBe(0)
     expect((await runtime.exec('node -e 1')).exitCode).toBe(127)
   })
 
-  test('ends a loop without end', async () => {
+  test('ends an endless loop', async () => {
     const done = await justBashRuntime().exec('while true; do :; done', { timeout: 100 })
     expect(done.exitCode).toBeGreaterThan(100)
   })
 })
 
 describe('vercel sandbox', () => {
-  test('takes the sandboxes of the package', () => {
+  test('accepts the sandboxes of its package', () => {
     expectTypeOf<Sandbox>().toExtend<VercelSandbox>()
   })
 
-  test('a command that prints without end is ended', async () => {
+  test('ends a command that prints endlessly', async () => {
     const runtime = vercelSandboxRuntime({ sandbox: fakeSandbox(), cwd: await folder() })
     const done = await runtime.exec('yes')
     expect(done).toMatchObject({ exitCode: 141, truncated: true })
     expect(done.stdout).toHaveLength(1024 * 1024)
   })
 
-  test('stops its sandbox when it is told to', async () => {
+  test('stops its sandbox on request', async () => {
     const sandbox = fakeSandbox()
     await vercelSandboxRuntime({ sandbox }).stop()
     expect(sandbox.stops).toBe(1)

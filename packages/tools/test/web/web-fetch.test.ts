@@ -33,7 +33,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Serves a page at a path of its own and gives its URL. */
+/** Serves a page at its own path and returns its URL. */
 function at(path: string, page: Page | string, type = 'text/html; charset=utf-8'): string {
   pages.set(path, typeof page === 'string' ? (_, r) => void r.writeHead(200, { 'content-type': type }).end(page) : page)
   return `http://${host}${path}`
@@ -49,7 +49,7 @@ async function got(url: string, options?: WebFetchOptions): Promise<WebFetchResu
   return outcome.value as unknown as WebFetchResult
 }
 
-test('a page is its readable text, untrusted, with its host as the source', async () => {
+test('web_fetch returns the readable text of a page, untrusted and with its host as the source', async () => {
   const url = at('/page', '<title>A &amp; B</title><h1>Hello</h1><p>Read <a href="/more">more</a>.</p>')
   const outcome = await fetching(url)
   expect(outcome.value).toEqual({
@@ -64,13 +64,13 @@ test('a page is its readable text, untrusted, with its host as the source', asyn
   expect(webFetchTool()).toMatchObject({ effect: 'egress', idempotent: true, roles: { '/url': 'destination' } })
 })
 
-test('a page that is missing says so, with what it says', async () => {
+test('web_fetch reports a missing page with its text', async () => {
   const outcome = await fetching(`http://${host}/gone`)
   expect(outcome.value).toMatchObject({ status: 404, text: 'nothing here' })
   expect(seen(outcome)).toContain('[HTTP status 404]')
 })
 
-test('text and JSON are given as they are, what is no text is refused', async () => {
+test('web_fetch returns text and JSON unchanged, and rejects binary content', async () => {
   expect((await got(at('/a.json', '{"a": [1]}', 'application/json'))).text).toBe('{"a": [1]}')
   expect((await got(at('/a.txt', '<b>\u0007\n\tx', 'text/plain'))).text).toBe('<b>\n\tx')
   expect(await fetching(at('/a.png', '\u0089PNG', 'image/png'))).toMatchObject({ error: { code: 'not-text' } })
@@ -79,7 +79,7 @@ test('text and JSON are given as they are, what is no text is refused', async ()
   })
 })
 
-describe('no address but a public one is connected to', () => {
+describe('web_fetch connects to public addresses only:', () => {
   test.for([
     'http://127.0.0.1/',
     'http://127.1/',
@@ -142,13 +142,13 @@ describe('no address but a public one is connected to', () => {
     ['::ffff:10.0.0.1'],
     ['fe80::1%eth0'],
     ['not an address'],
-  ])('a name that DNS leads to %j is refused', async (addresses) => {
+  ])('a name that DNS resolves to %j is refused', async (addresses) => {
     const outcome = await fetching('http://innocent.example/', { lookup: async () => addresses })
     expect(outcome).toMatchObject({ error: { code: 'address-refused' } })
     expect(outcome.error?.message).not.toContain(addresses[0])
   })
 
-  test('a name that DNS does not know, or not in time, is a clear error', async () => {
+  test('a name that DNS does not resolve in time is a clear error', async () => {
     const unknown = async (): Promise<never> => Promise.reject(new Error('ENOTFOUND'))
     expect(await fetching('http://unknown.example/', { lookup: unknown })).toMatchObject({
       error: { code: 'host-not-found' },
@@ -159,10 +159,10 @@ describe('no address but a public one is connected to', () => {
     })
   })
 
-  test('the connection goes to the address that was judged: a name is looked up once', async () => {
+  test('a name is resolved once, and the connection uses the checked address', async () => {
     const port = host.split(':')[1]
     let looked = 0
-    // The second answer is where a rebinding server would lead to.
+    // The second answer is the address of a rebinding attack.
     const lookup = async (): Promise<readonly string[]> => (looked++ === 0 ? ['127.0.0.1'] : ['127.0.0.2'])
     const url = `http://rebind.example:${port}/rebound`
     at('/rebound', 'here', 'text/plain')
@@ -181,7 +181,7 @@ describe('no address but a public one is connected to', () => {
     ['example.com', 'no absolute URL'],
     ['http://[fe80::1%25eth0]/', 'no absolute URL'],
     ['http://1.2.3.4.5/x\0', 'no absolute URL'],
-  ])('%s is refused before anybody is asked', async ([url = '', why]) => {
+  ])('%s is refused before any request', async ([url = '', why]) => {
     const lookup = async (): Promise<never> => expect.unreachable()
     const outcome = await fetching(url, { lookup })
     expect(outcome.error?.code).toBe('invalid-url')
@@ -189,11 +189,11 @@ describe('no address but a public one is connected to', () => {
     expect(outcome.error?.message).not.toContain('hunter2')
   })
 
-  test('what is allowed is allowed as it is written and no further', async () => {
+  test('an allowed address is allowed in its own spelling only', async () => {
     const lookup = async (): Promise<readonly string[]> => ['127.0.0.2']
     const code = async (url: string, allow: string[]) =>
       (await fetching(url, { allow, lookup, timeoutMs: 50 })).error?.code
-    // It is judged well; whether anybody answers there is another matter.
+    // The check permits it; the request itself may still fail.
     const refused = expect.stringMatching(/^(?:address-refused|invalid-url)$/)
     expect(await code('http://wiki.corp.example/', ['*.corp.example'])).not.toEqual(refused)
     expect(await code('http://wiki.corp.example/', ['WIKI.corp.example'])).not.toEqual(refused)
@@ -209,7 +209,7 @@ describe('redirects', () => {
     return (_, response) => void response.writeHead(status, { location }).end('moved')
   }
 
-  test.for([301, 302, 303, 307, 308])('with %i are followed on the same host', async (status) => {
+  test.for([301, 302, 303, 307, 308])('with the status %i are followed on the same host', async (status) => {
     at('/end', 'the end', 'text/plain')
     const result = await got(at(`/from-${status}`, to('/end', status)))
     expect(result).toMatchObject({ url: `http://${host}/end`, text: 'the end', status: 200 })
@@ -234,7 +234,7 @@ describe('redirects', () => {
       expect(await fetching(at('/trap', to(location)))).toMatchObject({ error: { code: 'invalid-url' } })
   })
 
-  test('to another host are told, not followed, unless they may be; each host is a source then', async () => {
+  test('to another host are reported, and followed if allowed, with each host as a source', async () => {
     const port = host.split(':')[1]
     const other = `other.example:${port}`
     const url = at('/away', to(`http://${other}/landing?q=1`))
@@ -250,15 +250,15 @@ describe('redirects', () => {
     expect(followed.label.sources).toEqual(['127.0.0.1', 'other.example'])
   })
 
-  test('without end are given up', async () => {
+  test('stop after a limit', async () => {
     asked.length = 0
     expect(await fetching(at('/round', to('/round')))).toMatchObject({ error: { code: 'too-many-redirects' } })
     expect(asked.length).toBe(6)
   })
 })
 
-describe('a hostile server costs no more than its bounds', () => {
-  test('one that drips is left after the time for all of it', async () => {
+describe('web_fetch limits the cost of a hostile server:', () => {
+  test('a slow body ends at the total time limit', async () => {
     const drip: Page = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
       const timer = setInterval(() => response.write('x'), 5)
@@ -267,7 +267,7 @@ describe('a hostile server costs no more than its bounds', () => {
     expect(await fetching(at('/drip', drip), { timeoutMs: 60 })).toMatchObject({ error: { code: 'fetch-timeout' } })
   })
 
-  test('one that drips its header, or says nothing, too', async () => {
+  test('a slow header, or silence, ends at the time limit', async () => {
     const header: Page = (_, response) => {
       const { socket } = response
       socket?.write('HTTP/1.1 200 OK\r\n')
@@ -279,13 +279,13 @@ describe('a hostile server costs no more than its bounds', () => {
     expect(await fetching(at('/silent', silent), { timeoutMs: 60 })).toMatchObject({ error: { code: 'fetch-timeout' } })
   })
 
-  test('an abort ends it', async () => {
+  test('an abort ends the request', async () => {
     const controller = new AbortController()
     const hang: Page = () => controller.abort()
     expect(await fetching(at('/hang', hang), {}, controller.signal)).toMatchObject({ outcome: 'aborted' })
   })
 
-  test('one that never ends its body is read to 5 MB', async () => {
+  test('an endless body is read to 5 MB', async () => {
     let written = 0
     const endless: Page = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
@@ -306,7 +306,7 @@ describe('a hostile server costs no more than its bounds', () => {
     ['gzip', gzipSync(bomb, { level: 1 })],
     ['deflate', deflateSync(bomb, { level: 1 })],
     ['br', brotliCompressSync(bomb, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
-  ] as const)('a bomb in %s is unpacked to 5 MB', async ([encoding, body]) => {
+  ] as const)('a compression bomb in %s is unpacked to 5 MB', async ([encoding, body]) => {
     const page: Page = (_, response) =>
       void response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': encoding }).end(body)
     const result = await got(at(`/bomb-${encoding}`, page))
@@ -314,7 +314,7 @@ describe('a hostile server costs no more than its bounds', () => {
     expect(result.text).toHaveLength(48 * 1024)
   })
 
-  test('what is packed in an unknown way, twice or badly is a clear error', async () => {
+  test('an unknown, repeated or broken compression is a clear error', async () => {
     for (const encoding of ['zstd', 'gzip, gzip', 'x'.repeat(300), 'gzip']) {
       const page: Page = (_, response) =>
         void response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': encoding }).end('no gzip')
@@ -324,7 +324,7 @@ describe('a hostile server costs no more than its bounds', () => {
     }
   })
 
-  test('a good compressed page is read whole', async () => {
+  test('a valid compressed page is read entirely', async () => {
     const page: Page = (_, response) =>
       void response
         .writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
@@ -332,7 +332,7 @@ describe('a hostile server costs no more than its bounds', () => {
     expect(await got(at('/packed', page))).toMatchObject({ truncated: false, text: 'hello '.repeat(1_000) })
   })
 
-  test('a header without end, no HTTP at all and a connection that breaks are clear errors', async () => {
+  test('an endless header, no HTTP and a broken connection are clear errors', async () => {
     const answers = [`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`, 'SSH-2.0-OpenSSH\r\n', '']
     for (const answer of answers) {
       const page: Page = (_, response) => void response.socket?.end(answer)
@@ -346,7 +346,7 @@ describe('a hostile server costs no more than its bounds', () => {
   })
 
   const megabyte = 1024 * 1024
-  /** As much of each as there may be is for full runs. */
+  /** The largest sizes are for full runs. */
   const some = full ? 1 : 0.1
   test.for([
     ['<div>', 5 * some],
@@ -360,14 +360,14 @@ describe('a hostile server costs no more than its bounds', () => {
     ['&', some],
     ['&#x1;', some],
     ['</b><div>', some],
-  ] as const)('a page of %s, %d MB of it, is one like any other', async ([part, megabytes]) => {
+  ] as const)('a page of %s, %d MB of it, is read normally', async ([part, megabytes]) => {
     const html = `<p>first</p>${part.repeat((megabytes * megabyte) / part.length)}`
     const { text } = await got(at('/deep', html))
     expect(text).toMatch(/^first/)
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(48 * 1024)
   })
 
-  test('the result stays under 50 KB in UTF-8, and is cut between characters', async () => {
+  test('the result is under 50 KB in UTF-8, and is cut between characters', async () => {
     const outcome = await fetching(at('/wide', `<title>${'t'.repeat(5_000)}</title><p>${'€'.repeat(100_000)}`))
     expect(Buffer.byteLength(seen(outcome))).toBeLessThan(50 * 1024)
     expect(seen(outcome)).toMatch(/€\n\[There is more\.\]$/)
@@ -375,7 +375,7 @@ describe('a hostile server costs no more than its bounds', () => {
   })
 })
 
-describe('a page is read as its author meant it', () => {
+describe('web_fetch decodes a page', () => {
   const text = async (html: string): Promise<string> => (await got(at('/html', html))).text
 
   test.for([
