@@ -78,7 +78,7 @@ test('the usage of an aborted response covers its output', async () => {
       if (piece.type === 'text-delta') abort.abort()
     },
   )
-  // Without an estimate by the caller's, the prompt is counted.
+  // Without an estimate of the caller, the prompt is counted.
   expect((await answer).usage).toEqual({
     inputTokens: expect.any(Number),
     outputTokens: estimateTokens(words),
