@@ -33,7 +33,7 @@ export interface Provenance extends LeafIndex {
 export interface OpenCall {
   readonly toolName: string
   input: Json
-  /** Whether the model had read nothing untrusted when it wrote the call. */
+  /** Whether the model had read no untrusted content when it wrote the call. */
   readonly clean?: boolean
   readonly parentCallId?: string
   /** Of a composite: the values that its nested calls returned, in loose form. */

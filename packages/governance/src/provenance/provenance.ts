@@ -130,7 +130,7 @@ function* readResult(state: Provenance, entry: EntryOf<'call', 'settled'>): Step
   for (const value of told) parent?.told?.add(value)
 }
 
-/** The `wholes` of a text, which is no lookup. */
+/** The `wholes` of a message: only tool results are lookups. */
 const nothing: ReadonlySet<string> = new Set()
 
 /** Reads an approval for the session: the approved values become the user's own, for this tool definition. */

@@ -12,7 +12,7 @@ export interface Source {
   readonly call?: { readonly toolName: string; readonly input: Json }
   /** Its values, one a line: in exact form if it is trusted, else in loose form. */
   readonly text: string
-  /** The input of its call: a tool that repeats its input vouches for nothing. */
+  /** The input of its call, since a tool that repeats its input vouches for no value. */
   readonly asked: string
   /** Whole values in exact form that do not repeat the call's argument of the same name: the results of a lookup. */
   readonly wholes: ReadonlySet<string>

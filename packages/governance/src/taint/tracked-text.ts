@@ -19,7 +19,7 @@ import { createShingleIndex } from './shingle-index.ts'
 
 /** A span of the searched text that a tracked text contains too. */
 export interface Match extends Agreement {
-  /** The origin that was given to `add`. */
+  /** The origin from `add`. */
   readonly origin: number
   /** Distinct origins that this place of the text was seen in. */
   readonly seen: number
@@ -33,16 +33,16 @@ export interface TrackedText {
   /**
    * Tracks a text.
    *
-   * @param origin the number of its origin; numbers rise as they are first used.
+   * @param origin the number of its origin. Numbers rise in order of first use.
    * @param group below 16; a copy in one group never replaces one in another.
    * @returns false if the text exceeds the capacity.
    */
   add(text: string, origin: number, group: number): Steps<boolean>
-  /** The same at once. */
+  /** Like `add`, in one step. */
   addNow(text: string, origin: number, group: number): boolean
   /** Finds every span of at least `minSpan` characters. Overlapping pieces of one span are reported one by one. */
   find(bytes: Uint8Array, length: number, found: (match: Match) => void): Steps<void>
-  /** The same at once. */
+  /** Like `find`, in one step. */
   findNow(bytes: Uint8Array, length: number, found: (match: Match) => void): void
   /** Returns whether a text contains the bytes as a whole. Returns false if the search would cost too much. */
   contains(bytes: Uint8Array): boolean
@@ -55,12 +55,12 @@ export interface TrackedText {
 /** Tracked texts are indexed by sample numbers of 21 bits. */
 const sampleBits = 21
 const positionBits = 24
-/** Copies of a window in one group before the places are told apart by longer windows. */
+/** Copies of a window in one group before longer windows distinguish the places. */
 const mostCopies = 8
 const mostGroups = 16
 /** Samples that may be one window, with some that only share bits of its hash. */
 const mostCandidates = mostGroups * mostCopies + 64
-/** Windows looked up at a time, and samples added. */
+/** Windows per lookup, and samples per addition. */
 const block = 4_096
 const piece = 2_048
 /** Places counted for what is common. */
@@ -112,7 +112,9 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return indexLong(position, group)
   }
 
-  /** Some windows are in so many places that following each would cost too much: those are told apart by whole spans. */
+  /**
+   * Indexes whole spans for a window with too many copies, since following each copy would cost too much.
+   */
   function indexLong(position: number, group: number): boolean {
     let fresh = false
     for (let start = position - stride + 1; start <= position; start++) {
@@ -134,7 +136,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   function countRepeat(sample: number, origin: number, first: number): void {
     const repeat = repeats.get(sample)
     if (repeat) {
-      // Origins are numbered as they come: only one that is new adds to the count.
+      // Origins are numbered in order of arrival, so only a new one adds to the count.
       if (origin > repeat.last) [repeat.count, repeat.last] = [repeat.count + 1, origin]
     } else if (origin > first && repeats.size < mostCounted) {
       repeats.set(sample, { count: 2, last: origin })
@@ -175,7 +177,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     }
   }
 
-  /** Adds one text. What it has written is no text of the index before its end. */
+  /** Adds one text in steps. Its characters are not searched before its end. */
   function* adding(added: string, origin: number, group: number): Steps<boolean> {
     const begin = text.start(origin, group)
     for (let from = 0, to = 0; from < added.length && canonical.length <= most; from = to) {
@@ -194,7 +196,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     return true
   }
 
-  /** The same for a text that is hardly longer than a slice. */
+  /** Adds one text that is hardly longer than a slice. */
   function addShort(added: string, origin: number, group: number): boolean {
     const begin = text.start(origin, group)
     appendCanonical(canonical, added)
@@ -245,7 +247,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
     found: (match: Match) => void,
   ): (at: number, first: number, end: number) => void {
     return (at, first, end) => {
-      // Read anew: what is added meanwhile may have moved it.
+      // Read again, since an addition meanwhile may have moved it.
       const kept = canonical.bytes
       for (let n = first; n < end; n++) {
         const sample = candidates[n] ?? 0
@@ -295,7 +297,7 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
           whole = text.hasAt(bytes, (candidates[n] ?? 0) * stride - at)
         }
       }
-      // Looking on for long is no use.
+      // A longer search is useless.
       for (let start = 0; start + window <= bytes.length; start += block) {
         if (whole || tries >= mostTries) break
         lookUpBlock(bytes, bytes.length, start, visit)
@@ -317,14 +319,14 @@ export function createTrackedText(minSpan: number, capacity: number = Number.POS
   }
 }
 
-/** Reads the text at the first so many samples: all at once takes hardly longer than one. */
+/** Prefetches the text at the first samples: all at once take hardly longer than one. */
 function readTexts(bytes: Uint8Array, samples: Uint32Array, count: number, stride: number): number {
   let read = 0
   for (let n = 0; n < count; n++) read ^= bytes[(samples[n] ?? 0) * stride] ?? 0
   return read
 }
 
-/** What was read in advance: kept, or nothing would be read. */
+/** The result of a prefetch. It is kept so that the read is not optimised away. */
 let touched = 0
-/** Places compared for one question whether something stands somewhere as a whole. */
+/** Places that `contains` compares. */
 const mostTries = 64

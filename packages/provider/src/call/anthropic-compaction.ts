@@ -49,7 +49,7 @@ function isCompaction({ anthropic }: SharedV4ProviderMetadata): boolean {
   return anthropic?.['type'] === 'compaction'
 }
 
-/** What stands in such a part; undefined for others. */
+/** Returns the summary of such a part; undefined for other parts. */
 export function compactionText(part: CustomPart): string | undefined {
   const content = part.kind === kind ? part.providerOptions?.['anthropic']?.['content'] : undefined
   return typeof content === 'string' ? content : undefined

@@ -1,11 +1,14 @@
 import { ProvostError } from '@provost/core'
 
-/** What is read of one answer, in bytes. */
+/** Bytes read of one response. */
 const maxBytes = 8 * 1024 * 1024
 
 type Headers = Readonly<Record<string, string>>
 
-/** A fetch that goes to known origins only, follows no redirect and reads so much: what answers is not ours. */
+/**
+ * Returns a `fetch` for an untrusted server: it contacts known origins only, follows no redirect and bounds the
+ * response.
+ */
 export function limitedFetch(
   origins: readonly string[],
   headers: Headers | (() => Promise<Headers>) = {},

@@ -1,6 +1,6 @@
 import { ProvostError } from '@provost/core'
 
-/** Characters of JSON that a tool's schema may have: far more than a model reads with profit. */
+/** Characters of JSON that the schema of a tool may have. */
 const mostCharacters = 256 * 1024
 
 /**
