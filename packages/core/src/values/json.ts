@@ -58,7 +58,7 @@ export function toJson(value: unknown): Json {
   // A short text cannot be deeply nested.
   if (text.length > 2 * deepest && isDeeper(copy, deepest))
     throw new ProvostError('not-json', `A value is nested deeper than ${deepest} levels.`, {
-      hint: 'Return what is flatter: a list of parts that name each other, or text.',
+      hint: 'Return a flatter value, such as a list of parts with references, or text.',
     })
   return copy
 }

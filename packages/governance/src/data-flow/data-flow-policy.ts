@@ -103,7 +103,7 @@ export function dataFlowPolicy(options: DataFlowPolicyOptions): Extension<unknow
   const { mode, outputIsSink = false } = options
   checkChoice(options.onViolation, ['ask', 'deny'], 'onViolation', 'dataFlowPolicy')
   if (mode !== 'shadow' && mode !== 'enforce') {
-    throw new ProvostError('invalid-policy', `dataFlowPolicy has no mode ${JSON.stringify(mode)}.`, {
+    throw new ProvostError('invalid-policy', `Unknown mode ${JSON.stringify(mode)} in dataFlowPolicy.`, {
       hint: "Use 'shadow' to audit decisions, or 'enforce' to apply them.",
     })
   }

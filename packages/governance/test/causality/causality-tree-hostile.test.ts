@@ -248,6 +248,6 @@ describe('an agent that receives data is limited to its declared capability', ()
     expect([rules, tools.ran.length]).toEqual([['capability'], 1])
     const strictness: unknown = 'strict'
     // Options of an untyped caller.
-    expect(() => causalityMonitor({ strictness: strictness as 'deny' })).toThrow(/no strictness "strict"/)
+    expect(() => causalityMonitor({ strictness: strictness as 'deny' })).toThrow(/Unknown strictness "strict"/)
   })
 })

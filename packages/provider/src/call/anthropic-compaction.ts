@@ -34,7 +34,7 @@ export function holdCompaction(take: (part: StreamPart) => void): (part: StreamP
       summary.text += part.delta
       if (summary.text.length <= maxCharacters) return
       throw new ProvostError('answer-too-large', `A summary has more than ${maxCharacters} characters.`, {
-        hint: 'Check what answers at this address.',
+        hint: 'Check which server responds at this address.',
       })
     } else if (part.type === 'text-end') {
       held.delete(part.id)

@@ -256,8 +256,8 @@ function timedOut(code: 'model-timeout' | 'model-stalled', what: string, model: 
 }
 
 function cutOff(model: AnyModel): ProvostError {
-  return new ProvostError('stream-cut', `The answer of ${nameOf(model)} broke off before its end.`, {
-    hint: 'Ask again; if it keeps happening, look at what lies between here and the provider.',
+  return new ProvostError('stream-cut', `The response of ${nameOf(model)} ended before it was complete.`, {
+    hint: 'Retry. If it happens again, check the network and proxies between this process and the provider.',
     retryable: true,
   })
 }
@@ -266,7 +266,7 @@ function cutOff(model: AnyModel): ProvostError {
 function approvalRefused(model: AnyModel): ProvostError {
   return new ProvostError(
     'provider-approval-refused',
-    `${nameOf(model)} asks for approval of a tool call that its provider runs, which cannot be given.`,
+    `${nameOf(model)} requests approval of a tool call that its provider executes, which is not supported.`,
     {
       hint: "Let the provider's tool run without approval, or use a tool that runs here, such as one of mcpTools().",
     },
@@ -278,7 +278,7 @@ function stoppedWithError(model: AnyModel, raw: string | undefined): ProvostErro
     'model-error',
     `${nameOf(model)} stopped with an error${raw ? `: ${raw.slice(0, 200)}` : ''}.`,
     {
-      hint: 'Ask again, or try another model.',
+      hint: 'Retry, or use another model.',
       retryable: true,
     },
   )

@@ -83,7 +83,7 @@ export function createResponse(
     size += characters
     if (size > maxCharacters)
       throw new ProvostError('answer-too-large', `The model wrote more than ${maxCharacters} characters.`, {
-        hint: 'Set settings.maxOutputTokens, or check what answers at this address.',
+        hint: 'Set settings.maxOutputTokens, or check which server responds at this address.',
       })
   }
 

@@ -84,7 +84,7 @@ function notCleared(model: AnyModel, spec: ClearedModel, confidentiality: Confid
     'clearance-denied',
     `${model.provider}/${model.modelId} accepts ${list}, and this call is ${confidentiality}: nothing was sent.`,
     {
-      hint: 'Use a model that is cleared for it, or keep what is confidential out of the view: labels say where it came from.',
+      hint: 'Use a model that is cleared for it, or remove confidential content from the view: labels name its sources.',
     },
   )
 }

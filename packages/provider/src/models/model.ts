@@ -118,7 +118,7 @@ async function findMaker(name: string, provider: string): Promise<{ maker: Model
   if (exports) {
     const maker = makerIn(exports, provider)
     if (maker) return { maker, gateway: false }
-    throw new ProvostError('provider-failed', `${packageName} has no ready-made provider for the model "${name}".`, {
+    throw new ProvostError('provider-failed', `${packageName} has no default provider for the model "${name}".`, {
       hint: 'Create the provider with its create… function and pass the model object instead of its name.',
     })
   }
@@ -126,7 +126,7 @@ async function findMaker(name: string, provider: string): Promise<{ maker: Model
     const { gateway } = await import('@ai-sdk/gateway')
     return { maker: gateway, gateway: true }
   }
-  throw new ProvostError('provider-not-installed', `Nothing here can call the model "${name}".`, {
+  throw new ProvostError('provider-not-installed', `No installed package can call the model "${name}".`, {
     hint: `Run \`npm install ${packageName}\`, or set AI_GATEWAY_API_KEY to go through the AI Gateway, or pass a model object.`,
   })
 }

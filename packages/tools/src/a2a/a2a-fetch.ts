@@ -19,7 +19,7 @@ export function limitedFetch(
     const { origin } = new URL(request.url)
     if (!allowed.has(origin)) {
       throw new ProvostError('a2a-refused-address', `The agent's card leads to ${origin}.`, {
-        hint: 'If that is as it should be, name it in `origins`.',
+        hint: 'If this origin is intended, add it to `origins`.',
       })
     }
     for (const [name, value] of Object.entries(typeof headers === 'function' ? await headers() : headers)) {

@@ -44,8 +44,8 @@ export function aiSchema(given: FlexibleSchema | undefined, foreign = false): Ai
       const schema = attempt()
       if (!isPromise(schema)) return (ready = schema)
       schema.then(undefined, () => {})
-      throw new ProvostError('schema-not-ready', 'The schema is still being made.', {
-        hint: 'It is there once a run of the agent has begun.',
+      throw new ProvostError('schema-not-ready', 'The asynchronous schema is not ready.', {
+        hint: 'It is available after a run of the agent has started.',
       })
     },
     prepare() {

@@ -183,7 +183,12 @@ function descriptionOf(name: string, { description }: AiTool): string | undefine
   try {
     return description({ context: {} })
   } catch (cause) {
-    throw invalidTool(name, 'its description needs a context, and is asked before there is one', 'Give a text.', cause)
+    throw invalidTool(
+      name,
+      'its description function needs a context, which does not exist yet',
+      'Use a string.',
+      cause,
+    )
   }
 }
 
@@ -240,8 +245,8 @@ async function contextFor(schema: FlexibleSchema, ctx: ToolContext): Promise<unk
   await made.prepare()
   const parsed = await parseWith(asStandard(made.get()), ctx.context)
   if (parsed.ok) return parsed.value
-  throw new ProvostError('invalid-context', `The run's context does not fit: ${parsed.issues[0]?.message ?? ''}.`, {
-    hint: 'Pass the run a context that fits the contextSchema of the tool.',
+  throw new ProvostError('invalid-context', `The context of the run is invalid: ${parsed.issues[0]?.message ?? ''}.`, {
+    hint: 'Pass the run a context that matches the contextSchema of the tool.',
   })
 }
 

@@ -37,8 +37,8 @@ function listItem(item: Tool | AiTool | ToolRecord, index: number): readonly Too
 /** Returns the name in the id of a provider-defined tool, such as `openai.web_search`. Function tools have no name. */
 function nameOfProviderTool(tool: AiTool, index: number): string {
   if (tool.type === 'provider') return tool.id.slice(tool.id.indexOf('.') + 1)
-  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK, which has no name.`, {
-    hint: 'Give it one: tools: [{ weather: weatherTool }].',
+  throw new ProvostError('invalid-tool', `tools[${index}] is a tool of the AI SDK without a name.`, {
+    hint: 'Name it by a key: tools: [{ weather: weatherTool }].',
   })
 }
 
@@ -53,7 +53,7 @@ function listRecord(record: ToolRecord, path = 'tools'): readonly Tool[] {
 
 function notATool(path: string): ProvostError {
   return new ProvostError('invalid-tool', `${path} is not a tool.`, {
-    hint: 'Make it with tool({ name, input, execute }), or give a tool or tool set of the AI SDK.',
+    hint: 'Create it with tool({ name, input, execute }), or pass a tool or tool set of the AI SDK.',
   })
 }
 

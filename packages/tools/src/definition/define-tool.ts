@@ -104,8 +104,8 @@ function checkName(name: string): void {
   if (typeof name === 'string' && /^[^\p{C}\p{Z}]{1,128}$/u.test(name)) return
   throw invalidTool(
     name,
-    'its name is not one that can be shown and called',
-    'Use 1 to 128 characters without spaces and invisible ones; letters, digits, _ and - do best.',
+    'its name is invalid',
+    'Use 1 to 128 visible characters without spaces, best only letters, digits, _ and -.',
   )
 }
 
@@ -126,7 +126,11 @@ function inputSchemaOf(name: string, schema: AnySchema, roles: ToolParts['roles'
     if (cause instanceof ProvostError) throw invalidTool(name, cause.message.replace(/\.$/, ''), cause.hint, cause)
     throw cause
   }
-  throw invalidTool(name, 'its input is not an object', 'Models write the input of a call as a JSON object: use one.')
+  throw invalidTool(
+    name,
+    'its input is not an object',
+    'Use an object: models write the input of a call as a JSON object.',
+  )
 }
 
 /** A role at an impossible place would govern nothing. */

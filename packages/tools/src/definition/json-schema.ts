@@ -40,7 +40,7 @@ function convert(schema: StandardSchemaV1, side: SchemaSide): JsonSchema {
     if (cause instanceof ProvostError) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new ProvostError('schema-not-json', `The schema cannot be turned into JSON Schema: ${why}.`, {
-      hint: 'Use types that JSON has; for what a model writes, turn a string into the richer type with a transform.',
+      hint: 'Use JSON types. For input, parse a string into the richer type with a transform.',
       cause,
     })
   }

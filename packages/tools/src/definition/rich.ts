@@ -45,7 +45,7 @@ export function rich<T>(value: T, more: RichMore): Rich<T> {
     const where = `"fields" of rich, ${JSON.stringify(pointer.slice(0, 100))}`
     checkLabel(label, where)
     if (pointer.startsWith('/')) continue
-    throw new ProvostError('invalid-label', `The label in ${where} has no place in the value.`, {
+    throw new ProvostError('invalid-label', `The label in ${where} matches no field of the value.`, {
       hint: 'Name fields by JSON pointers such as /id.',
     })
   }

@@ -87,7 +87,7 @@ export function checkSandbox({ name, remote }: Pick<Tool, 'name' | 'remote'>, sa
   }
   if (remote && sandbox !== 'none') {
     throw new ProvostError('invalid-tool', `The tool ${name} is remote and declares the sandbox ${sandbox}.`, {
-      hint: 'Nothing of it is executed here: leave `sandbox` out.',
+      hint: 'Remove `sandbox`: the tool is not executed here.',
     })
   }
 }
@@ -96,7 +96,7 @@ function sandboxMissing(tool: ToolInfo, { isolation = 'none' }: Runtime, agent?:
   const whose = agent === undefined ? 'The runtime' : `The runtime of agent ${agent}`
   return new ProvostError(
     'sandbox-missing',
-    `${whose} gives the isolation ${JSON.stringify(isolation)}, and its tool ${tool.name} declares the sandbox '${tool.sandbox}'.`,
+    `${whose} provides the isolation ${JSON.stringify(isolation)}, and its tool ${tool.name} declares the sandbox '${tool.sandbox}'.`,
     {
       hint:
         tool.sandbox === 'isolated'

@@ -29,8 +29,8 @@ export function checkSchemaSize(schema: unknown): void {
     if (size <= mostCharacters) continue
     throw new ProvostError(
       'schema-too-large',
-      `The JSON Schema has more than ${mostCharacters / 1024} KB, or runs in a circle.`,
-      { hint: 'Describe less: cut long enums and descriptions, split the tool, or take the rest as text.' },
+      `The JSON Schema has more than ${mostCharacters / 1024} KB, or is circular.`,
+      { hint: 'Shorten enums and descriptions, split the tool, or accept a part as text.' },
     )
   }
 }

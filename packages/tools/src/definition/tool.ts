@@ -101,9 +101,13 @@ function compositeOf(
   lookup: unknown,
 ): boolean {
   if (composite && !execute)
-    throw invalidTool(name, 'it is a composite without an execute', 'Give it one, or leave `composite` out.')
+    throw invalidTool(name, 'it is a composite without an execute', 'Add `execute`, or remove `composite`.')
   if (composite && lookup)
-    throw invalidTool(name, 'it is a composite with a lookup', 'It is entered again after a crash: leave `lookup` out.')
+    throw invalidTool(
+      name,
+      'it is a composite with a lookup',
+      'Remove `lookup`: a composite is entered again after a crash.',
+    )
   return composite
 }
 
@@ -133,7 +137,7 @@ function definitionOf<
       'Remove secrets: only a tool with execute receives them.',
     )
   if (lookup && !execute)
-    throw invalidTool(name, 'it is remote and has a lookup', 'Nothing of it runs here, so nothing has to be looked up.')
+    throw invalidTool(name, 'it is remote and has a lookup', 'Remove `lookup`: the tool does not run here.')
   const checking = checkExamples(name, examples, input, output)
   // Told of where it is waited for.
   if (checking) checking.catch(() => {})
@@ -177,10 +181,10 @@ export function cachingOf(
   if (effect !== 'none' && effect !== 'read')
     throw invalidTool(
       name,
-      `its effect is ${effect}, and a kept result would leave it out`,
-      "Cache only tools of effect 'read' or 'none', and say so.",
+      `its effect is ${effect}, and a cached result would skip it`,
+      "Cache only tools with the effect 'read' or 'none', and declare it.",
     )
-  if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Keep results where it is executed.')
+  if (remote) throw invalidTool(name, 'it is remote and cannot be cached', 'Cache its results where it is executed.')
   if (cache !== true) checkOptions(cache, cacheKeys, `"cache" of tool ${name}`)
   const { ttlMs = defaultCacheMs, share = 'session' } = cache === true ? {} : cache
   checkWord(name, 'share', share, shares)

@@ -123,7 +123,7 @@ function perform(call: Call): MaybePromise<ToolOutcome> {
       hint: 'Wait for its result from the remote side.',
     })
   if (tool.composite && !call.bridge)
-    throw new ProvostError('tool-composite', `${tool.name} is a composite: it cannot be run on its own.`, {
+    throw new ProvostError('tool-composite', `${tool.name} is a composite: only an agent can run it.`, {
       hint: 'Let an agent call it, or give runTool a bridge.',
     })
   const values = declaredSecrets(tool, run.secrets)
@@ -201,7 +201,7 @@ function tooMuch({ name }: Tool): ProvostError {
     'tool-output-too-long',
     `${name} yielded more than ${maxStreamed} characters and was ended.`,
     {
-      hint: 'Ask it for less.',
+      hint: 'Request less.',
     },
   )
 }
@@ -355,7 +355,9 @@ function abortedOutcome(tool: Tool, when: string, durationMs: number): ToolOutco
 
 function timeoutError(tool: Tool, timeoutMs: number): ProvostError {
   const { hint = 'Try a smaller request.' } = doubt(tool)
-  return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was given up.`, { hint })
+  return new ProvostError('tool-timeout', `${tool.name} did not end within ${timeoutMs} ms and was abandoned.`, {
+    hint,
+  })
 }
 
 /** Returns a hint for an abandoned tool whose effect is unknown. */

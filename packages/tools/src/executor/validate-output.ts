@@ -64,7 +64,7 @@ function validated({ name }: Tool, parsed: Parsed<unknown>): unknown {
   if (parsed.ok) return parsed.value
   throw new ProvostError(
     'invalid-tool-output',
-    `${name} returned a result that does not fit its output schema: ${sayIssues(parsed.issues)}.`,
+    `${name} returned a result that does not match its output schema: ${sayIssues(parsed.issues)}.`,
     {
       hint: 'This is a fault of the tool: the same call will fail again.',
     },

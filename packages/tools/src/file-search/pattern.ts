@@ -94,6 +94,6 @@ function checkLength(pattern: string): void {
 function invalid(pattern: string, why: string): ProvostError {
   const shown = JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern)
   return new ProvostError('invalid-pattern', `The pattern ${shown} cannot be used: ${why}.`, {
-    hint: 'Correct or simplify the pattern. There are no backreferences and no looking around.',
+    hint: 'Correct or simplify the pattern. Backreferences and lookaround are not supported.',
   })
 }

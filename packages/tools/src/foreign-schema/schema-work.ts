@@ -26,7 +26,7 @@ export function spend(work: Work, steps: number): void {
 
 /** @throws ProvostError `schema-too-costly` for schemas that are nested too deeply. */
 export function enter(work: Work): void {
-  if (++work.depth > deepest) throw tooCostly(`goes over ${deepest} levels deep, or runs in a circle`)
+  if (++work.depth > deepest) throw tooCostly(`exceeds ${deepest} levels, or runs in a circle`)
 }
 
 export function leave(work: Work): void {

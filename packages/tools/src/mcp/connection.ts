@@ -98,7 +98,7 @@ async function greet(
     const status = MCPClientError.isInstance(error) ? error.statusCode : undefined
     if (status === 401 || status === 403)
       return new ProvostError('mcp-unauthorized', `${what}: the MCP server ${name} refused access (${status}).`, {
-        hint: 'Pass what it wants in `headers` of the transport, or an `authProvider`.',
+        hint: 'Pass its credentials in `headers` of the transport, or an `authProvider`.',
         cause: error,
       })
     return new ProvostError('mcp-error', `${what}: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`, {
@@ -186,7 +186,7 @@ async function greet(
 }
 
 function httpTransport(transport: Extract<McpOptions['transport'], { type: string }>, fetch: typeof globalThis.fetch) {
-  if (transport.type !== 'http') throw new ProvostError('mcp-start-failed', 'Only stdio and http are known.')
+  if (transport.type !== 'http') throw new ProvostError('mcp-start-failed', 'The transport is neither stdio nor http.')
   const { url, headers, authProvider } = transport
   return {
     type: 'http' as const,

@@ -63,7 +63,7 @@ function toolError(tool: string, text: string, hint: string | undefined): Provos
 }
 
 function partOf(content: unknown): ContentPart {
-  if (!isRecord(content)) return note('content of no known form')
+  if (!isRecord(content)) return note('content of an unknown form')
   switch (content['type']) {
     case 'text':
       return { type: 'text', text: stringOf(content['text']) ?? '' }

@@ -61,7 +61,7 @@ function fingerprintsIn(text: string): Readonly<Record<string, string>> | undefi
 }
 
 function fail(path: string): never {
-  throw new ProvostError('invalid-fingerprints', `${path} does not hold fingerprints by tool name.`, {
-    hint: 'Look at what has become of it. Deleted, it is written anew from what the server says then.',
+  throw new ProvostError('invalid-fingerprints', `${path} does not contain fingerprints by tool name.`, {
+    hint: 'Check the file. If you delete it, the next connection writes the current definitions.',
   })
 }

@@ -78,7 +78,7 @@ export function createQuestions(server: string): Questions {
       const elicited = call?.ask && schema && (await elicit(server, params.message, schema, call.ask))
       if (!elicited) {
         unanswered(call, 'which is refused: give all it needs in the call.')
-        throw new ProvostError('mcp-elicitation-refused', 'This client does not put questions of servers to its user.')
+        throw new ProvostError('mcp-elicitation-refused', 'This client does not accept elicitations of servers.')
       }
       if (elicited.action === 'cancel') unanswered(call, 'and received no answer in time: continue without it.')
       if (elicited.action === 'decline') unanswered(call, 'who declined: respect that.')

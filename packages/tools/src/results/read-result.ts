@@ -114,7 +114,7 @@ async function externalSlice(
   if (head.length < maxLineSearch) return { ...slice, totalBytes: head.length, totalLines: countLines(head) }
   if (slice.text === '') {
     throw new ProvostError('invalid-range', `That line is not in the first ${maxLineSearch} bytes.`, {
-      hint: 'Read by bytes so far behind.',
+      hint: 'Read that far by bytes.',
     })
   }
   return slice
@@ -123,7 +123,7 @@ async function externalSlice(
 function unknownHandle(handle: string): ProvostError {
   const quoted = JSON.stringify(handle.length > 100 ? `${handle.slice(0, 100)}…` : handle)
   return new ProvostError('unknown-handle', `There is no result with the handle ${quoted} in this session.`, {
-    hint: 'Copy the handle as the result gave it.',
+    hint: 'Copy the handle from the result.',
   })
 }
 

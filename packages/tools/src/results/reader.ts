@@ -63,16 +63,20 @@ async function ask(reader: ResultReader, uri: string, from: number, to: number):
     }
   })
   if (typeof given !== 'string' && !(given instanceof Uint8Array)) {
-    throw new ProvostError('reader-failed', `${quote(uri)} cannot be read: its reader gave neither text nor bytes.`, {
-      hint: 'This is a fault of the reader: the same call will fail again.',
-    })
+    throw new ProvostError(
+      'reader-failed',
+      `${quote(uri)} cannot be read: its reader returned neither text nor bytes.`,
+      {
+        hint: 'This is a fault of the reader: the same call will fail again.',
+      },
+    )
   }
   // A character that begins in the range may end behind it.
   if (given.length > to - from + 3) {
     throw new ProvostError(
       'reader-too-much',
-      `The reader of ${quote(uri)} gave ${given.length} where ${to - from} bytes were asked for.`,
-      { hint: 'This is a fault of the reader: it has to give the range it is asked for.' },
+      `The reader of ${quote(uri)} returned ${given.length} bytes for a range of ${to - from}.`,
+      { hint: 'This is a fault of the reader: it has to return the requested range.' },
     )
   }
   return given

@@ -133,7 +133,7 @@ export function fileError(error: unknown, name: string): ProvostError {
         hint: 'Choose another path.',
       })
     case 'ELOOP':
-      return new ProvostError('path-invalid', `The links of ${quote(name)} go round in a circle.`, { hint: pathHint })
+      return new ProvostError('path-invalid', `The links of ${quote(name)} form a circle.`, { hint: pathHint })
     case 'ENAMETOOLONG':
       return invalid(name, 'A part of it is too long.')
     case 'EACCES':

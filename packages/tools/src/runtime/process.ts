@@ -52,8 +52,8 @@ export async function runCommand(options: Command): Promise<ExecResult> {
   const { signal, timeoutMs } = options
   signal?.throwIfAborted()
   if (options.command.includes('\0'))
-    throw new ProvostError('exec-failed', 'The command contains a NUL character, which no shell takes.', {
-      hint: "Write it without; printf '\\0' makes one.",
+    throw new ProvostError('exec-failed', 'The command contains a NUL character, which no shell accepts.', {
+      hint: "Write the command without it; printf '\\0' prints one.",
     })
   let broken: { readonly error: unknown } | undefined
   const hand = (text: string, stream: 'stdout' | 'stderr'): void => {

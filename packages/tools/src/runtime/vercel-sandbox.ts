@@ -186,7 +186,7 @@ async function entriesOf(sandbox: VercelSandbox, at: string): Promise<readonly F
   if (room < 0) {
     await killed(command)
     throw new ProvostError('folder-too-large', `The folder ${JSON.stringify(at)} has too many entries to be listed.`, {
-      hint: 'Look at it with a command.',
+      hint: 'List it with a command.',
     })
   }
   const rows = pieces.join('').split('/').slice(0, -1)

@@ -96,7 +96,7 @@ function scopeOf(refs: ReadonlyMap<string, SecretRef>, scrubber: Scrubber, close
 /** Returns the error for a denied secret. */
 export function denied(name: string, why: string): ProvostError {
   return new ProvostError('secret-denied', `The secret ${name.slice(0, 64)} may not be used: ${why}.`, {
-    hint: 'Secrets are for the tools that declare them, in agents that were given them.',
+    hint: 'Declare the secret in the tool, and add it to the secrets of its agent.',
   })
 }
 

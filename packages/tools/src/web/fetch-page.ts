@@ -68,7 +68,7 @@ async function follow(first: URL, rules: FetchRules, signal: AbortSignal): Promi
       return { url, hosts, status, contentType, bytes: new Uint8Array(), truncated: false, redirect: next }
   }
   throw new ProvostError('too-many-redirects', `${showUrl(first)} redirects more than ${maxRedirects} times.`, {
-    hint: 'It may go round in a circle. Look elsewhere.',
+    hint: 'The redirects may be circular. Look elsewhere.',
   })
 }
 

@@ -190,7 +190,7 @@ describe('an async iterable', () => {
     })
     const outcome = await call(endless)
     expect(outcome).toMatchObject({ outcome: 'error', error: { code: 'tool-output-too-long' } })
-    expect(seen(outcome)).toContain('Ask it for less')
+    expect(seen(outcome)).toContain('Request less')
     expect(closed).toHaveBeenCalledOnce()
   })
 
@@ -253,7 +253,7 @@ describe('a timeout', () => {
     const outcome = await call(deaf)
     expect(outcome).toMatchObject({ outcome: 'timeout', error: { code: 'tool-timeout' } })
     expect(seen(outcome)).toBe(
-      'deaf did not end within 5 ms and was given up.\nIt may have taken effect: check before you repeat it.',
+      'deaf did not end within 5 ms and was abandoned.\nIt may have taken effect: check before you repeat it.',
     )
   })
 

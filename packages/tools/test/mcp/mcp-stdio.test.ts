@@ -87,7 +87,7 @@ describe('a hostile server', () => {
   test('gets its elicitation refused, as the model learns', async () => {
     const { outcome, error } = await callTo(fakes, 'ask')
     expect(outcome).toBe('error')
-    expect(error?.message).toContain('does not put questions of servers to its user')
+    expect(error?.message).toContain('does not accept elicitations of servers')
     expect(error?.hint).toContain('asked the user for input, which is refused')
   })
 
