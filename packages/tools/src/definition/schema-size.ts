@@ -29,7 +29,7 @@ export function checkSchemaSize(schema: unknown): void {
     if (size <= mostCharacters) continue
     throw new ProvostError(
       'schema-too-large',
-      `The JSON Schema has more than ${mostCharacters / 1024} KB, or is circular.`,
+      `The JSON Schema has more than ${mostCharacters / 1024} KB, or runs in a circle.`,
       { hint: 'Shorten enums and descriptions, split the tool, or accept a part as text.' },
     )
   }
