@@ -30,7 +30,7 @@ export function checkSchemaSize(schema: unknown): void {
     throw new ProvostError(
       'schema-too-large',
       `The JSON Schema has more than ${mostCharacters / 1024} KB, or runs in a circle.`,
-      { hint: 'Shorten enums and descriptions, split the tool, or accept a part as text.' },
+      { hint: 'Describe less: cut long enums and descriptions, split the tool, or accept a part as text.' },
     )
   }
 }
